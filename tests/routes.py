@@ -194,7 +194,7 @@ def _is_mixed(table: list[dict[str, Any]]) -> bool:
 
 def _pushed(plan: sase.Plan, table: list[dict[str, Any]]) -> list[sase.Matches]:
     """What the engine gives for one event after the other, with the rows of the table."""
-    keys = [name for name in (plan.schema.time, plan.schema.seq) if name is not None]
+    keys = [name for name in (plan.schema.time, plan.schema.seq_column) if name is not None]
     order = sorted(range(len(table)), key=lambda row: tuple(table[row][key] for key in keys))
     if order != list(range(len(table))):
         return [plan.run(table)]

@@ -51,7 +51,7 @@ def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | Non
             return None
     if isinstance(outcome, BindingError):
         return None
-    roles = (name for name in (schema.time, schema.type, schema.seq) if name is not None)
+    roles = (name for name in (schema.time, schema.type, schema.seq_column) if name is not None)
     return frozenset((*roles, *attributes_read(outcome)))
 
 

@@ -91,6 +91,7 @@ class _Strategies:
         }
         self.notes = [] if has_partitions else [NO_PARTITIONS]
         self.notes += [] if tree.limit is None else [NO_LIMIT]
+        self.warnings: tuple[str, ...] = ()
         self.rows = 0
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
@@ -105,7 +106,8 @@ class _Strategies:
             # What was too much to be counted is too much to be told apart.
             ended = {each.strategy for each in measured if each.ended is not None}
             differences = self._differences(SHOWN if show is None else show, ended)
-        return Comparison(self.rows, tuple(measured), differences, tuple(self.notes))
+        notes = (*self.warnings, *self.notes)
+        return Comparison(self.rows, tuple(measured), differences, notes)
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
         """Run a strategy; once more if kernels were compiled, or if that is quick."""
@@ -127,6 +129,8 @@ class _Strategies:
         ended: Literal["matches", "runs"] | None = None
         if report is not None:
             self.rows = max(self.rows, report.rows)
+            # Runs of all strategies warn of the same, if in other numbers.
+            self.warnings = self.warnings or report.warnings
         else:
             ended = "runs" if found < most else "matches"
         return StrategyResult(

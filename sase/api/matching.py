@@ -62,7 +62,8 @@ def match(
 
     `events` are the path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern),
     a pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
-    any of these. In files the columns of time and type are found by their usual names. `plan` is
+    any of these. In files the columns of time and type are found by their usual names. `seq` is the
+    column that orders events of the same time, or "#row" for their row in the input. `plan` is
     the name of a recipe, or the path of one of your own. A row is bad whose time, type, `seq` or a
     column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
     and put into `Matches.report.quarantined`. Texts of CSV that are `null` stand for a missing

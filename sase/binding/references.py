@@ -193,7 +193,7 @@ def _example(variable: str, scope: Scope) -> str:
 def _some(component: BoundComponent | None, scope: Scope) -> str:
     """An attribute for an example."""
     names = scope.attribute_names(component) if component else []
-    special = (scope.schema.time, scope.schema.type, scope.schema.seq)
+    special = (scope.schema.time, scope.schema.type, scope.schema.seq_column)
     return next((name for name in names if name not in special), "p")
 
 

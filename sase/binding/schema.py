@@ -12,6 +12,8 @@ from sase.lang.units import NANOSECONDS, UNITS
 from sase.nearest import did_you_mean
 
 Attributes = tuple[tuple[str, DataType], ...]
+# As `seq`: the row in the input, in place of a column.
+ROW_ORDER = "#row"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Schema:
     `columns` is one wide table, in which every type declares every column; `types` gives each type
     its own attributes, or with a wide table only names the types that occur. Without either every
     name is allowed and has no type: `Schema()` is the open schema. `definitions` are the conditions
-    that make the types where no column does.
+    that make the types where no column does. `seq` is the column that orders simultaneous events,
+    or "#row" for the row in the input.
     """
 
     types: tuple[EventType, ...] | None = None
@@ -79,7 +82,7 @@ class Schema:
 
     def admits_unknown_types(self, attribute: str) -> bool:
         """Whether events may have types that the schema does not list, and lack attributes."""
-        is_common = attribute in (self.time, self.type, self.seq)
+        is_common = attribute in (self.time, self.type, self.seq_column)
         return self.type is not None and bool(self._declared) and not is_common
 
     def attributes(self, type_name: str) -> Mapping[str, DataType] | None:
@@ -97,8 +100,8 @@ class Schema:
         yield self.time, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
             yield self.type, STRING
-        if self.seq is not None:
-            yield self.seq, INTEGER
+        if self.seq_column is not None:
+            yield self.seq_column, INTEGER
 
     def _time_type(self) -> DataType:
         """The type of the time column, of several the finest."""
@@ -112,6 +115,16 @@ class Schema:
                 " floats, the same in all types"
             )
         return merged(found) if found else INTEGER if self.time_unit else UNKNOWN
+
+    @property
+    def seq_column(self) -> str | None:
+        """The column of sequence numbers, None where there is none or the row stands for it."""
+        return None if self.is_ordered_by_row else self.seq
+
+    @property
+    def is_ordered_by_row(self) -> bool:
+        """Whether no events are simultaneous: of those of one time the earlier row is before."""
+        return self.seq == ROW_ORDER
 
     @property
     def has_raw_time(self) -> bool:

@@ -35,7 +35,11 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="the time column (default: found by name)")
     parser.add_argument("--type", metavar="COLUMN", help="the type column (default: found by name)")
-    parser.add_argument("--seq", metavar="COLUMN", help="what orders events of the same time")
+    parser.add_argument(
+        "--seq",
+        metavar="COLUMN",
+        help="what orders events of the same time: a column, or '#row' for the row in the input",
+    )
     parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
     parser.add_argument(
         "--types",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import on_bad_row, one_query, options_for, query_options
-from sase.cli.messages import counted, notify, notify_late
+from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import abandon
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
@@ -98,7 +98,7 @@ def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
         _expect(rows, problem)
         known = compiled(rows.schema)
     # What is wrong with the query is said of the columns as they are.
-    roles = [name for name in (names.time, names.type, names.seq) if name is not None]
+    roles = [n for n in (names.time, names.type, known.schema.seq_column) if n is not None]
     rows.judge(names.time, roles, known.unoptimized.named)
     known = compiled(rows.loose)
     return known.plan(known.optimized())
@@ -134,6 +134,7 @@ def _found(matcher: Matcher, rows: TailReader) -> Iterator[tuple[Matches, int]]:
                 ]
             )
             raise
+        notify_warnings(matches.report.warnings)
         yield matches, matches.report.bad
         matcher.take_late()  # their number is told, and they would be kept for ever
     yield matcher.finish(), 0
@@ -145,6 +146,7 @@ def lateness_of(text: str | None) -> int | str | None:
 
 
 def _notify_end(matcher: Matcher, count: int, bad: int) -> None:
+    notify_warnings(matcher.news(is_end=True))
     notify([f"{counted(count, 'match')} in {counted(matcher.rows, 'row')}"])
     if bad:
         notify([f"{counted(bad, 'row')} could not be used"])

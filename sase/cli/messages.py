@@ -19,6 +19,11 @@ def notify(lines: Sequence[str]) -> None:
         print(f"sase: {line}", file=sys.stderr)
 
 
+def notify_warnings(found: Iterable[str]) -> None:
+    """Warn the user."""
+    notify([f"warning: {warning}" for warning in found])
+
+
 @contextmanager
 def warnings_as_messages() -> Iterator[None]:
     """Tell of what a run warns of as of everything else, without a place in code."""

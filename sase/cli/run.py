@@ -13,7 +13,13 @@ from sase.cli.event_arguments import (
     query_options,
 )
 from sase.cli.follow import check_followed, follow, lateness_of
-from sase.cli.messages import counted, notify, notify_late, warnings_as_messages
+from sase.cli.messages import (
+    counted,
+    notify,
+    notify_late,
+    notify_warnings,
+    warnings_as_messages,
+)
 from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
@@ -159,7 +165,7 @@ def _conclude(
         write_file(rows.schema, rows.to_batches(), path, ending)
 
     put_aside(report.bad, arguments.quarantine, write)
-    notify([f"warning: {warning}" for warning in report.warnings])
+    notify_warnings(report.warnings)
     notify(report.notes)
     notify_late(report.late)
     if not report.is_complete:

@@ -109,6 +109,13 @@ class ReplayRequest:
 
     def _check_order(self, why: str) -> None:
         """Refuse a query that depends on what nothing says, and that for a reason."""
+        from sase.binding.schema import ROW_ORDER
+
+        if self.arguments.seq == ROW_ORDER:
+            raise ArgumentError(
+                f"--seq '{ROW_ORDER}': the rows that Spark reads have no order: name the column of"
+                " integers that orders simultaneous events with  --seq COLUMN"
+            )
         if why and self.arguments.seq is None:
             raise ArgumentError(
                 f"{why}, and the rows that Spark reads have no order: name the column of integers"

@@ -116,7 +116,7 @@ class EnginePlan:
     def named(self) -> frozenset[str]:
         """Every column that the plan reads."""
         schema = self.schema
-        roles = (name for name in (schema.time, schema.type, schema.seq) if name is not None)
+        roles = (name for name in (schema.time, schema.type, schema.seq_column) if name is not None)
         return frozenset((*roles, *self.attributes))
 
     @cached_property

@@ -41,7 +41,8 @@ class Report:
 
     `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
     table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
-    those of the last push, and in the report of `finish` the number of all there were.
+    those of the last push, and in the report of `finish` the number of all there were. So it is
+    with `warnings`: the report of a push has those that none before it had.
     `is_complete` is false where LIMIT ended the reading before the end of the input. `notes`
     say how the run went where that may surprise.
     """

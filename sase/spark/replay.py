@@ -24,7 +24,6 @@ from sase.binding.input_options import (
 from sase.engine.options import Options
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
-from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.collapse import collapsible
 from sase.planning.nodes import Operator, Transformation, chain, exchanged, require
@@ -293,7 +292,7 @@ def replay(
     names, is_flat = InputOptions(**options), flat or output == "flat"
     compiled = compile_query(
         query,
-        Discovered.of(source.empty, names),
+        source.discovered(names),
         params=params,
         plan=plan,
         limit=limit,

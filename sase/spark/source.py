@@ -15,8 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
+from sase.binding.input_options import InputOptions
+from sase.binding.schema import ROW_ORDER
 from sase.engine.columns.input import Input, Inputs
-from sase.errors import DataError, SchemaError
+from sase.engine.sources.discovered import Discovered
+from sase.errors import DataError, PlanError, SchemaError
 from sase.spark.columns import column
 from sase.spark.row_layout import RowLayout
 
@@ -79,6 +82,15 @@ class FrameSource:
     def is_streaming(self) -> bool:
         """Whether events are still to come."""
         return any(frame.df.isStreaming for frame in self.frames)
+
+    def discovered(self, names: InputOptions) -> Discovered:
+        """What the engine is to know of the events, as a caller describes them."""
+        if names.seq == ROW_ORDER:
+            raise PlanError(
+                f'seq="{ROW_ORDER}": the rows of a DataFrame have no order: name the column of'
+                " integers that orders simultaneous events with  seq=…"
+            )
+        return Discovered.of(self.empty, names)
 
     @cached_property
     def empty(self) -> Inputs:

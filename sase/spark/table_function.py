@@ -31,7 +31,6 @@ from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding.input_options import InputOptions, check_choice
 from sase.engine.pipeline.time_slices import without_limit
-from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.columns import FLOATS, quoted
@@ -95,7 +94,7 @@ def planned(
     chosen = _options(options)
     check_choice("output", chosen["output"], LISTED)
     names = InputOptions(**{name: chosen.pop(name) for name in InputOptions().columns})
-    compiled = compile_query(query.value, Discovered.of(source.empty, names), **chosen)
+    compiled = compile_query(query.value, source.discovered(names), **chosen)
     engine = task_plan(compiled, compiled.optimized(), source)
     schema = spark_schema(engine, source)
     plan, limit = without_limit(engine)

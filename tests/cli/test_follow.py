@@ -485,6 +485,26 @@ def test_what_is_said_at_the_end(
     assert "1 match in 1 row\n" in told(["ts,type\n1,A"], "-q", "EVENT A a", **given)[2]
 
 
+def test_events_of_the_same_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told once that they share it, at the latest at the end, and the row orders them."""
+    given: dict[str, Any] = {"monkeypatch": monkeypatch, "capsys": capsys}
+    warning = "sase: warning: 100 % of the {} events that the query sees share their time"
+    few = ["ts,type,id", "1,A,1", "1,B,1", "2,B,1"]
+    _, found, err = told(["\n".join(few)], "-q", QUERY, **given)
+    assert [json.loads(each)["ts_end"] for each in found] == [2]
+    assert err.count("sase: warning: 67 % of the 3 events that the query sees share") == 1
+    _, found, err = told(["\n".join(few)], "-q", QUERY, "--seq", "#row", **given)
+    assert [json.loads(each)["ts_end"] for each in found] == [1, 2]
+    assert "warning" not in err
+    many = ["ts,type,id"] + [f"{n // 2},{'AB'[n % 2]},{n}" for n in range(2000)]
+    pieces = ["\n".join(many[begin : begin + 100]) for begin in range(0, 2001, 100)]
+    _, _, err = told(pieces, "-q", QUERY, **given)
+    assert err.count("warning") == 1
+    assert warning.format("2,000") not in err
+
+
 def test_moments_of_finer_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

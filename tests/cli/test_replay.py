@@ -65,6 +65,12 @@ def test_a_file_of_no_known_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the suffix names the format" in capsys.readouterr().err
 
 
+def test_rows_have_no_order(capsys: pytest.CaptureFixture[str]) -> None:
+    for events in (["--events", "events.parquet"], ["--table", "events"]):
+        assert main(["replay", "-q", QUERY, *events, "--seq", "#row"]) == 2
+        assert "--seq '#row': the rows that Spark reads have no order" in capsys.readouterr().err
+
+
 def test_events_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:
     Path("day").mkdir()
     Path("events.parquet").rename("day/events.parquet")

@@ -87,6 +87,20 @@ def test_no_match_and_a_type_that_never_occurs(capsys: pytest.CaptureFixture[str
     assert "0 matches in 60 rows" in err
 
 
+def test_events_of_the_same_time(capsys: pytest.CaptureFixture[str]) -> None:
+    pyarrow.parquet.write_table(EVENTS.set_column(0, "ts", [[n // 20 for n in range(60)]]), "t.pq")
+    os.rename("t.pq", "events.parquet")
+    query = "EVENT SEQ(A a, !(B b)) WITHIN 1"
+    assert run("-q", query, "--output", "count") == 0
+    out, err = capsys.readouterr()
+    assert out == "20\n"
+    assert err.count("100 % of the 40 events that the query sees share their time") == 1
+    assert run("-q", query, "--output", "count", "--seq", "#row") == 0
+    out, err = capsys.readouterr()
+    assert out == "1\n"
+    assert "warning" not in err
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_a_file_of_all_matches(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("-q", QUERY, "-o", f"found{suffix}") == 0

@@ -170,8 +170,20 @@ FAULTS = [
     Fault(
         "ties-across-pushes",
         "sase/engine/pipeline/pipeline.py",
-        "self.at.ties -= 1",
+        "self.at.ties -= follows",
         "self.at.ties -= 0",
+    ),
+    Fault(
+        "rows-of-one-time-tie",
+        "sase/engine/columns/loader.py",
+        "tie = None if self.schema.is_ordered_by_row else tie",
+        "tie = tie",
+    ),
+    Fault(
+        "rows-tie-across-pushes",
+        "sase/engine/pipeline/pipeline.py",
+        "follows = not by_row and self._order_key",
+        "follows = self._order_key",
     ),
     Fault(
         "limit-per-block",

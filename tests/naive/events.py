@@ -96,10 +96,14 @@ def read_stream(
     types: Types,
     time_unit: str | None,
 ) -> Stream:
-    """The events of a table: sorted by (ts) or (ts, seq), and each given its position."""
+    """The events of a table: sorted by (ts) or (ts, seq), and each given its position.
+
+    As `seq` "#row" is the number of the row.
+    """
     ticking = clock([row.get(time) for row in rows], time_unit)
     events = [_event(number, row, time, seq, ticking) for number, row in enumerate(rows)]
-    typed = _typed(events, type, types, [time, seq], ticking)
+    keys = [time, None if seq == "#row" else seq]
+    typed = _typed(events, type, types, keys, ticking)
     ordered = sorted(typed, key=lambda event: event.key)
     numbered = (replace(event, position=position) for position, event in enumerate(ordered))
     return Stream(tuple(numbered), ticking)
@@ -110,6 +114,8 @@ def _event(number: int, row: Row, time: str, seq: str | None, ticking: Clock) ->
     values = {**row, time: count} if ticking.kind == "float" else row
     if seq is None:
         return Event(number, -1, count, (count,), None, values, frozenset())
+    if seq == "#row":
+        return Event(number, -1, count, (count, number), None, values, frozenset())
     if row.get(seq) is None:
         raise ValueError(f"bad input: row {number} has no {seq}")
     return Event(number, -1, count, (count, row[seq]), None, values, frozenset())

@@ -217,7 +217,7 @@ def cases(
     example = draw(st.one_of(examples(), examples(), series_examples()))
     if isinstance(example, SeriesExample):
         example = replace(example, output="all")
-    if needs_order(example) or manner.form == "non_overlap":
+    if needs_order(example) or manner.form == "non_overlap" or example.setting.is_by_row:
         example = in_order(example, repeats)
     example, on_bad_row = _with_bad_rows(draw, example)
     kinds = _other_kinds(draw, example)

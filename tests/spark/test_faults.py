@@ -31,6 +31,7 @@ WRONG = {
         {"seq": None},
         PlanError,
     ),
+    "the row as seq": ("EVENT SEQ(A a, B b)", {"seq": "#row"}, PlanError),
     "an output": ("EVENT A a", {"output": "rows"}, SaseError),
     "no slice": ("EVENT SEQ(A a, B b) WITHIN 5", {"slices": 0}, PlanError),
 }

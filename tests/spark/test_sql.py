@@ -152,6 +152,7 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
         ("TABLE(events), 'EVENT A a WHERE a.x = 1'", SaseError, "no column `x`"),
         ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
         ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
+        ("TABLE(events), 'EVENT A a', seq => '#row'", PlanError, "of a DataFrame have no order"),
         ("TABLE(events), 7", PlanError, "the query is a text"),
         (
             "TABLE(events), 'EVENT A a', output => 'count'",

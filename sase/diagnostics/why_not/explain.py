@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sase.binding import BoundQuery
@@ -11,7 +11,7 @@ from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.why_not.ablation import Ablation, each_left_out, fewest_left_out, longest_of
 from sase.diagnostics.why_not.budget import Budget, Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred, candidates_of
-from sase.diagnostics.why_not.event_sample import sample_events
+from sase.diagnostics.why_not.event_sample import EventSample, sample_events
 from sase.diagnostics.why_not.funnel import funnel_of
 from sase.diagnostics.why_not.near_miss_table import table_of
 from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch
@@ -23,6 +23,7 @@ from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
 from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
+from sase.engine.statistics.ties import TieShare
 from sase.planning.recipes import Recipe
 
 PARTLY = (
@@ -77,8 +78,17 @@ def explain(
         not limits,
         tuple(name for name in names if name != plan.schema.type),
     )
-    words = sentences(why, sample.types, misses, needing_window(query), longest)
-    return replace(why, words=(*words, *limits))
+    result, *words = sentences(why, sample.types, misses, needing_window(query), longest)
+    return replace(why, words=(result, *_of_ties(plan, sample), *words, *limits))
+
+
+def _of_ties(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
+    """Say that many events are simultaneous, which are in no match together."""
+    ties = TieShare.of(plan)
+    if ties is not None:
+        ties.measure(sample.events)
+        if ties.is_large:
+            yield ties.warning(plan.schema.seq)
 
 
 def _left_out(

@@ -164,7 +164,7 @@ def loader_of(
     plan: EnginePlan, coding: PlanDictionary, on_bad_row: str, more: Sequence[str] = ()
 ) -> Loader:
     """A loader of the columns that a plan reads, and some more."""
-    seq = () if plan.schema.seq is None else (plan.schema.seq,)
+    seq = () if plan.schema.seq_column is None else (plan.schema.seq_column,)
     return Loader(
         plan.schema,
         (*plan.attributes, *seq, *more),

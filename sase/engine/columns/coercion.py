@@ -284,8 +284,8 @@ def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
     """Return the kinds of the columns that every event needs."""
     time = schema.time_type
     found: dict[str, Kinds] = {schema.time: ALLOWED["time"] if time == UNKNOWN else (time.kind,)}
-    if schema.seq is not None:
-        found[schema.seq] = ALLOWED["seq"]
+    if schema.seq_column is not None:
+        found[schema.seq_column] = ALLOWED["seq"]
     if schema.type is not None and not schema.definitions and not typed:
         found[schema.type] = ALLOWED["type"]
     return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sase.binding import EventType, Schema
-from sase.binding.schema import Attributes
+from sase.binding.schema import ROW_ORDER, Attributes
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.coercion import coerced_to_describe
 from sase.engine.columns.input import Input, Inputs, opened
@@ -34,7 +34,7 @@ def describe(
     if mends:
         inputs = coerced_to_describe(inputs, time=time, type=type, seq=seq)
     clock = _clock(inputs, time, time_unit)
-    if seq is not None:
+    if seq not in (None, ROW_ORDER):
         require(inputs, seq, "seq")
     if inputs.typed:
         if types is not None:

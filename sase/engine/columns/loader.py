@@ -61,7 +61,7 @@ class Loader:
             raise ValueError("conditions define the types of events: loading needs `classify`")
         self.schema, self._opener = schema, opener
         self.names = tuple(dict.fromkeys(columns))
-        keys = (schema.time, schema.type, schema.seq)
+        keys = (schema.time, schema.type, schema.seq_column)
         self._read = frozenset([*self.names, *(key for key in keys if key is not None)])
         self.gate = Gate()
         self.quarantines = on_bad_row == "quarantine"
@@ -166,6 +166,8 @@ class Loader:
                 good = refused.others(len(ts))
                 order, tie = stream_order(ts[good], None if seq is None else seq[good])
                 order = good if order is None else good[order]
+        # The order is stable: of events of one time the earlier row is before.
+        tie = None if self.schema.is_ordered_by_row else tie
         loaded = Events(
             ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
         )
@@ -212,7 +214,7 @@ class Loader:
     def _judged(self, reading: Projection) -> Refused:
         """Return the bad rows, or raise the first unless they go into quarantine."""
         schema = self.schema
-        keys = [name for name in (schema.time, schema.type, schema.seq) if name is not None]
+        keys = [name for name in (schema.time, schema.type, schema.seq_column) if name is not None]
         columns = list(dict.fromkeys([*keys, *self.names]))
         if not self.quarantines:
             raise reading.faults.error(columns)
@@ -236,7 +238,7 @@ class Loader:
 
     def _sequence(self, reading: Projection) -> Numbers | None:
         """Return the sequence numbers of all rows."""
-        name = self.schema.seq
+        name = self.schema.seq_column
         if name is None:
             return None
         column = number_column(name, reading.column(name), INTEGER, reading.faults)

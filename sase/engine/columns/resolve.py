@@ -44,12 +44,12 @@ class Resolved:
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
     """Find the columns, or raise what is wrong with them."""
     time = compiled_time(inputs, schema)
-    if schema.seq is not None:
-        require(inputs, schema.seq, "seq")
+    if schema.seq_column is not None:
+        require(inputs, schema.seq_column, "seq")
     has_column = schema.type is not None and not schema.definitions and not inputs.typed
     if has_column and schema.type is not None:
         require(inputs, schema.type, "type")
-    keys = [schema.time, schema.seq, schema.type if has_column else None]
+    keys = [schema.time, schema.seq_column, schema.type if has_column else None]
     read = dict.fromkeys([*names, *(key for key in keys if key is not None)])
     indexes = tuple(
         {name: index for name in read if (index := table.index(name)) is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,12 @@ class Matcher:
         """What there is to say of all that was searched so far."""
         return self.pipeline.report()
 
+    def news(self, *, is_end: bool = False) -> list[str]:
+        """The warnings that the report of no push had: no more come if this `is_end`."""
+        pipeline = self.pipeline
+        of_types = pipeline.state.is_finished and not pipeline.is_done()
+        return pipeline.warnings.news(of_types=of_types, is_end=is_end)
+
     def __repr__(self) -> str:
         pipeline, state = self.pipeline, self.pipeline.state
         late = pipeline.reorder_buffer.late.count
@@ -170,6 +177,9 @@ class Matcher:
         pipeline, found = self.pipeline, tuple(results)  # which may bring more history
         state = pipeline.state
         part = MatchBatch(pipeline.shape, state.history, found)
-        matches = Matches.of([part], pipeline.report())
+        report = pipeline.report()
+        if not state.is_finished:
+            report = replace(report, warnings=tuple(self.news()))
+        matches = Matches.of([part], report)
         state.history = state.history.since(state.oldest)
         return matches

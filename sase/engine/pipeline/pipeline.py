@@ -137,7 +137,7 @@ class Pipeline:
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row)
         # What is loaded again is good, and does not come as it is pushed.
         self.load_again = loader_of(plan, self.dictionary, "error").load
-        self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema.seq, self.load_again)
+        self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema.seq_column, self.load_again)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
         self.warnings = RunWarnings(plan, self.context.overflows)
@@ -195,6 +195,8 @@ class Pipeline:
         self.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
+        if self.warnings.ties is not None:
+            self.warnings.ties.measure(events)
         self.state.history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
         if self.quarantine is not None:
             numbers = np.arange(inputs.num_rows) if rows is None else rows
@@ -321,14 +323,16 @@ class Pipeline:
         """Raise the watermark, and note whether the first event is simultaneous with the last."""
         if not len(events.ts):
             return
-        state = self.state
-        if self._order_key(events, 0) == state.last:
-            self.at.ties -= 1
+        state, by_row = self.state, self.plan.schema.is_ordered_by_row
+        follows = not by_row and self._order_key(events, 0) == state.last
+        self.at.ties -= follows
+        if self.warnings.ties is not None:
+            self.warnings.ties.add(events, follows=follows)
         state.last = self._order_key(events, -1)
         state.watermark = max(state.watermark, state.last[0])
 
     def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
-        time, sequence = int(events.ts[place]), self.plan.schema.seq
+        time, sequence = int(events.ts[place]), self.plan.schema.seq_column
         return (time,) if sequence is None else (time, int(events.columns[sequence].values[place]))
 
     # ------------------------------------------------------------ eviction

@@ -1,4 +1,4 @@
-"""The warnings of a run: types that never occurred, and arithmetic beyond int64."""
+"""The warnings of a run: types that never occurred, events that tie, arithmetic beyond int64."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from sase.engine.operators.contract import OverflowCounts
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import RowHistory
 from sase.engine.saved_state import Saved
+from sase.engine.statistics.ties import TieShare
 from sase.nearest import did_you_mean
 
 # So many events are looked at first.
 FEW = 1 << 12
+# Events of a stream before its end of which it is said that they tie.
+ENOUGH = 1000
 
 
 class RunWarnings:
-    """Collect types of the query that have not occurred, and rows where arithmetic overflowed."""
+    """Collect types of the query that have not occurred, and rows where arithmetic overflowed.
+
+    Beside them stands which share of the events tie, where that matters.
+    """
 
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
         self._plan, self._overflows = plan, overflows
@@ -29,6 +35,9 @@ class RunWarnings:
         self._known_names: tuple[str, ...] = ()
         # By the position of an event its row: when it is asked for the input may be gone.
         self._rows: dict[int, int] = {}
+        self.ties = TieShare.of(plan)
+        # What the report of a push has had.
+        self._told: set[object] = set()
 
     def note_types(self, events: Events, rows: slice | Numbers) -> None:
         """Note which of the query's types occur in events."""
@@ -55,16 +64,31 @@ class RunWarnings:
 
     def warnings(self, *, of_types: bool) -> Iterator[str]:
         """Yield the warnings; that a type never occurred only where `of_types`: at the end."""
+        yield from (text for _, text in self._found(1, of_types=of_types))
+
+    def news(self, *, of_types: bool, is_end: bool) -> list[str]:
+        """The warnings that were no news yet; what few events tell is some at the end only."""
+        every = self._found(1 if is_end else ENOUGH, of_types=of_types)
+        found = [each for each in every if each[0] not in self._told]
+        self._told |= {key for key, _ in found}
+        return [text for _, text in found]
+
+    def _found(self, least: int, *, of_types: bool) -> Iterator[tuple[object, str]]:
+        """Each warning with what tells it from others; of at least so many events that tie."""
         for name in sorted(self.unseen) if of_types else ():
             # A bad row may have had the name itself.
             known = [each for each in self._known_names if each not in self.unseen]
             hint = did_you_mean(name, known)
-            yield f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+            yield name, f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+        ties, seq = self.ties, self._plan.schema.seq
+        if ties is not None and ties.is_large and ties.events >= least:
+            yield TieShare, ties.warning(seq)
         for overflows in self._overflows:
             for operation, (count, position) in overflows.counts.items():
                 yield (
+                    operation,
                     f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
-                    f" times and was NULL there, for example in row {self._rows[position]}"
+                    f" times and was NULL there, for example in row {self._rows[position]}",
                 )
 
     @property
@@ -78,6 +102,7 @@ class RunWarnings:
             "known_names": self._known_names,
             "rows": list(self._rows.items()),
             "overflows": [each.checkpoint() for each in self._overflows],
+            "ties": None if self.ties is None else self.ties.checkpoint(),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -90,3 +115,5 @@ class RunWarnings:
         for overflows, part in zip(self._overflows, parts, strict=True):
             overflows.restore(part)
         saved.check(set(self._examples) <= self._rows.keys(), "an example has no row")
+        if self.ties is not None:
+            self.ties.restore(saved.part("ties"))

@@ -32,7 +32,7 @@ PIECE, ROWS = 1 << 28, 1 << 16
 def is_sorted(files: Files, schema: Schema) -> bool:
     """Whether the rows of files come in the order of their time and sequence."""
     last: tuple[int, int] | None = None
-    names = [schema.time] if schema.seq is None else [schema.time, schema.seq]
+    names = [name for name in (schema.time, schema.seq_column) if name is not None]
     for _, table in files.batches(names):
         ts, seq = _keys(table, schema)
         if stream_order(ts, seq).rows is not None:
@@ -90,12 +90,13 @@ def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
 def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
     """Return the order keys; bad rows stand anywhere, and the matcher finds them again."""
     inputs = opened(table)
-    named = [name for name in (schema.time, schema.seq) if name is not None]
+    seq = schema.seq_column
+    named = [name for name in (schema.time, seq) if name is not None]
     reading = project(inputs, [{name: table.schema.get_field_index(name) for name in named}])
     ts = read_times(reading, schema.time, time_type(inputs, schema.time))
-    if schema.seq is None:
+    if seq is None:
         return ts, None
-    column = number_column(schema.seq, reading.column(schema.seq), INTEGER, reading.faults)
+    column = number_column(seq, reading.column(seq), INTEGER, reading.faults)
     return ts, column.values
 
 

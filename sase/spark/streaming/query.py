@@ -23,7 +23,6 @@ from sase.binding.input_options import (
 )
 from sase.binding.lateness import lateness_in
 from sase.engine.plan import EnginePlan
-from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan
@@ -145,7 +144,7 @@ def stream(
             " each micro-batch has given is in the progress of the streaming query"
         )
     source = FrameSource.of(df)
-    events, flat = Discovered.of(source.empty, InputOptions(**options)), output == "flat"
+    events, flat = source.discovered(InputOptions(**options)), output == "flat"
     compiled = compile_query(query, events, params=params, plan=plan, limit=limit, flat=flat)
     optimized = compiled.optimized(statistics_in(stats))
     _check(compiled.unoptimized, source)

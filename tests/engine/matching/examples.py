@@ -177,9 +177,10 @@ def _in_stream(example: Example) -> dict[str, bool]:
     values = [row.get(name) for row in example.rows for name in named]
     wanted = " ".join(query.tests + query.conditions)
     return {
-        "ties": len(set(keys)) < len(keys),
+        "ties": len(set(keys)) < len(keys) and not setting.is_by_row,
         "unsorted": keys != sorted(keys),
         "seq": setting.seq is not None,
+        "the row as seq": setting.is_by_row,
         "NULL in what is named": any(value is None or value != value for value in values),
         "−0.0": any(str(value) == "-0.0" for value in values),
         "an undeclared attribute of ANY": any(

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from sase.binding.schema import ROW_ORDER
+
 NAMES = ("A", "B", "C", "D")
 FOREIGN = "Z"  # a type that no pattern names, except by a bare ANY
 # How the types of a stream are known: see docs/semantics.md, Types.
@@ -121,7 +123,13 @@ class Setting:
 
     @property
     def seq(self) -> str | None:
-        return self.keywords["seq"]
+        """The column that orders simultaneous events."""
+        return None if self.is_by_row else self.keywords["seq"]
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether the row orders simultaneous events."""
+        return self.keywords["seq"] == ROW_ORDER
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -168,7 +176,7 @@ def settings_of_streams(draw: st.DrawFn) -> Setting:
     keywords: dict[str, Any] = {
         "time": draw(st.sampled_from(["ts", "ts", "at"])),
         "type": draw(st.sampled_from(["type", "type", "kind"])),
-        "seq": draw(st.sampled_from([None, None, "sq"])),
+        "seq": draw(st.sampled_from([None, None, None, "sq", "sq", ROW_ORDER])),
         "types": None,
         "time_unit": clock.time_unit,
     }

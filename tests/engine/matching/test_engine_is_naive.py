@@ -47,6 +47,7 @@ LEAST = {
     "no window": 25, "window in time": 90, "EVENTS": 20, "PER PARTITION": 4, "INCLUSIVE": 20,
     "equivalence test": 80, "two equivalence tests": 4, "fixed equivalence test": 4,
     "RETURN": 30, "LIMIT": 10, "parameters": 40, "ties": 120, "unsorted": 60, "seq": 50,
+    "the row as seq": 20,
     "NULL in what is named": 60, "−0.0": 30,
     "condition with OR": 30, "condition with NOT": 50, "condition with LIKE": 4,
     "condition with IN": 10, "condition with BETWEEN": 20, "condition with NULL": 25,

@@ -116,9 +116,10 @@ def _in_stream(example: SeriesExample) -> dict[str, bool]:
     used = [kind for part in example.query.components for kind in part.types]
     longest = max(len(series) for match in example.expected for series in match.events)
     return {
-        "ties": len(set(keys)) < len(keys),
+        "ties": len(set(keys)) < len(keys) and not setting.is_by_row,
         "unsorted": keys != sorted(keys),
         "seq": setting.seq is not None,
+        "the row as seq": setting.is_by_row,
         "NULL in what is named": None in values,
         "an undeclared test": setting.layout in (TABLES, "declared") and any(
             kind in used and attribute not in attributes

@@ -32,7 +32,8 @@ LEAST = {
         "layout listed", "layout single", "layout tables", "layout wide", "negated end",
         "negated start", "no window", "output non_overlap", "quantifier {2,}",
         "strategy by default", "strategy partition_contiguity", "strategy skip_till_any_match",
-        "strategy strict_contiguity", "two equivalence tests", "variables of a strategy",
+        "strategy strict_contiguity", "the row as seq", "two equivalence tests",
+        "variables of a strategy",
     ],
     1: [
         "HAVING with an aggregate", "PER PARTITION", "a[i] against b[i]",

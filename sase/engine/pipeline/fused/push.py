@@ -152,6 +152,8 @@ class FusedPush:
         state, piece = pipeline.state, HistorySegment(at.events, length, batch)
         if pipeline.warnings.unseen:
             pipeline.warnings.note_types(piece.events, slice(None))
+        if pipeline.warnings.ties is not None:
+            pipeline.warnings.ties.pass_by(length, found.admitted, lambda: piece.events)
         state.history = state.history.with_piece(piece)
         at.numbers += found.admitted
         at.events += length

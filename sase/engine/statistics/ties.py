@@ -1,0 +1,146 @@
+"""Count ties: which share of the events that a query sees is simultaneous with another of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sase.binding.schema import ROW_ORDER
+from sase.engine.columns import Events
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.plan import EnginePlan
+from sase.engine.saved_state import MOST_COUNTED, Saved
+
+# Of more events than this a sample is looked at: slices of so many events, evenly apart. Where it
+# has too few events of the query's types, all are.
+MANY, SLICE, LEAST = 1 << 18, 1 << 12, 1 << 10
+# A share above which the order of simultaneous events is worth to be thought of: a twentieth.
+SHARE = 20
+
+
+class TieShare:
+    """The events of some types that were counted, and those of them that share their order key.
+
+    Without `types` every event counts. Pieces of a stream are added one after the other.
+    """
+
+    def __init__(self, types: frozenset[str] | None) -> None:
+        self.events = self.tied = 0
+        self.is_sample = False
+        self._types = types
+        self._seen: tuple[tuple[str, ...], Mask] | None = None
+        # How many of the last order key were counted, or what tells the last events.
+        self._last: int | Callable[[], Events] = 0
+
+    @classmethod
+    def of(cls, plan: EnginePlan) -> TieShare | None:
+        """The share for a plan; None if its matches cannot depend on which event is before which.
+
+        A match of one event that nothing forbids does not, and no events tie by their rows.
+        """
+        has_several = plan.has_series or len(plan.positives) + len(plan.negatives) > 1
+        if plan.schema.is_ordered_by_row or not has_several:
+            return None
+        return cls(plan.types_wanted)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether more than a twentieth of the events tie."""
+        return self.tied * SHARE > self.events
+
+    def measure(self, events: Events) -> None:
+        """Count events that are all there are; of many a sample."""
+        if events.tie is None:
+            return
+        count = len(events)
+        if count > MANY:
+            for begin in np.linspace(0, count - SLICE, MANY // SLICE, dtype=np.int64).tolist():
+                self._add(events, begin, begin + SLICE)
+            self.is_sample = self.events >= LEAST
+        if not self.is_sample:
+            self.events = self.tied = 0
+            self._add(events, 0, count)
+
+    def add(self, events: Events, *, follows: bool) -> None:
+        """Count the next events of a stream; `follows` if the first ties with the last before."""
+        if not len(events):
+            return
+        if follows or events.tie is not None:
+            self._add(events, 0, len(events), self._before() if follows else 0)
+            return
+        seen = self._is_seen(events, 0, len(events))
+        self.events += len(events) if seen is None else int(np.count_nonzero(seen))
+        self._last = 1 if seen is None else int(seen[-1])
+
+    def pass_by(self, count: int, admitted: int, last: Callable[[], Events]) -> None:
+        """Count events of a stream of which no two tie, some `admitted` by components.
+
+        `last` gives them if that matters.
+        """
+        self.events += count if self._types is None else admitted
+        self._last = last
+
+    def _add(self, events: Events, begin: int, end: int, before: int = 0) -> None:
+        """Count the events of a range; `before` them there were some of the first order key."""
+        seen, tie = self._is_seen(events, begin, end), events.tie
+        ranks: Numbers = np.arange(begin, end) if tie is None else tie[begin:end]
+        first, last = ranks[0], ranks[-1]
+        ranks = ranks if seen is None else ranks[seen]
+        self.events += len(ranks)
+        self._last = before if first == last else 0
+        if not len(ranks):
+            return
+        starts = np.flatnonzero(ranks[1:] != ranks[:-1]) + 1
+        sizes = np.diff(np.concatenate([[0], starts, [len(ranks)]]))
+        counted = 0
+        if before and ranks[0] == first:
+            sizes[0] += before
+            counted = before if before > 1 else 0
+        self.tied += int(sizes[sizes > 1].sum()) - counted
+        self._last = int(sizes[-1]) if ranks[-1] == last else 0
+
+    def _before(self) -> int:
+        """How many events of the last order key were counted."""
+        if isinstance(self._last, int):
+            return self._last
+        events = self._last()
+        seen = self._is_seen(events, len(events) - 1, len(events))
+        return 1 if seen is None else int(seen[-1])
+
+    def _is_seen(self, events: Events, begin: int, end: int) -> Mask | None:
+        """Which events of a range the query sees, None for all."""
+        if self._types is None:
+            return None
+        if self._seen is None or self._seen[0] != events.type_names:
+            # By code plus one, since some have no type.
+            wanted = [False, *(name in self._types for name in events.type_names)]
+            self._seen = events.type_names, np.array(wanted)
+        found: Mask = self._seen[1][events.types[begin:end].astype(np.intp) + 1]
+        return found
+
+    def warning(self, seq: str | None) -> str:
+        """How many tie in time, and in `seq` if there is one, what that means, and what to do."""
+        percent = round(100 * self.tied / self.events)
+        if self.tied < self.events:
+            percent = min(percent, 99)
+        share = f"{percent} % of the {self.events:,} events that the query sees"
+        if self.is_sample:
+            share = f"{percent} % of a sample of {self.events:,} events that the query sees"
+        key, kind = ("time", "") if seq is None else (f"time and `{seq}`", " without repeating")
+        return (
+            f"{share} share their {key} with another, and neither of two such events is before the"
+            f" other: name with  seq=…  a column of integers that numbers events{kind}, or say "
+            f' seq="{ROW_ORDER}"  if they stand in their order in the input'
+        )
+
+    def checkpoint(self) -> list[int]:
+        """The counts."""
+        return [self.events, self.tied, self._before()]
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        events, tied, last = saved.parts(3)
+        self.events = events.number(0, MOST_COUNTED)
+        self.tied = tied.number(0, self.events)
+        self._last = last.number(0, self.events)
