@@ -1,10 +1,43 @@
 """Event patterns over streams and tables: sequences, negation, Kleene closure.
 
 Importing the package loads none of its parts: a public name is fetched from its module when it is
-first used, so that a script or the command line pays only for what it needs.
+first used, so that a script or the command line pays only for what it needs. Type checkers see the
+names where they are.
 """
 
 from __future__ import annotations
+
+import typing
+
+if typing.TYPE_CHECKING:
+    from sase.api import compile, match
+    from sase.api.compare import compare
+    from sase.api.explain import explain
+    from sase.api.plan import Plan
+    from sase.api.why_not import why
+    from sase.binding import Schema
+    from sase.diagnostics.strategies.comparison import Comparison
+    from sase.diagnostics.why_not.why_not import WhyNot
+    from sase.engine.pipeline.matcher import Matcher
+    from sase.engine.results.matches import Matches
+    from sase.engine.set_results.compressed_matches import CompressedMatches
+    from sase.engine.set_results.counted import MatchCount
+    from sase.errors import (
+        BindingError,
+        BudgetError,
+        BudgetWarning,
+        DataError,
+        Diagnostic,
+        PlanError,
+        QueryError,
+        QuerySyntaxError,
+        SaseError,
+        SchemaError,
+        SnapshotError,
+        SparkError,
+        TimeLimitError,
+    )
+    from sase.planning.explain import Explanation
 
 __version__ = "0.1.0.dev0"
 
@@ -39,16 +72,49 @@ _HOMES = {
     "why": "sase.api.why_not",
 }
 
-__all__ = ["__version__", *_HOMES]
+# Written out for type checkers.
+__all__ = [
+    "__version__",
+    "BindingError",
+    "BudgetError",
+    "BudgetWarning",
+    "DataError",
+    "Diagnostic",
+    "PlanError",
+    "QueryError",
+    "QuerySyntaxError",
+    "SaseError",
+    "SchemaError",
+    "SnapshotError",
+    "SparkError",
+    "TimeLimitError",
+    "CompressedMatches",
+    "Comparison",
+    "MatchCount",
+    "Matcher",
+    "Matches",
+    "Explanation",
+    "Plan",
+    "Schema",
+    "WhyNot",
+    "compare",
+    "compile",
+    "explain",
+    "match",
+    "why",
+]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+# To a type checker any name would be one of the package, if it saw this.
+if not typing.TYPE_CHECKING:
 
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-    return value
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -52,6 +52,19 @@ def test_what_is_public_is_listed_once():
     assert dir(sase) == sorted(sase.__all__)
 
 
+def test_type_checkers_see_what_is_fetched():
+    """Public names, where they are fetched from, and what is imported for type checkers agree."""
+    tree = ast.parse(inspect.getsource(sase))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and not _is_negated(node)]
+    seen = {name.name: node.module for node in block.body for name in node.names}
+    assert seen == sase._HOMES
+    assert {*sase.__all__} == {"__version__", *sase._HOMES}
+
+
+def _is_negated(node):
+    return isinstance(node.test, ast.UnaryOp)
+
+
 def test_what_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'sase' has no attribute 'mtach'"):
         sase.mtach  # noqa: B018
