@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line
+from sase.errors import SaseError
 
 
 class Matcher:
@@ -162,6 +163,12 @@ class Matcher:
         pipeline = self.pipeline
         of_types = pipeline.state.is_finished and not pipeline.is_done()
         return pipeline.warnings.news(of_types=of_types, is_end=is_end)
+
+    def __reduce__(self) -> NoReturn:
+        raise SaseError(
+            "a matcher is not pickled or copied: keep its  snapshot()  , of which the  restore(…)"
+            "  of its plan, which can be pickled, makes one that goes on"
+        )
 
     def __repr__(self) -> str:
         pipeline, state = self.pipeline, self.pipeline.state

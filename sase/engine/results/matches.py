@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from sase.binding import Schema
+from sase.engine.columns.slice import tidied
+from sase.engine.expressions import Interner
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, available_memory
 from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, ResultBatch, gathered
@@ -24,7 +27,8 @@ class Matches(Sequence[dict[str, Any]]):
 
     `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct
     for each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`.
-    `to_reader` gives the same batch by batch, and holds none of them.
+    `to_reader` gives the same batch by batch, and holds none of them. What is pickled or copied are
+    the results and the report, without the input.
     """
 
     def __init__(
@@ -181,6 +185,9 @@ class Matches(Sequence[dict[str, Any]]):
         """Keep all batches, so that they need not be searched for again."""
         self._parts = list(parts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Matches.of, ([_alone(part) for part in self.parts], self.report)
+
     def __repr__(self) -> str:
         return as_text(self.head(ROWS).to_arrow(), len(self), self.report, self.schema.type)
 
@@ -235,6 +242,13 @@ class Matches(Sequence[dict[str, Any]]):
 
 def _materialized(part: ResultBatch) -> ResultBatch:
     return MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
+
+
+def _alone(part: ResultBatch) -> ResultBatch:
+    """The results that a batch shows, without what else the run has in memory."""
+    made = MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
+    tables = {"made": tidied(made.made), "from_rows": tidied(made.from_rows)}
+    return replace(made, shape=replace(made.shape, texts=Interner()), **tables)
 
 
 def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:

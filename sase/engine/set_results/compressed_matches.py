@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from sase.engine.results.matches import Matches
 from sase.engine.set_results.collapsed_table import collapsed_table
 from sase.engine.set_results.counted import CountedMatches
 from sase.engine.set_results.listed import ListedMatches
-from sase.errors import PlanError
+from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
 
 # Matches that are looked at one by one before that is refused.
@@ -142,6 +142,12 @@ class CompressedMatches:
             return self._source.report
 
         return Matches(search, most=self._most)
+
+    def __reduce__(self) -> NoReturn:
+        raise SaseError(
+            "a set of matches is not pickled or copied, since it has all events: do so with what it"
+            " says, such as  count() ,  to_arrow()  or  sample(…) , or with the query"
+        )
 
     def __repr__(self) -> str:
         how = "counted as paths" if self.counts_paths else "looked at one by one"
