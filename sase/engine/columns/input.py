@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
+from sase.engine.columns.foreign import foreign_table, is_of_spark
 from sase.engine.columns.gate import Gate, prove_names
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
@@ -280,6 +281,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         batch, unreadable = table_of_rows(events, type_name)
         rows = events if keeps_rows else None
         return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
+    if is_of_spark(events):  # though Arrow could read a frame of Spark, to the last row
+        raise DataError(_cannot_be(events, type_name))
     try:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.
@@ -288,6 +291,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         if hasattr(events, "__arrow_c_array__"):
             return _foreign(pa.record_batch(events), type_name)
     except (pa.ArrowException, ValueError) as problem:
+        if foreign_table(events) is not None:
+            raise DataError(_cannot_be(events, type_name)) from problem
         if is_of_pandas(events):
             return _of_frame(events, type_name, keeps_rows)
         raise DataError(f"Arrow cannot read these events: {problem}") from problem
@@ -322,6 +327,10 @@ def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:
 
 
 def _cannot_be(events: object, type_name: str | None) -> str:
+    foreign = foreign_table(events)
+    if foreign is not None:
+        whose = "these events are" if type_name is None else f"the events of `{type_name}` are"
+        return f"{whose} {foreign.what}: {foreign.remedy}"
     given, remedy = f"of type {type(events).__name__}", ""
     if isinstance(events, list | tuple):
         odd = next(row for row in events if not isinstance(row, Mapping))
@@ -330,8 +339,6 @@ def _cannot_be(events: object, type_name: str | None) -> str:
             remedy = ": give the folder of these files, or a pattern such as 'logs/*.csv'"
         elif hasattr(odd, "__arrow_c_stream__") or hasattr(odd, "__arrow_c_array__"):
             remedy = ": make one table of them, such as  pyarrow.concat_tables(…)"
-    elif type(events).__name__ == "LazyFrame":
-        remedy = ": give  events.collect()"
     elif isinstance(events, Iterable) and not isinstance(events, bytes):
         remedy = ": if these are dicts, give  list(events)"
     if type_name is not None:

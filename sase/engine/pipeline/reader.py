@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from sase.engine.columns import opened
+from sase.engine.columns.foreign import foreign_table, is_of_spark
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.arrow_columns import result_type
 from sase.engine.results.batch import MatchBatch
@@ -38,14 +39,17 @@ def _reader(events: object) -> pa.RecordBatchReader:
         return events
     if isinstance(events, pa.Table):
         return events.to_reader()
-    if hasattr(events, "__arrow_c_stream__"):
+    foreign = foreign_table(events)
+    if hasattr(events, "__arrow_c_stream__") and not is_of_spark(events):
         try:
             return pa.RecordBatchReader.from_stream(events)
         except pa.ArrowException as problem:
             raise DataError(f"Arrow cannot read these events: {problem}") from problem
+    what, remedy = f"of type {type(events).__name__}", "push its parts, or make a reader of them"
+    if foreign is not None:
+        what, remedy = foreign.what, foreign.remedy
     raise DataError(
-        f"a stream of matches is made of a pyarrow RecordBatchReader, and this is of type"
-        f" {type(events).__name__}: push its parts one by one, or make a reader of them"
+        f"a stream of matches is made of a pyarrow RecordBatchReader, and this is {what}: {remedy}"
     )
 
 

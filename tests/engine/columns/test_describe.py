@@ -207,7 +207,7 @@ def test_types_by_the_thousand() -> None:
         ([1, 2], "these events are of type list, with a member of type int: give"),
         ({"ts": [1], "type": ["A"]}, "`ts` is of type list, with a member of type int: if these"),
         ({1: TABLE}, "a dict of events names their types, and 1 is no name"),
-        (None, "these events are of type NoneType"),
+        (None, "these events are of type NoneType: give the path of files, a pyarrow table"),
     ],
 )
 def test_what_cannot_be_events(events: Any, message: str) -> None:
