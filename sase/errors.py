@@ -14,7 +14,7 @@ SaseError                 everything that this package raises on purpose
     └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
 BudgetWarning             the same is expected of a run that begins
-ReplayWarning             a replay on Spark cannot be cut into tasks
+ReplayWarning             a replay on Spark cannot be cut into tasks, or its query looks wrong
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from typing import Any, Literal
 from sase.source import Source, Span
 
 Severity = Literal["error", "warning"]
+# Characters of a query that a sentence about it shows.
+WORDS = 60
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,14 @@ class Diagnostic:
             "start": start._asdict(),
             "end": end._asdict(),
         }
+
+    @property
+    def sentence(self) -> str:
+        """The message on one line: what part of the text is meant, what is wrong, and the hints."""
+        words = " ".join(self.source.text[slice(*self.span)].split())
+        words = words if len(words) <= WORDS else f"{words[: WORDS - 1]}…"
+        place = f"{self.source.name}:{self.line}:{self.column}"
+        return "; ".join([f"`{words}` ({place}): {self.message}", *self.hints])
 
     def __str__(self) -> str:
         """The whole message: the code, the place, the line with its caret, and the hints."""
@@ -149,4 +159,4 @@ class BudgetWarning(UserWarning):
 
 
 class ReplayWarning(UserWarning):
-    """A replay on Spark takes place in one task, since nothing allows to cut it."""
+    """A replay on Spark takes place in one task, or its query is probably not what is meant."""

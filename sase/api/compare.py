@@ -91,7 +91,8 @@ class _Strategies:
         }
         self.notes = [] if has_partitions else [NO_PARTITIONS]
         self.notes += [] if tree.limit is None else [NO_LIMIT]
-        self.warnings: tuple[str, ...] = ()
+        self.of_query = [each.sentence for each in own.bound.warnings]
+        self.warnings = list[str]()
         self.rows = 0
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
@@ -106,7 +107,7 @@ class _Strategies:
             # What was too much to be counted is too much to be told apart.
             ended = {each.strategy for each in measured if each.ended is not None}
             differences = self._differences(SHOWN if show is None else show, ended)
-        notes = (*self.warnings, *self.notes)
+        notes = (*self.of_query, *self.warnings, *self.notes)
         return Comparison(self.rows, tuple(measured), differences, notes)
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
@@ -129,8 +130,7 @@ class _Strategies:
         ended: Literal["matches", "runs"] | None = None
         if report is not None:
             self.rows = max(self.rows, report.rows)
-            # Runs of all strategies warn of the same, if in other numbers.
-            self.warnings = self.warnings or report.warnings
+            self._note(strategy, report)
         else:
             ended = "runs" if found < most else "matches"
         return StrategyResult(
@@ -141,6 +141,12 @@ class _Strategies:
             seconds=seconds,
             runs=None if report is None else _runs(report),
         )
+
+    def _note(self, strategy: StrategyName, report: Report) -> None:
+        """Note what a run warns of; those of all strategies warn of the same, if by other words."""
+        if not self.warnings:
+            of_query = {each.sentence for each in self.queries[strategy].bound.warnings}
+            self.warnings = [each for each in report.warnings if each not in of_query]
 
     def _counted(self, matches: Matches) -> tuple[int, float, Report | None]:
         """Count the matches and the seconds; the report is None if they are too many."""

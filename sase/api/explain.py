@@ -84,7 +84,8 @@ def explain(
     form = _form(known, made, statistics, output)
     if analyze:
         return replace(analyzed(known, made, statistics, pushed), form=form)
-    notes = (ASSUMED,) if assumes else ()
+    notes = [each.sentence for each in known.bound.warnings]
+    notes += [ASSUMED] if assumes else []
     paths = _physical(known, made, output)
     return described(query, known.recipe, made, statistics, notes=notes, form=form, physical=paths)
 

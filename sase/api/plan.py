@@ -113,6 +113,7 @@ class Plan:
             self.options,
             self.on_bad_row,
             self.lateness,
+            tuple(warning.sentence for warning in self.warnings),
         )
 
     def to_json(self, *, key: bytes | None = None) -> str:

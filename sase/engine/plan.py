@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,7 +44,7 @@ class EnginePlan:
     """Operators, the schema they were made for, the conditions that define types, and sizes.
 
     `on_bad_row` is "error" or "quarantine"; `lateness` is how long rows of a stream may be late, in
-    raw units of time.
+    raw units of time. `warnings` are of the query: every report has them.
     """
 
     operators: Operator
@@ -53,6 +53,7 @@ class EnginePlan:
     options: Options = Options()
     on_bad_row: str = "error"
     lateness: int | None = None
+    warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def cache(self) -> dict[Hashable, Any]:

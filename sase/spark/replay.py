@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
+from warnings import warn
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -24,7 +25,7 @@ from sase.binding.input_options import (
 from sase.engine.options import Options
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
-from sase.errors import PlanError
+from sase.errors import PlanError, ReplayWarning
 from sase.planning.collapse import collapsible
 from sase.planning.nodes import Operator, Transformation, chain, exchanged, require
 from sase.planning.optimizer import Optimized
@@ -299,6 +300,8 @@ def replay(
         flat=is_flat,
         output="non_overlap" if output == "non_overlap" else "all",
     )
+    for warning in compiled.bound.warnings:
+        warn(ReplayWarning(warning.sentence), stacklevel=5)
     statistics = statistics_in(stats)
     optimized = compiled.optimized(statistics)
     engine = task_plan(compiled, optimized, source)

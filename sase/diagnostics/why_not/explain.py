@@ -21,6 +21,7 @@ from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.sentences import sentences
 from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
+from sase.engine.columns.time_column import doubt_of_unit
 from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
 from sase.engine.statistics.ties import TieShare
@@ -79,14 +80,18 @@ def explain(
         tuple(name for name in names if name != plan.schema.type),
     )
     result, *words = sentences(why, sample.types, misses, needing_window(query), longest)
-    return replace(why, words=(result, *_of_ties(plan, sample), *words, *limits))
+    found = (*plan.warnings, *_of_times(plan, sample))
+    return replace(why, words=(result, *found, *words, *limits))
 
 
-def _of_ties(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
-    """Say that many events are simultaneous, which are in no match together."""
-    ties = TieShare.of(plan)
+def _of_times(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
+    """Say that times are of another unit, or simultaneous, by which events are in no sequence."""
+    events, ties = sample.events, TieShare.of(plan)
+    if len(events):
+        doubt = doubt_of_unit(plan.schema, int(events.ts[-1]), events.resolution_ns)
+        yield from [] if doubt is None else [doubt]
     if ties is not None:
-        ties.measure(sample.events)
+        ties.measure(events)
         if ties.is_large:
             yield ties.warning(plan.schema.seq)
 

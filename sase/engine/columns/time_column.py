@@ -18,6 +18,9 @@ from sase.engine.columns.projection import Projection
 from sase.engine.columns.roles import require
 from sase.errors import SchemaError
 
+# Events of the year 5000 are none; most are before 2200.
+_YEAR = 31_556_952 * 10**9
+_LATEST, _USUAL = (5000 - 1970) * _YEAR, (2200 - 1970) * _YEAR
 FLOAT_UNIT = "us"  # the unit of float seconds once they are decoded
 _END = 2.0**63
 _EXACT_END = 2.0**52  # below, a product has a fraction of a half or finer
@@ -64,6 +67,27 @@ def resolution_of(time: DataType, schema: Schema) -> int | None:
     if time.kind is Kind.FLOAT:
         return nanoseconds(FLOAT_UNIT)
     return schema.nanoseconds if time.resolution is None else nanoseconds(time.resolution)
+
+
+def doubt_of_unit(schema: Schema, latest: int, resolution_ns: int | None) -> str | None:
+    """Return why the unit of time is in doubt, if the latest event is as late as none can be."""
+    if resolution_ns is None or latest * resolution_ns < _LATEST:
+        return None
+    is_float = schema.time_type.kind is Kind.FLOAT
+    given = nanoseconds("s") if is_float else resolution_ns
+    year = 1970 + latest * resolution_ns // _YEAR
+    counts = {
+        Kind.FLOAT: "is in floats, which are seconds,",
+        Kind.TIMESTAMP: f"has the type {schema.time_type},",
+    }.get(schema.time_type.kind, f"counts {schema.time_unit},")
+    found = f"`{schema.time}` {counts} by which the latest event is in the year {year:,}"
+    count = latest * resolution_ns // given
+    finer = (u for u in ("ms", "us", "ns") if nanoseconds(u) < given)
+    meant = next((unit for unit in finer if count * nanoseconds(unit) < _USUAL), None)
+    if meant is None:
+        return f"{found}: is that the unit?"
+    remedy = "say" if schema.time_type.kind is Kind.INTEGER else "give integers with"
+    return f'{found}: if it counts {meant}, {remedy}  time_unit="{meant}"'
 
 
 def read_times(reading: Projection, name: str, time: DataType) -> Numbers:

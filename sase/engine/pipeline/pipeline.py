@@ -195,8 +195,7 @@ class Pipeline:
         self.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
-        if self.warnings.ties is not None:
-            self.warnings.ties.measure(events)
+        self.warnings.note_whole(events)
         self.state.history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
         if self.quarantine is not None:
             numbers = np.arange(inputs.num_rows) if rows is None else rows
@@ -326,8 +325,7 @@ class Pipeline:
         state, by_row = self.state, self.plan.schema.is_ordered_by_row
         follows = not by_row and self._order_key(events, 0) == state.last
         self.at.ties -= follows
-        if self.warnings.ties is not None:
-            self.warnings.ties.add(events, follows=follows)
+        self.warnings.note_next(events, follows=follows)
         state.last = self._order_key(events, -1)
         state.watermark = max(state.watermark, state.last[0])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.time_column import doubt_of_unit
 from sase.engine.operators.contract import OverflowCounts
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import RowHistory
@@ -25,7 +26,7 @@ ENOUGH = 1000
 class RunWarnings:
     """Collect types of the query that have not occurred, and rows where arithmetic overflowed.
 
-    Beside them stands which share of the events tie, where that matters.
+    Beside them stand what the query itself is warned of, and which share of the events tie.
     """
 
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
@@ -36,6 +37,8 @@ class RunWarnings:
         # By the position of an event its row: when it is asked for the input may be gone.
         self._rows: dict[int, int] = {}
         self.ties = TieShare.of(plan)
+        # The latest time, and the nanoseconds of its unit where they are known.
+        self._latest: tuple[int, int | None] = (0, None)
         # What the report of a push has had.
         self._told: set[object] = set()
 
@@ -46,6 +49,19 @@ class RunWarnings:
         for some in (types[:FEW], types[FEW:]):  # most occur soon, and the others need not be read
             sought = [code for code, name in enumerate(names) if name in self.unseen]
             self.unseen -= {names[code] for code in sought if (some == code).any()}
+
+    def note_whole(self, events: Events) -> None:
+        """Note the times of events that are all there are."""
+        if len(events):
+            self._latest = int(events.ts[-1]), events.resolution_ns
+        if self.ties is not None:
+            self.ties.measure(events)
+
+    def note_next(self, events: Events, *, follows: bool) -> None:
+        """Note the times of the next events of a stream; the first may tie with the last before."""
+        self._latest = int(events.ts[-1]), events.resolution_ns
+        if self.ties is not None:
+            self.ties.add(events, follows=follows)
 
     def note_rows(self, history: RowHistory) -> None:
         """Look up the rows of the examples, while their input is there."""
@@ -75,11 +91,15 @@ class RunWarnings:
 
     def _found(self, least: int, *, of_types: bool) -> Iterator[tuple[object, str]]:
         """Each warning with what tells it from others; of at least so many events that tie."""
+        yield from ((text, text) for text in self._plan.warnings)
         for name in sorted(self.unseen) if of_types else ():
             # A bad row may have had the name itself.
             known = [each for each in self._known_names if each not in self.unseen]
             hint = did_you_mean(name, known)
             yield name, f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+        doubt = doubt_of_unit(self._plan.schema, *self._latest)
+        if doubt is not None:
+            yield doubt_of_unit, doubt
         ties, seq = self.ties, self._plan.schema.seq
         if ties is not None and ties.is_large and ties.events >= least:
             yield TieShare, ties.warning(seq)

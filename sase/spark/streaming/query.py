@@ -146,6 +146,8 @@ def stream(
     source = FrameSource.of(df)
     events, flat = source.discovered(InputOptions(**options)), output == "flat"
     compiled = compile_query(query, events, params=params, plan=plan, limit=limit, flat=flat)
+    for warning in compiled.bound.warnings:
+        warn(ReplayWarning(warning.sentence), stacklevel=5)
     optimized = compiled.optimized(statistics_in(stats))
     _check(compiled.unoptimized, source)
     engine = task_plan(compiled, optimized, source)
