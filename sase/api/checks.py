@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from operator import index
 from typing import Any
@@ -17,6 +18,11 @@ OUTPUTS = (*LISTED, "compressed", "count")
 def check_query(given: object) -> None:
     """Refuse what is no text."""
     if isinstance(given, str):
+        if not any(map(str.isspace, given)) and os.path.isfile(given):
+            raise PlanError(
+                f"{given} is a file, and the text of a query comes first:"
+                " give  pathlib.Path(…).read_text()"
+            )
         return
     remedy = ": decode it, such as  query.decode()" if isinstance(given, bytes) else ""
     raise PlanError(f"a query is text, and this is of type {type(given).__name__}{remedy}")

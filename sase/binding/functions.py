@@ -54,6 +54,56 @@ FUNCTIONS = {
 }
 
 
+_BEFORE = "; compute what else is needed before, as a column"
+# Functions that other languages have, in lower case, and what to write instead.
+_FAMILIAR = (
+    (
+        "round floor ceil ceiling trunc truncate sqrt exp log ln power pow sign",
+        f"numbers have  + - * / % , abs, least and greatest{_BEFORE}",
+    ),
+    ("mod", "the remainder is written  x.a % 2"),
+    (
+        "concat substr substring trim ltrim rtrim replace split left right reverse regexp_replace",
+        f"texts have  lower, upper, length and LIKE{_BEFORE}",
+    ),
+    (
+        "contains startswith starts_with endswith ends_with position instr regexp_like regexp"
+        " matches",
+        "texts are compared with a pattern by  x.a LIKE '%abc%' , in which  %  is any text and  _"
+        "  any character",
+    ),
+    ("char_length", "the length of a text is  length(x.a)"),
+    ("ifnull nvl isnull", "in place of NULL a value is  coalesce(x.a, 0)"),
+    (
+        "if iif nullif decode choose",
+        f"conditions are joined by AND and OR, and no value depends on one{_BEFORE}",
+    ),
+    (
+        "now current_timestamp current_date today getdate",
+        "a query has no clock: give the time as a parameter, as in  x.ts > :now",
+    ),
+    ("datediff date_diff timestampdiff age", "times are subtracted:  y.ts - x.ts > 5 minutes"),
+    (
+        "date_trunc extract year month day hour minute second weekday dayofweek date_part strftime",
+        f"times have  + , -  and comparisons{_BEFORE}",
+    ),
+    (
+        "cast convert try_cast to_timestamp to_date to_number int float str",
+        "a value has the type of its column; a time is written  TIMESTAMP '2026-01-01 12:00:00'",
+    ),
+    (
+        "lag lead prev previous next",
+        "in a series the event before is  a[i-1].x ; other events are components of their own",
+    ),
+    ("mean average", "of a series there is  avg(a[].x)"),
+    (
+        "median variance var var_samp percentile quantile mode",
+        "of a series there are  avg, sum, min, max, count, first, last  and  stddev",
+    ),
+)
+INSTEAD = {name: hint for names, hint in _FAMILIAR for name in names.split()}
+
+
 def _same(data_type: DataType) -> DataType:
     return data_type
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sase.binding.bound import Aggregate, Constant, Expression, Operation, Placeholder
 from sase.binding.folding import INT64_MAX, fold_operation
-from sase.binding.functions import AGGREGATES, FUNCTIONS, Function, computed
+from sase.binding.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, computed
 from sase.binding.literals import bind_literal
 from sase.binding.references import RANGES, bind_attribute, bind_indexed, declared, find_series
 from sase.binding.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
@@ -250,10 +250,13 @@ def _function(
 def _unknown_function(node: ast.Call, scope: Scope) -> None:
     name = node.function
     every = [*FUNCTIONS, *AGGREGATES]
+    instead = INSTEAD.get(name.text.lower())
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
+    hints = hints if instead is None else (instead,)
     if scope.clause is Clause.RETURN and all(isinstance(a, ast.Attribute) for a in node.arguments):
         hints = (*hints, f"a new event names its attributes:  RETURN {name.text}(x.a AS a)")
-    if nearest(name.text, ["len"]) and any(isinstance(a, ast.Attribute) for a in node.arguments):
+    is_near = instead is None and nearest(name.text, ["len"])
+    if is_near and any(isinstance(a, ast.Attribute) for a in node.arguments):
         hints = ("the length of a text is  length(x.a) , of a series  a.len",)
     scope.problems.error(
         "unknown-function", f"there is no function `{name.text}`", name.span, *hints

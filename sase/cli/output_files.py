@@ -60,6 +60,10 @@ def check_target(target: Target) -> None:
     from sase.errors import DataError
 
     option, path = target
+    if "://" in path:
+        raise ArgumentError(
+            f"{option} {path}: only files of this machine are written: name one, and copy it"
+        )
     try:
         writer_for(path)
     except DataError as problem:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import NamedTuple
 
 BOM = "\ufeff"
+# The suffixes of files of events, here to be known without the engine.
+EVENTS = (
+    ".parquet", ".pq", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
+)  # fmt: skip
 
 
 class ArgumentError(ValueError):
@@ -45,13 +50,32 @@ def add_queries(parser: ArgumentParser) -> None:
 
 def read_queries(arguments: Namespace) -> list[Text]:
     """The texts that the arguments name; an ArgumentError says what is wrong with them."""
+    for name in arguments.files:
+        if _holds_events(name):
+            raise ArgumentError(
+                f"{name} is a file of events, and a file with queries should stand here: name it"
+                f" with  --events {name}"
+            )
     if arguments.query is not None and arguments.files:
         raise ArgumentError("give files or -q TEXT, not both")
     if arguments.query is not None:
+        if os.path.exists(arguments.query):
+            raise ArgumentError(
+                f"-q {arguments.query}: this is the path of a file, and the text of a query should"
+                " stand here: a file with a query is named without -q, and events with --events"
+            )
         return [Text(arguments.query, "query")]
     if not arguments.files:
         raise ArgumentError("there is no query: name a file, give -q TEXT, or - for standard input")
     return [_read(name) for name in arguments.files]
+
+
+def _holds_events(name: str) -> bool:
+    """Whether the name of a file says that there are events in it."""
+    stem, suffix = os.path.splitext(name.lower())
+    if suffix in (".gz", ".bz2", ".zst"):
+        suffix = os.path.splitext(stem)[1]
+    return suffix in EVENTS
 
 
 def _read(name: str) -> Text:

@@ -21,6 +21,10 @@ def _in_condition(scene: Scene) -> bool:
     return "_AND" in scene.accepted and open_bracket(scene.before) is None
 
 
+def _outside_pattern(scene: Scene) -> bool:
+    return not in_pattern(scene)
+
+
 def _behind_variable(scene: Scene) -> bool:
     return in_pattern(scene) and "QMARK" not in scene.accepted
 
@@ -99,6 +103,9 @@ HABITS = (
     Habit(f"{STRATEGY}", r"(?!where|within|with|having|return|limit)[^\W\d]\w*|\[|not",
           "the conditions of a strategy stand in braces",
           "write  skip_till_next_match {{ x.a > 1 AND y.b > 2 }}"),
+    Habit(r"(?<!\. )case", NAME, "there is no CASE",
+          "as a condition write  x.a > 1 AND x.b = 2 OR x.a <= 1 AND x.b = 3 ; what else depends on"
+          " conditions is computed before, as a column", _outside_pattern, back=1),
     Habit(r"is(?: not)?", r"[^)]*", "IS tests for NULL only",
           "write  IS NULL  or  IS NOT NULL ; values are compared with  =  and  !="),
     Habit("not", "null", "a value is tested for NULL with IS", "write  x.a IS NOT NULL"),

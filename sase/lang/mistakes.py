@@ -88,6 +88,27 @@ _SIGNS = {
 }  # fmt: skip
 
 
+_TYPE = r"(?:[^\W\d]\w*(?:-\w+)*|`[^`]+`)"
+_TYPES = re.compile(rf"({_TYPE}(?:\s*\|\|?\s*{_TYPE})+)\)?(\s*[+*?])?")
+
+
+def _joined_types(scene: Scene) -> Diagnostic | None:
+    """`B|C b`: types joined as regular expressions join what they match."""
+    if not scene.found.startswith("|") or not scene.before or not in_pattern(scene):
+        return None
+    begin = token_span(scene.before[-1]).start
+    joined = _TYPES.match(scene.source.text, begin)
+    if joined is None:
+        return None
+    names = ", ".join(re.split(r"\s*\|+\s*", joined[1]))
+    return scene.error(
+        "unexpected",
+        "types are not joined by  |",
+        f"write  ANY({names}){(joined[2] or '').strip()}  for an event of any of these types",
+        span=Span(begin, begin + len(joined[1])),
+    )
+
+
 def _mistyped_sign(scene: Scene) -> Diagnostic | None:
     """A sign of another language: `=<`, `&`, `===`."""
     place, text = scene.span.start, scene.source.text
@@ -252,6 +273,7 @@ SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     *HABITS,
     _no_event_clause,
     _reserved_variable,
+    _joined_types,
     _mistyped_sign,  # before repairs, which would leave out a character of `=<`
     _clause_out_of_place,
     _not_a_unit,

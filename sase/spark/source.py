@@ -156,6 +156,11 @@ def _frame(df: Any, type_name: str | None) -> Frame:
     # A DataFrame of Spark Connect is of a class of its own.
     if not isinstance(df, DataFrame):
         what = "" if type_name is None else f" for `{type_name}`"
+        if isinstance(df, str):
+            raise DataError(
+                f"sase.spark takes a DataFrame of Spark{what}, and this is text: the query comes"
+                " first, and then the DataFrame, such as  spark.read.parquet(path)"
+            )
         raise DataError(
             f"sase.spark takes a DataFrame of Spark{what}, and this is of type"
             f" {type(df).__name__}: for other events there is  sase.match(…)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,12 @@ def test_keys_of_events_are_text(key: Any, on_bad_row: str) -> None:
     assert caught.value.row == 2
     with pytest.raises(sase.DataError, match="the key"):
         sase.compile(QUERY, EVENTS).open().push(rows)
+
+
+def test_a_file_in_place_of_a_query(tmp_path: Path) -> None:
+    path = tmp_path / "query.sase"
+    path.write_text("EVENT A a", encoding="utf-8")
+    with pytest.raises(sase.PlanError, match=r"query\.sase is a file, and the text of a query"):
+        sase.match(str(path), [{"ts": 1, "type": "A"}])
+    with pytest.raises(sase.DataError, match="this is a query, and the path of events should"):
+        sase.match([{"ts": 1, "type": "A"}], "EVENT A a")  # type: ignore[call-overload]

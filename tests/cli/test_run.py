@@ -24,8 +24,10 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
+from sase.cli.queries import EVENTS as EVENT_SUFFIXES
 from sase.engine.results import sinks
 from sase.engine.results.batch import ResultBatch
+from sase.engine.sources.formats import FORMATS
 
 EVENTS = pa.table(
     {
@@ -217,6 +219,10 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
         (["-q", QUERY, "--output", "count", "--format", "csv"], "--format jsonl as JSON"),
         (["-q", QUERY, "--output", "compressed", "--format", "csv"], "-o FILE writes"),
         (["-q", QUERY, "--output", "count", "--follow"], "--output count does not go with"),
+        (["events.csv.gz", "-q", QUERY], "events.csv.gz is a file of events, and a file with que"),
+        (["events.parquet"], "name it with  --events events.parquet"),
+        (["-q", "events.parquet"], "-q events.parquet: this is the path of a file"),
+        (["-q", QUERY, "-o", "s3://bucket/found.csv"], "only files of this machine are written"),
         ([], "there is no query"),
         (["a.sase", "b.sase"], "cannot be read"),
     ],
@@ -295,6 +301,15 @@ def test_files_that_cannot_be_written(
         assert run("-q", QUERY, *arguments, *more) == 2
         assert message in capsys.readouterr().err
         assert not list(Path().glob("found*"))
+
+
+def test_files_of_events_are_known_by_their_suffixes() -> None:
+    assert {*EVENT_SUFFIXES} == {suffix for each in FORMATS for suffix in each.suffixes}
+
+
+def test_a_query_in_place_of_events(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-q", QUERY, "--events", QUERY]) == 1
+    assert "this is a query, and the path of events should stand here" in capsys.readouterr().err
 
 
 def test_events_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:

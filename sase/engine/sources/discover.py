@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -15,6 +16,8 @@ from sase.nearest import did_you_mean
 
 # Text may be compressed; the other formats do that themselves.
 COMPRESSIONS = tuple(CODECS)
+_ADDRESS = re.compile(r"([A-Za-z][\w+.-]+)://")
+_QUERY = re.compile(r"\s*(?:EVENT|PATTERN|FROM|CREATE\s+STREAM)\s", re.IGNORECASE)
 
 
 class FoundFiles(NamedTuple):
@@ -96,11 +99,33 @@ def _base(folder: str) -> str | None:
     return None
 
 
+def _elsewhere(name: str, scheme: str) -> str:
+    """Say how to get events that are in no file of this machine."""
+    if scheme == "file":
+        return f"a path is given without its scheme: say  {name[name.index('://') + 3 :]}"
+    if scheme in ("http", "https", "ftp"):
+        return "only files of this machine are read: download it, and name the copy"
+    return (
+        "only files of this machine are read: give  sase.match(…)  what"
+        f"  pyarrow.dataset.dataset('{name}').to_table()  gives, or a reader of it, by"
+        "  .scanner().to_reader()  ; sase replay and sase.spark let Spark read it"
+    )
+
+
 def _is_left(name: str) -> bool:
     return name.startswith((".", "_")) or name.endswith((".partial", ".crc"))
 
 
 def _missing(name: str, *, is_matched: bool = False) -> str:
+    if _QUERY.match(name):
+        query = " ".join(name.split())
+        return (
+            f"{query}: this is a query, and the path of events should stand here: the query is the"
+            " first argument, and events are the second; for the program they are -q and --events"
+        )
+    address = _ADDRESS.match(name)
+    if address is not None:
+        return f"{name}: {_elsewhere(name, address[1].lower())}"
     if is_matched and any(map(os.path.isdir, glob.iglob(name, recursive=True))):
         return f"{name}: this pattern matches folders and no files: try  {os.path.join(name, '*')}"
     if glob.has_magic(name):

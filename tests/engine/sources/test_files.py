@@ -372,6 +372,14 @@ def test_no_file(tmp_path: Path) -> None:
     csv(tmp_path / "events.csv", ROWS)
     assert "did you mean `events.csv`" in fault(tmp_path / "event.csv")
     assert "no file matches this pattern" in fault(tmp_path / "*.parquet")
+    for address in ("s3://bucket/day.parquet", "gs://bucket/*.csv", "hdfs://host/events/"):
+        said = fault(address)
+        assert f"pyarrow.dataset.dataset('{address}').to_table()" in said
+        assert "only files of this machine are read" in said
+    assert "download it" in fault("https://example.org/events.csv")
+    assert fault("file:///tmp/no.csv").endswith("say  /tmp/no.csv")
+    for query in ("EVENT SEQ(A a, B? b[])", "\n  pattern A a", "FROM x EVENT A"):
+        assert "this is a query, and the path of events should stand here" in fault(query)
     (tmp_path / "empty").mkdir()
     assert "matches folders and no files: try" in fault(tmp_path / "em*")
     assert "no files of events in this folder" in fault(tmp_path / "empty")
