@@ -17,6 +17,7 @@ from sase.engine.columns.timestamps import in_microseconds, moments_among, with_
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
     BATCH,
+    DAMAGE,
     DICTIONARY,
     FileFormat,
     Kinds,
@@ -98,13 +99,20 @@ class Files:
         )
 
     def _moments_among(self, texts: Sequence[str]) -> Kinds:
-        """Return the columns of strings that hold moments by their first values."""
+        """Return the columns of strings that hold moments by their first values.
+
+        One whose memory is unsound holds none, which is an error for who reads it.
+        """
         if not texts:
             return {}
         try:
             sample = self.format.sample(self.paths, self.dataset, texts)
             return moments_among(sample, may_be_times(self.dataset.schema.names, self.time))
-        except (OSError, pa.ArrowException) as problem:
+        except DataError as problem:
+            if problem.column not in texts:
+                raise
+            return self._moments_among([name for name in texts if name != problem.column])
+        except DAMAGE as problem:
             schema = self.dataset.schema
             raise self.format.explain_fault(self.paths[0], schema, problem) from problem
 
@@ -144,7 +152,8 @@ class Files:
 
     def rows(self) -> int | None:
         """Return the number of rows, None where it is not known without reading them."""
-        return self.format.count_rows(self.dataset)
+        with self.format.watched(self.paths[0]):
+            return self.format.count_rows(self.dataset)
 
     def weight(self, names: Sequence[str]) -> int:
         """Estimate the bytes that some columns take in memory."""
@@ -172,7 +181,8 @@ class Files:
                     if piece is not None:
                         read = self._kept(at, columns)
                         if read is None:
-                            scan = Scan(path, piece, self.dataset.schema, columns)
+                            schema = self.dataset.schema
+                            scan = Scan(path, piece, schema, columns, first=first)
                             (read,) = self._exact(path, [self.format.read_all(scan)])
                         rows = read.num_rows
                         tables.append(self._parsed(read, path, named, first))
@@ -237,7 +247,7 @@ class Files:
         try:
             yield
             now = stamp(path)
-        except (OSError, pa.ArrowException) as problem:
+        except DAMAGE as problem:
             raise self.format.explain_fault(path, self.schema, problem, columns) from problem
         if now != self.stamps[self.paths.index(path)]:
             raise DataError(f"{path} was changed while it was read: run it again")

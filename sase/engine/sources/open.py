@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
+from sase.engine.columns.gate import prove_names
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
-from sase.engine.sources.formats.base import Kinds, folder_columns, is_string
+from sase.engine.sources.formats.base import DAMAGE, Kinds, folder_columns, is_string
 from sase.engine.sources.formats.text import decompressed
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
@@ -44,14 +45,15 @@ def open_files(
     if found.format.is_text:
         for each in found.paths:
             _refuse_utf_16(each, found)
-    given = folder_columns(found.paths, found.base)
-    if given and not given.keys().isdisjoint(found.format.own_columns(found.paths[0])):
-        found = found._replace(base=None)
-    schema, conflicts = _schema(found, judges=judges)
-    files = Files(found.paths, found.format, stamps, found.base, time, conflicts)
-    files.describe(schema)
-    files.retype(numbers_among(files, may_be_times(files.schema.names, time)))
-    return files
+    with found.format.watched(os.fspath(path)):
+        given = folder_columns(found.paths, found.base)
+        if given and not given.keys().isdisjoint(found.format.own_columns(found.paths[0])):
+            found = found._replace(base=None)
+        schema, conflicts = _schema(found, judges=judges)
+        files = Files(found.paths, found.format, stamps, found.base, time, conflicts)
+        files.describe(schema)
+        files.retype(numbers_among(files, may_be_times(files.schema.names, time)))
+        return files
 
 
 def open_tables(events: object, *, keeps_rows: bool = False, null: Sequence[str] = ()) -> Inputs:
@@ -93,9 +95,11 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
     schemas = []
     for path in found.paths:
         try:
-            schemas.append(found.format.infer_schema(path, judges=judges))
-        except (OSError, pa.ArrowException) as problem:
+            schema = found.format.infer_schema(path, judges=judges)
+        except DAMAGE as problem:
             raise found.format.explain_fault(path, None, problem) from problem
+        prove_names(schema, f"{path}: ")
+        schemas.append(schema)
     schema, conflicts = unified(schemas, found.paths, found.format.common_kind)
     folders = folder_columns(found.paths, found.base)
     return pa.schema([*schema, *(pa.field(*each) for each in folders.items())]), conflicts
@@ -115,6 +119,13 @@ def infer_types(
     files.check(named)
     if not files.is_text:
         return
+    with files.format.watched(files.paths[0]):
+        _infer_types(files, named, shows_all=shows_all, judges=judges, most=most)
+
+
+def _infer_types(
+    files: Files, named: Collection[str], *, shows_all: bool, judges: bool, most: int
+) -> None:
     if not set(named) <= set(files.schema.names):
         files.retype(_changed(files, files.format.types_of_rows(files.paths, named)))
     tried: set[str | None] = set()

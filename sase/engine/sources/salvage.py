@@ -21,11 +21,10 @@ def salvaged(files: Files, time: str) -> list[Row]:
     """Decode all rows of files of text, whose column of the time is `time`."""
     assert isinstance(files.format, TextFormat)
     kinds = {field.name: files.moments.get(field.name, field.type) for field in files.schema}
-    rows = [
-        _values(row, kinds, time) | given
-        for path, given in zip(files.paths, files.values_given(), strict=True)
-        for row in files.format.rows(path, kinds)
-    ]
+    rows = list[Row]()
+    for path, given in zip(files.paths, files.values_given(), strict=True):
+        with files.format.watched(path):
+            rows += [_values(row, kinds, time) | given for row in files.format.rows(path, kinds)]
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
             _parse_moments(rows, name, kind)

@@ -14,6 +14,9 @@ from sase.binding.types import Kind
 from sase.engine.columns.data_types import nanoseconds
 from sase.engine.columns.time_column import in_range, microseconds
 from sase.engine.sources import Files
+from sase.engine.sources.formats.base import DAMAGE
+from sase.engine.sources.formats.parquet import footer
+from sase.engine.sources.formats.parquet_footer import UnsoundFooterError
 from sase.planning.statistics import Statistics, TypeStatistics
 
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
@@ -36,11 +39,17 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
     if files.format.name != "parquet":
         return None
     named = [name for name in (schema.time, schema.type) if name is not None]
-    groups = [
-        group
-        for fragment in files.dataset.get_fragments()
-        for group in groups_of(fragment.metadata, named)
-    ]
+    try:
+        groups = [
+            group
+            for fragment in files.dataset.get_fragments()
+            for group in groups_of(footer(fragment), named)
+        ]
+    except (
+        *DAMAGE,
+        UnsoundFooterError,
+    ):  # then a sample is measured, and what reads the files says what is wrong
+        return None
     rows = sum(group.rows for group in groups)
     first, last = _span(groups, schema) or (None, None)
     return Statistics(rows, first, last, _types(groups, schema, rows), source="footers")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from os import path as os_path
 from os import sep
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.digits import number_of
+from sase.engine.columns.gate import Gate
 from sase.engine.columns.numbers import MOST_EXACT
 from sase.errors import DataError, SchemaError
 
@@ -20,6 +24,9 @@ Kinds = dict[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 # What folders are called that hold the rows without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# What is raised for bytes that are none of a format, and what to do.
+DAMAGE = (OSError, UnicodeError, csv.Error, pa.ArrowException)
+ANEW = "it is damaged: write it anew"
 # Rows of a batch when files are read piece by piece, and rows by which text is judged.
 BATCH, SAMPLE = 1 << 18, 1000
 
@@ -36,7 +43,8 @@ class PruningPredicate:
 class Scan(NamedTuple):
     """Columns to be read of a file, or of a fragment of it; `schema` is that of all files.
 
-    Where the schema `is_whole` another column is an error, if the format can tell.
+    Where the schema `is_whole` another column is an error, if the format can tell. The fragment
+    begins at row `first` of the file.
     """
 
     path: str
@@ -44,6 +52,7 @@ class Scan(NamedTuple):
     schema: pa.Schema
     columns: Sequence[str]
     is_whole: bool = False
+    first: int = 0
 
 
 class FileFormat(ABC):
@@ -98,7 +107,7 @@ class FileFormat(ABC):
         """Return the columns of a file without those of folders; none if it cannot be read."""
         try:
             return list(self.infer_schema(path).names)
-        except (OSError, pa.ArrowException):
+        except DAMAGE:
             return []  # reported when the schema is inferred
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
@@ -140,7 +149,12 @@ class FileFormat(ABC):
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first rows of some columns of strings."""
-        return dataset.head(SAMPLE, columns=list(names))
+        tables = [pa.schema([dataset.schema.field(name) for name in names]).empty_table()]
+        for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
+            tables += islice(self.read(Scan(path, fragment, dataset.schema, names), SAMPLE), 1)
+            if sum(table.num_rows for table in tables) >= SAMPLE:
+                break
+        return pa.concat_tables(tables).slice(0, SAMPLE)
 
     def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
         """Return for each part of a file whether it must be read; most formats have one."""
@@ -175,18 +189,31 @@ class FileFormat(ABC):
         if isinstance(problem, FileNotFoundError):
             return DataError(f"{path} is not there any more")
         message = str(problem)
-        if isinstance(problem, OSError):
+        if isinstance(problem, OSError) and problem.errno is not None:
             return DataError(f"{path} cannot be read: {message}")
+        if isinstance(problem, OSError | UnicodeError | csv.Error):
+            return DataError(f"{path} cannot be read: {message}: {ANEW}")
         kinds = {}
         if schema is not None:
             wanted = schema.names if columns is None else columns
             kinds = {field.name: field.type for field in schema if field.name in wanted}
-        return self._explained(path, kinds, message)
+        try:
+            return self._explained(path, kinds, message)
+        except DAMAGE:
+            return DataError(f"{path} cannot be read: {message}: {ANEW}")
+
+    @contextmanager
+    def watched(self, path: str) -> Iterator[None]:
+        """Turn whatever is raised for the bytes of files into an error of ours."""
+        try:
+            yield
+        except DAMAGE as problem:
+            raise self.explain_fault(path, None, problem) from problem
 
     def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
         """Explain what Arrow says of a file: name the row, the column, and what to do."""
         return DataError(
-            f"{path} cannot be read: it is truncated, or no {self.name} file: {message}"
+            f"{path} cannot be read: it is truncated, or no {self.name} file: {message}: {ANEW}"
         )
 
 
@@ -224,6 +251,39 @@ def great_floats(table: pa.Table) -> list[str]:
             if any(bound is not None and abs(bound) >= MOST_EXACT for bound in bounds):
                 found.append(name)
     return found
+
+
+def with_given(
+    scan: Scan, read: Callable[[pa.Schema], Iterator[pa.Table | pa.RecordBatch]]
+) -> Iterator[pa.Table]:
+    """Yield columns that are read of a file itself, with those that folders give beside them.
+
+    NULL is in columns that the file has not, and values are cast to the types of all files.
+    """
+    from pyarrow import dataset  # which takes long, and who has tables needs none
+
+    given = dataset.get_partition_keys(scan.fragment.partition_expression)
+    wanted = pa.schema([scan.schema.field(name) for name in scan.columns])
+    for part in read(pa.schema([field for field in wanted if field.name not in given])):
+        arrays = []
+        for field in wanted:
+            if field.name in given:
+                value = pa.scalar(given[field.name], field.type)
+                arrays.append(pa.repeat(value, part.num_rows))
+            elif field.name in part.schema.names:
+                column = part.column(field.name)
+                arrays.append(column if column.type == field.type else column.cast(field.type))
+            else:
+                arrays.append(pa.nulls(part.num_rows, field.type))
+        yield pa.table(arrays, schema=wanted)
+
+
+def proved(table: pa.Table, path: str, first: int = 0) -> pa.Table:
+    """Return what was read of a file from a row on, or raise what is wrong with its memory."""
+    gate = Gate("write the file anew")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        gate.prove(name, column.chunks, table.num_rows, f"{path}, ", first)
+    return table
 
 
 def is_string(kind: pa.DataType) -> bool:

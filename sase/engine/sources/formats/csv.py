@@ -217,11 +217,6 @@ class CsvFormat(TextFormat):
         with decompressed(path) as file:
             return arrow_csv.open_csv(file, **self.options({})).schema
 
-    def _head(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
-        if all(map(is_arrows, paths)):
-            return FileFormat.sample(self, paths, dataset, names)
-        return super()._head(paths, dataset, names)
-
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         """Return text, which every value is."""
         return pa.string()

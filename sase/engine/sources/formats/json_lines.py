@@ -31,7 +31,7 @@ class JsonLinesFormat(TextFormat):
             text, row, why, stream = line.rstrip("\r\n"), None, "", "this line is no object"
             try:
                 row = json.loads(line)
-            except ValueError as problem:
+            except (ValueError, RecursionError) as problem:
                 why, stream = f"this is no JSON: {problem}", f"this line is no JSON: {problem}"
             if isinstance(row, dict) and all(map(is_unicode, row)):
                 yield DecodedRow(number, text, row)

@@ -5,13 +5,21 @@ A row group is pruned that provably holds no event of interest and no bad row; i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
-from sase.engine.sources.formats.base import FileFormat, PruningPredicate
+from sase.engine.sources.formats.base import (
+    BATCH,
+    DAMAGE,
+    FileFormat,
+    PruningPredicate,
+    Scan,
+    proved,
+)
+from sase.engine.sources.formats.parquet_footer import UnsoundFooterError, check_footer
 
 
 class ParquetFormat(FileFormat):
@@ -29,10 +37,24 @@ class ParquetFormat(FileFormat):
         options = dataset.ParquetReadOptions(dictionary_columns=set(strings))
         return dataset.ParquetFileFormat(read_options=options)
 
+    def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
+        """Read columns in batches of at most `size` rows; Arrow takes any bytes for text."""
+        first = scan.first
+        for table in super().read(scan, size):
+            yield proved(table, scan.path, first)
+            first += table.num_rows
+
+    def read_all(self, scan: Scan) -> pa.Table:
+        """Read columns at once."""
+        return proved(super().read_all(scan), scan.path, scan.first)
+
     def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
         """Return for each row group whether it must be read."""
-        metadata = fragment.metadata
-        columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+        try:
+            metadata = footer(fragment)
+            columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+        except (*DAMAGE, UnsoundFooterError):  # of statistics, which only save time
+            return [True]
         can_prune = _cannot_be_bad(fragment.physical_schema, predicate.named)
         if not can_prune or predicate.column not in columns:
             return [True] * metadata.num_row_groups
@@ -40,6 +62,13 @@ class ParquetFormat(FileFormat):
             _is_of_interest(metadata.row_group(number), columns, predicate)
             for number in range(metadata.num_row_groups)
         ]
+
+
+def footer(fragment: Any) -> Any:
+    """Return the footer of a file, whose statistics can be asked for."""
+    with fragment.filesystem.open_input_file(fragment.path) as file:
+        check_footer(file)
+    return fragment.metadata
 
 
 def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
@@ -64,7 +93,10 @@ def _is_of_interest(group: Any, columns: dict[str, int], predicate: PruningPredi
     statistics = group.column(columns[predicate.column]).statistics
     if not statistics.has_min_max:
         return True
-    least, most = statistics.min, statistics.max
+    try:
+        least, most = statistics.min, statistics.max
+    except UnicodeError:
+        return True
     if not isinstance(least, str):
         return True
     return any(least <= name <= most for name in predicate.types)

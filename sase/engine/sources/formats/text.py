@@ -22,7 +22,7 @@ from sase.engine.columns.data_types import value_type
 from sase.engine.columns.numbers import MOST_EXACT
 from sase.engine.columns.python_rows import BEYOND, UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan
+from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan, with_given
 from sase.errors import DataError
 
 Row = dict[str, Any]
@@ -128,19 +128,7 @@ class TextFormat(FileFormat):
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns, NULL where rows have none, and those that folders give beside them."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
-
-        given = dataset.get_partition_keys(scan.fragment.partition_expression)
-        wanted = pa.schema([scan.schema.field(name) for name in scan.columns])
-        own = pa.schema([field for field in wanted if field.name not in given])
-        for table in self._read_own(scan, own, size):
-            arrays = [
-                pa.repeat(pa.scalar(given[field.name], field.type), table.num_rows)
-                if field.name in given
-                else table.column(field.name)
-                for field in wanted
-            ]
-            yield pa.table(arrays, schema=wanted)
+        return with_given(scan, lambda own: self._read_own(scan, own, size))
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
         """Read the columns of a file itself."""
@@ -173,21 +161,12 @@ class TextFormat(FileFormat):
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first texts of some columns, whatever else is wrong with files."""
         with suppress(pa.ArrowException):
-            return self._head(paths, dataset, names)
+            return super().sample(paths, dataset, names)
         kinds = dict.fromkeys(names, pa.string())
         rows = (row.values for path in paths for row in self.rows(path, kinds))
         first = list(islice((row for row in rows if row is not None), SAMPLE))
         texts = {name: [_text_only(row.get(name)) for row in first] for name in names}
         return pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()})
-
-    def _head(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
-        """Return the first rows of files."""
-        tables = [pa.schema([dataset.schema.field(name) for name in names]).empty_table()]
-        for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
-            tables += islice(self.read(Scan(path, fragment, dataset.schema, names)), 1)
-            if sum(table.num_rows for table in tables) >= SAMPLE:
-                break
-        return pa.concat_tables(tables).slice(0, SAMPLE)
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         """Return the first type: values of others are in bad rows."""

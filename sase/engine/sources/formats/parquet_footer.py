@@ -1,0 +1,142 @@
+"""Whether the statistics in the footer of a Parquet file are as long as their types say.
+
+Arrow decodes them when they are asked for, and where one is cut off it ends the process, by Python
+and by the filters of datasets. So the footer, a struct of Thrift in its compact form, is looked
+through before, for the length of each least and greatest value.
+
+https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# What a file ends with: the length of the footer, and four letters.
+_TAIL = 8
+# The bytes of a value by the number of its physical type; texts have any.
+_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
+_TEXT = 6
+# Types of Thrift, and fields of its structs by number.
+_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
+_GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS = 4, 1, 3, 1, 12
+_VALUES = (1, 2, 5, 6)
+
+
+class UnsoundFooterError(ValueError):
+    """The statistics are not those of their columns, or there is no footer."""
+
+
+def check_footer(file: Any) -> None:
+    """Look through the footer of an open file, or raise that something of it is cut off."""
+    size = file.size()
+    file.seek(max(size - _TAIL, 0))
+    length = int.from_bytes(file.read(4), "little")
+    if size < _TAIL + length:
+        raise UnsoundFooterError("the footer is longer than the file")
+    file.seek(size - _TAIL - length)
+    try:
+        _Footer(file.read(length)).check()
+    except (IndexError, RecursionError) as problem:
+        raise UnsoundFooterError("the footer is cut off") from problem
+
+
+# What reads a field of a type at the place that has been reached.
+_Fields = Mapping[int, Callable[[int], object]]
+
+
+class _Footer:
+    """Reads a footer once, from its beginning."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+        self._type = -1
+        self._lengths: list[int] = []
+
+    def check(self) -> None:
+        """Read all, and compare the lengths of statistics with the types of their columns."""
+        statistics: _Fields = dict.fromkeys(_VALUES, self._value)
+        column: _Fields = {
+            _PHYSICAL: self._physical,
+            _STATISTICS: lambda kind: self._struct(statistics),
+        }
+        chunk: _Fields = {_COLUMN: lambda kind: self._checked(column)}
+        group: _Fields = {_CHUNKS: lambda kind: self._list(lambda of: self._struct(chunk))}
+        self._struct({_GROUPS: lambda kind: self._list(lambda of: self._struct(group))})
+
+    def _checked(self, column: _Fields) -> None:
+        self._type, self._lengths = -1, []
+        self._struct(column)
+        width = _WIDTHS.get(self._type)
+        if self._type != _TEXT and any(length != width for length in self._lengths):
+            raise UnsoundFooterError("a statistic is not as long as its type says")
+
+    def _physical(self, kind: int) -> None:
+        self._type = self._number() >> 1  # which no negative one is
+
+    def _value(self, kind: int) -> None:
+        length = self._number()
+        self._at += length
+        self._lengths.append(length)
+
+    # ------------------------------------------------------------ Thrift
+
+    def _number(self) -> int:
+        """Read a number of seven bits a byte."""
+        data, at, found, shift = self._data, self._at, 0, 0
+        while (byte := data[at]) & 0x80:
+            found |= (byte & 0x7F) << shift
+            shift += 7
+            at += 1
+        self._at = at + 1
+        return found | byte << shift
+
+    def _struct(self, fields: _Fields) -> None:
+        """Read a struct: some fields, and past all others."""
+        data, number = self._data, 0
+        while head := data[self._at]:
+            self._at += 1
+            number = number + (head >> 4) if head >> 4 else self._number() >> 1
+            kind, read = head & 15, fields.get(number)
+            if read is not None:
+                read(kind)
+            elif _BYTE < kind < _DOUBLE:  # most fields, which are gone past here
+                at = self._at
+                while data[at] & 0x80:
+                    at += 1
+                self._at = at + 1
+            elif kind == _BINARY and (byte := data[self._at]) < 0x80:
+                self._at += byte + 1
+            else:
+                self._pass(kind)
+        self._at += 1
+
+    def _list(self, read: Callable[[int], object]) -> None:
+        head = self._data[self._at]
+        self._at += 1
+        for _ in range(self._number() if head >> 4 == 15 else head >> 4):
+            read(head & 15)
+
+    def _pass(self, kind: int, *, is_element: bool = False) -> None:
+        """Go past a value of a type; a truth value is in the type, but for elements."""
+        if kind < _BYTE:
+            self._at += is_element
+        elif kind == _BYTE:
+            self._at += 1
+        elif kind < _DOUBLE:
+            self._number()
+        elif kind == _DOUBLE:
+            self._at += 8
+        elif kind == _BINARY:
+            length = self._number()
+            self._at += length
+        elif kind in (_LIST, _SET):
+            self._list(lambda of: self._pass(of, is_element=True))
+        elif kind == _STRUCT:
+            self._struct({})
+        elif kind == _MAP and (count := self._number()):
+            kinds = self._data[self._at]
+            self._at += 1
+            for _ in range(count):
+                self._pass(kinds >> 4, is_element=True)
+                self._pass(kinds & 15, is_element=True)
