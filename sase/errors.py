@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sase.printable import printable, printable_lines
 from sase.source import Source, Span
 
 Severity = Literal["error", "warning"]
@@ -78,8 +79,8 @@ class Diagnostic:
         margin = " " * excerpt[1].index("|")
         return "\n".join(
             [
-                f"{self.severity}[{self.code}]: {self.message}",
-                f"{margin[1:]}--> {self.source.name}:{self.line}:{self.column}",
+                f"{self.severity}[{self.code}]: {printable(self.message)}",
+                f"{margin[1:]}--> {printable(self.source.name)}:{self.line}:{self.column}",
                 *excerpt,
                 *(f"{margin}= {_indent(hint, margin)}" for hint in self.hints),
             ]
@@ -87,11 +88,14 @@ class Diagnostic:
 
 
 def _indent(hint: str, margin: str) -> str:
-    return hint.replace("\n", f"\n{margin}  ")
+    return printable_lines(hint).replace("\n", f"\n{margin}  ")
 
 
 class SaseError(Exception):
     """The root of every exception that this package raises on purpose."""
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
 
 
 class QueryError(SaseError):
@@ -135,7 +139,7 @@ class DataError(SaseError):
         super().__init__(message, row, column, value)
 
     def __str__(self) -> str:
-        return self.message
+        return printable_lines(self.message)
 
 
 class BudgetError(SaseError):
@@ -154,9 +158,14 @@ class SparkMissingError(SparkError, ImportError):
     """PySpark is not installed, or is too old."""
 
 
-class BudgetWarning(UserWarning):
+class _Warning(UserWarning):
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
+
+
+class BudgetWarning(_Warning):
     """More matches are expected than were allowed, or than memory can hold."""
 
 
-class ReplayWarning(UserWarning):
+class ReplayWarning(_Warning):
     """A replay on Spark takes place in one task, or its query is probably not what is meant."""

@@ -17,6 +17,7 @@ from sase.engine.options import Options
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain, outline
+from sase.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
@@ -136,17 +137,17 @@ class Plan:
         return cls(**read_parts(text, key))
 
     def __str__(self) -> str:
-        return outline(self.operators)
+        return printable_lines(outline(self.operators))
 
     def __repr__(self) -> str:
         """On one line; the whole value is what `to_json` gives."""
         query = " ".join(self.query.split())
         query = query if len(query) <= WIDTH else f"{query[: WIDTH - 1]}…"
         names = (type(each).__name__ for each in reversed(chain(self.operators)))
-        return f"<plan {self.recipe} of {query!r}: {' → '.join(names)}>"
+        return f"<plan {printable(self.recipe)} of {query!r}: {' → '.join(names)}>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         text = f"plan {self.recipe} of\n{self.query}\n\n{self}"
-        return f"<pre>{escape(text)}</pre>"
+        return f"<pre>{escape(printable_lines(text))}</pre>"

@@ -14,6 +14,7 @@ from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, add_queries, named_value, read_queries
 from sase.nearest import did_you_mean
+from sase.printable import printable_json
 
 if TYPE_CHECKING:
     from sase.binding.input_options import InputOptions
@@ -99,7 +100,7 @@ def print_report(arguments: Namespace, function: Callable[..., Any], **options: 
     query, events = one_query(arguments), discovered(arguments)
     report = function(query, events, **given, **query_options(arguments))
     if arguments.format == "json":
-        print(json.dumps(report.to_dict(), default=str, ensure_ascii=False, indent=2))
+        print(printable_json(report.to_dict(), default=str, indent=2))
     else:
         print(report)
     return 0

@@ -158,6 +158,7 @@ class _MatchWriter:
 
     def __init__(self, arguments: Namespace) -> None:
         self._path, self._format = arguments.out, arguments.format or "jsonl"
+        self._safe = arguments.csv_safe
         self._sink: Any = None
 
     def write(self, matches: Matches) -> None:
@@ -189,5 +190,5 @@ class _MatchWriter:
         from sase.engine.results.sinks import FileSink, text_writer
 
         if self._path is not None:
-            return FileSink(self._path, schema)
-        return text_writer(self._format, sys.stdout.buffer, schema)
+            return FileSink(self._path, schema, safe=self._safe)
+        return text_writer(self._format, sys.stdout.buffer, schema, safe=self._safe)

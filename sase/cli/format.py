@@ -11,6 +11,7 @@ from pathlib import Path
 from sase.cli.messages import print_diagnostics
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.errors import QueryError
+from sase.printable import printable
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def _formatted(text: Text) -> str | None:
 def _check(formatted: list[tuple[Text, str | None]]) -> int:
     changed = [text.name for text, new in formatted if new not in (None, text.content)]
     for name in changed:
-        print(f"{name} would change")
+        print(f"{printable(name)} would change")
     return 1 if changed else 0
 
 
@@ -64,7 +65,7 @@ def _write(formatted: list[tuple[Text, str | None]]) -> int:
     for text, new in formatted:
         if new is not None and new != text.content:
             _replace(Path(text.path or ""), new)
-            print(f"{text.name} changed", file=sys.stderr)
+            print(f"{printable(text.name)} changed", file=sys.stderr)
     return 0
 
 

@@ -15,6 +15,7 @@ from sase import __version__
 from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
 from sase.nearest import nearest
+from sase.printable import printable_lines
 
 
 class Command(NamedTuple):
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNREAD
     except OSError as error:
         _drop(sys.stdout)
-        print(f"sase: error: {error}", file=sys.stderr)
+        print(f"sase: error: {printable_lines(str(error))}", file=sys.stderr)
         return FAILED
 
 
@@ -112,7 +113,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
         print_diagnostics(problem.diagnostics, sys.stderr)
         return WRONG
     except (SaseError, ArgumentError) as problem:
-        print(f"{program}: error: {problem}", file=sys.stderr)
+        print(f"{program}: error: {printable_lines(str(problem))}", file=sys.stderr)
         return WRONG if isinstance(problem, SchemaError | PlanError | ArgumentError) else FAILED
     except Terminated:
         return TERMINATED

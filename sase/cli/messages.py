@@ -11,12 +11,13 @@ from typing import TextIO
 
 from sase.digits import grouped
 from sase.errors import BudgetWarning, Diagnostic, ReplayWarning
+from sase.printable import printable_lines
 
 
 def notify(lines: Sequence[str]) -> None:
     """Tell the user beside the results."""
     for line in lines:
-        print(f"sase: {line}", file=sys.stderr)
+        print(f"sase: {printable_lines(line)}", file=sys.stderr)
 
 
 def notify_warnings(found: Iterable[str]) -> None:

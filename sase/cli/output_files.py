@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -42,6 +42,7 @@ def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
     """Refuse files that cannot be written, or that would be in place of what is read."""
     if sys.stdout is None and arguments.out is None:
         raise ArgumentError("there is no standard output: name a file with  -o FILE")
+    check_csv_safe(targets, arguments)
     for target in targets:
         check_target(target)
         check_unread(target, arguments)
@@ -52,6 +53,23 @@ def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
                     f"{other.option} and {target.option} both name {target.path}: give each a file"
                     " of its own"
                 )
+
+
+def add_csv_safe(parser: ArgumentParser) -> None:
+    """Add how texts are written as CSV that somebody opens in a spreadsheet."""
+    parser.add_argument(
+        "--csv-safe",
+        action="store_true",
+        help="in CSV, an apostrophe before texts that a spreadsheet would take for formulas",
+    )
+
+
+def check_csv_safe(targets: Sequence[Target], arguments: Namespace) -> None:
+    """Refuse the option where no CSV is written."""
+    is_csv = arguments.out is None and arguments.format == "csv"
+    is_csv |= any(target.path.lower().endswith(".csv") for target in targets)
+    if arguments.csv_safe and not is_csv:
+        raise ArgumentError("--csv-safe is for CSV: write some by --format csv or -o FILE.csv")
 
 
 def check_target(target: Target) -> None:
@@ -187,12 +205,13 @@ def print_rows(
     schema: Any,
     batches: Iterable[Any],
     *,
+    safe: bool = False,
     wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Write to standard output, and say of each batch how many rows it had."""
     from sase.engine.results.sinks import text_writer
 
-    out = text_writer(format, sys.stdout.buffer, schema)
+    out = text_writer(format, sys.stdout.buffer, schema, safe=safe)
     for batch in batches:
         out.write_batch(batch)
         wrote(batch.num_rows)
@@ -205,6 +224,7 @@ def write_file(
     path: str,
     ending: Ending,
     *,
+    safe: bool = False,
     give_up: Callable[[FileSink], None] = abandon,
     wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
@@ -214,7 +234,7 @@ def write_file(
     sink = None
     try:
         with ending.whole():
-            sink = FileSink(path, schema)
+            sink = FileSink(path, schema, safe=safe)
         for batch in batches:
             with ending.whole():
                 sink.write_batch(batch)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser
-from typing import Any
+from typing import Any, NoReturn
+
+from sase.printable import printable_lines
 
 
 class CommandParser(ArgumentParser):
@@ -15,6 +17,10 @@ class CommandParser(ArgumentParser):
         self.below: dict[str, CommandParser] = {}
         # What is a clear abbreviation today is ambiguous once there is another option.
         super().__init__(**{"allow_abbrev": False, **settings})
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with an error; what was given may hold any character."""
+        super().error(printable_lines(message))
 
     def add_argument(self, *names: Any, **settings: Any) -> Action:
         """Add an argument, and keep it."""

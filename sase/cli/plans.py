@@ -13,6 +13,7 @@ from sase.cli.event_arguments import (
     query_options,
 )
 from sase.cli.queries import ArgumentError
+from sase.printable import printable
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation
@@ -55,7 +56,7 @@ def _compare(arguments: Namespace, recipes: list[str]) -> None:
         shape = "\n".join(tree(explanation, facts=False))
         found.setdefault(shape, (explanation, []))[1].append(explanation.recipe)
     for shape, (_, names) in found.items():
-        print(f"{', '.join(names)}:\n{shape}\n")
+        print(f"{printable(', '.join(names))}:\n{shape}\n")
     if all(each.expected_results is None for each, _ in found.values()):
         return
     rows = [("plan", "expected time", "results", *(("time", "results") if arguments.run else ()))]
@@ -91,4 +92,4 @@ def _print_aligned(rows: list[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+        print(printable("  ".join(cells)).rstrip())

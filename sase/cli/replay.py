@@ -11,6 +11,7 @@ from sase.cli.event_arguments import add_events, add_on_bad_row, on_bad_row
 from sase.cli.messages import counted, notify, warnings_as_messages
 from sase.cli.output_files import (
     Target,
+    add_csv_safe,
     check_targets,
     check_unread,
     print_rows,
@@ -58,6 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=int, help="only the first matches: needs --seq"
     )
+    add_csv_safe(parser)
     add_on_bad_row(parser, quarantines=True)
 
 
@@ -95,7 +97,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
             put_aside(
                 bad_rows.count(),
                 arguments.quarantine,
-                lambda path: _write_file(bad_rows, path, ending),
+                lambda path: _write_file(bad_rows, path, arguments, ending),
             )
         rows, seconds = given.rows, progress.seconds
     where = "" if arguments.out is None else f": {arguments.out}"
@@ -154,7 +156,7 @@ def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
         if out is not None and _is_folder(out):
             _write_folder(found, out)
         elif out is not None:
-            _write_file(found, out, ending)
+            _write_file(found, out, arguments, ending)
 
     return print_set(replay, write)
 
@@ -166,24 +168,26 @@ def _deliver(replay: Replay, arguments: Namespace, progress: SparkProgress, endi
     found = replay.matches.persist()  # what is found is counted, and then read
     progress.matches = count = found.count()
     if arguments.out is not None:
-        _write_file(in_order(found), arguments.out, ending)
+        _write_file(in_order(found), arguments.out, arguments, ending)
     elif arguments.format not in (None, "table"):
-        _print_all(found, arguments.format)
+        _print_all(found, arguments)
     elif count:
         _print_table(found, count, replay.plan.schema.type)
     return count
 
 
-def _write_file(rows: DataFrame, path: str, ending: Ending) -> None:
+def _write_file(rows: DataFrame, path: str, arguments: Namespace, ending: Ending) -> None:
     from sase.spark.result_schema import batches_of, schema_of
 
-    write_file(schema_of(rows), batches_of(rows), path, ending)
+    safe = arguments.csv_safe
+    write_file(schema_of(rows), batches_of(rows), path, ending, safe=safe)
 
 
-def _print_all(found: DataFrame, format: str) -> None:
+def _print_all(found: DataFrame, arguments: Namespace) -> None:
     from sase.spark.result_schema import batches_of, in_order, schema_of
 
-    print_rows(format, schema_of(found), batches_of(in_order(found)))
+    batches, safe = batches_of(in_order(found)), arguments.csv_safe
+    print_rows(arguments.format, schema_of(found), batches, safe=safe)
 
 
 def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:

@@ -20,7 +20,14 @@ from sase.cli.messages import (
     notify_warnings,
     warnings_as_messages,
 )
-from sase.cli.output_files import check_targets, print_rows, put_aside, targets_of, write_file
+from sase.cli.output_files import (
+    add_csv_safe,
+    check_targets,
+    print_rows,
+    put_aside,
+    targets_of,
+    write_file,
+)
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
@@ -81,6 +88,7 @@ def configure(parser: ArgumentParser) -> None:
         "--max-memory", metavar="SIZE", help="end the run if it takes more memory: 500MB, 2GB"
     )
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
+    add_csv_safe(parser)
     add_on_bad_row(parser, quarantines=True)
 
 
@@ -162,7 +170,7 @@ def _conclude(
     rows = report.quarantined
 
     def write(path: str) -> None:
-        write_file(rows.schema, rows.to_batches(), path, ending)
+        write_file(rows.schema, rows.to_batches(), path, ending, safe=arguments.csv_safe)
 
     put_aside(report.bad, arguments.quarantine, write)
     notify_warnings(report.warnings)
@@ -181,18 +189,20 @@ def _conclude(
 def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:
     """Write what is found; where it is, for the summary."""
     if arguments.out is not None:
-        write_file(*matches.to_batches(), arguments.out, ending, wrote=progress.found)
+        safe, wrote = arguments.csv_safe, progress.found
+        write_file(*matches.to_batches(), arguments.out, ending, safe=safe, wrote=wrote)
         return f": {arguments.out}"
     if arguments.format in (None, "table"):
         _print_table(matches, progress)
     else:
-        _print_all(matches, arguments.format, progress)
+        _print_all(matches, arguments, progress)
     return ""
 
 
-def _print_all(matches: Matches, format: str, progress: Progress) -> None:
+def _print_all(matches: Matches, arguments: Namespace, progress: Progress) -> None:
+    format, safe = arguments.format, arguments.csv_safe
     try:
-        print_rows(format, *matches.to_batches(), wrote=progress.found)
+        print_rows(format, *matches.to_batches(), safe=safe, wrote=progress.found)
     except (KeyboardInterrupt, Terminated):
         _notify_interrupted(progress)
         raise

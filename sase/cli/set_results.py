@@ -11,6 +11,7 @@ from sase.cli.output_files import write_file
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.digits import digits, grouped, number_of
+from sase.printable import printable
 
 if TYPE_CHECKING:
     from sase.api.compiled_query import CompiledQuery
@@ -71,7 +72,8 @@ def deliver_form(
     table = found.to_arrow()
     print("\n".join(_summary(found, count, table)))
     if arguments.out is not None:
-        write_file(table.schema, table.to_batches(), arguments.out, ending)
+        safe = arguments.csv_safe
+        write_file(table.schema, table.to_batches(), arguments.out, ending, safe=safe)
         notify([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
     return count, found.report
 
@@ -90,12 +92,12 @@ def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
     last = table.slice(largest, 1).to_pylist()[0]
     lines.append(
         f"{most_end(last, counts[largest])}, of "
-        + " and ".join(f"{len(rows):,} {name}" for name, rows in last["rows"].items())
+        + " and ".join(f"{len(rows):,} {printable(name)}" for name, rows in last["rows"].items())
     )
     lines.append(f"{SAMPLES} of them by chance, as input rows:")
     matches = found.sample(SAMPLES).rows.to_pylist()
     return lines + [
-        "  " + "  ".join(f"{name} {_rows(rows)}" for name, rows in match.items())
+        "  " + "  ".join(f"{printable(name)} {_rows(rows)}" for name, rows in match.items())
         for match in matches
     ]
 
@@ -103,7 +105,7 @@ def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
 def most_end(last: dict[str, Any], count: int) -> str:
     """At which final event, a row of the collapsed form, most matches end, and how many."""
     of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
-    return f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(count)}"
+    return printable(f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(count)}")
 
 
 def _rows(rows: int | list[int] | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from sase.printable import printable_lines
+
 # The most there was at one time, not a sum: such counters begin with this.
 HIGH_WATER = "most_"
 
@@ -72,7 +74,7 @@ class Report:
         for name, counters in self.counters:
             counted = ", ".join(f"{key} {value}" for key, value in counters.items())
             lines.append(f"{name}: {counted}")
-        return "\n".join(lines)
+        return printable_lines("\n".join(lines))
 
 
 def totals(operators: tuple[Counted, ...]) -> Counted:

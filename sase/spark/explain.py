@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from textwrap import wrap
@@ -20,6 +19,7 @@ from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, tree
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
+from sase.printable import printable_json, printable_lines
 from sase.spark.replay import STREAMED, Replay, replay
 from sase.spark.row_layout import PART
 from sase.spark.source import plan_text
@@ -259,7 +259,7 @@ class SparkExplanation:
 
     def to_json(self) -> str:
         """As JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        return printable_json(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
         lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]
@@ -267,7 +267,7 @@ class SparkExplanation:
         lines += [*self._cut(), "", *self._where()]
         if self.counters:
             lines += ["", *self._counted()]
-        return "\n".join([*lines, "", "the plan of Spark:", self.spark_plan])
+        return printable_lines("\n".join([*lines, "", "the plan of Spark:", self.spark_plan]))
 
     def _cut(self) -> Iterator[str]:
         yield f"may be cut {self.plan.split}"

@@ -14,6 +14,7 @@ from tests.repo.source import ROOT, Module, example, module, modules
 LAYERS = [
     "digits",
     "nearest",
+    "printable",
     "source",
     "errors",
     "signature",
@@ -94,7 +95,7 @@ INSIDE_FUNCTIONS = {"networkx", "polars"}
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.
 LIGHT = ("sase.cli", "sase.__main__")
-LIGHT_IMPORTS = {"sase", "cli", "digits", "errors", "nearest", "source"}
+LIGHT_IMPORTS = {"sase", "cli", "digits", "errors", "nearest", "printable", "source"}
 
 # The naive matcher judges the engine, so it shares nothing with it but the syntax tree.
 NAIVE_IMPORTS = {"lang", "errors", "source"}

@@ -18,6 +18,7 @@ from sase.engine.results.matches import Matches
 from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
+from sase.printable import printable, printable_lines
 
 # The matches of each strategy, by input rows; the strictest strategy first.
 Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
@@ -59,7 +60,8 @@ class ExplainedMatch:
         return {"rows": rows, "reasons": list(self.reasons)}
 
     def __str__(self) -> str:
-        return "  ".join(f"{name}: {rows_text(rows)}" for name, rows in self.rows if rows)
+        shown = (f"{name}: {rows_text(rows)}" for name, rows in self.rows if rows)
+        return printable("  ".join(shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Comparison:
     def __str__(self) -> str:
         notes = [f"{note}." for note in self.notes]
         blocks = [list(self._table()), *map(_lines, self.differences), notes]
-        return "\n\n".join("\n".join(block) for block in blocks if block)
+        return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data."""

@@ -13,7 +13,8 @@ from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
-from sase.engine.results.repr import printable, text_table
+from sase.engine.results.repr import text_table
+from sase.printable import printable, printable_lines
 
 # Events of a series that are shown.
 MOST_EVENTS = 4
@@ -52,7 +53,7 @@ class WhyNot:
             list(_near(self)),
             [*map(_sentence, self.words)],
         ]
-        return "\n\n".join("\n".join(block) for block in blocks if block)
+        return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values."""

@@ -6,35 +6,22 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
-from unicodedata import category
 
 import pyarrow as pa
 
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.planning.nodes import chain
+from sase.printable import printable
 
 # Matches that are shown, the width of a line, and the events of a series that are shown.
 ROWS, WIDTH, SHOWN = 10, 100, 3
-# Invisible characters that shape the letters around them in some scripts.
-JOINERS = "\u200c\u200d"
 
 
 def as_text(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
     """Some matches as a heading and a table of the first."""
     table = table_of(head, type_column) if count else []
     return "\n".join([_heading(count, report), *table, *map(printable, _footing(count, report))])
-
-
-def printable(text: str) -> str:
-    """Escape what a terminal would not show, or take for a command."""
-    return text if text.isprintable() else "".join(map(_seen, text))
-
-
-def _seen(character: str) -> str:
-    if character.isprintable() or character in JOINERS or category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode()
 
 
 def table_of(table: pa.Table, type_column: str | None) -> list[str]:
@@ -76,7 +63,7 @@ def as_html(head: pa.Table, count: int, report: Report, type_column: str | None)
 
 def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
     """A matcher on one line: its variables, its progress, and its operators."""
-    names = ", ".join(component.variable for component in plan.positives)
+    names = printable(", ".join(component.variable for component in plan.positives))
     progress = ", ".join(["1 row" if rows == 1 else f"{rows:,} rows", *facts])
     operators = " → ".join(type(node).__name__ for node in reversed(chain(plan.operators)))
     return f"<matcher of {names}: {progress}; {operators}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -19,11 +18,14 @@ import pyarrow.parquet
 from sase.engine.expressions.constants import RESOLUTIONS
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
+from sase.printable import printable_json
 
 SECOND = timedelta(seconds=1)
 # The name of a file that is rewritten with wider columns, beside the partial one.
 PARTIAL, WIDER = ".partial", ".wider"
 JSON_ROWS = 10_000
+# How texts begin that spreadsheets take for formulas.
+FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
 
 
 class Writer(Protocol):
@@ -37,15 +39,17 @@ class Writer(Protocol):
 
 
 class FileSink:
-    """A file of results that is a `.partial` until it is whole."""
+    """A file of results that is a `.partial` until it is whole; `safe` is that of `CsvWriter`."""
 
-    def __init__(self, path: str | os.PathLike[str], schema: pa.Schema) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], schema: pa.Schema, *, safe: bool = False
+    ) -> None:
         self.path = os.fspath(path)
         self.partial = self.path + PARTIAL
-        self._open_writer = writer_for(self.path)
+        self._open_writer = writer_for(self.path, safe=safe)
         self._file = open(self.partial, "wb")  # noqa: SIM115 - until it is closed or abandoned
         # Arrow's formats have one schema for all batches.
-        self._is_text = self._open_writer in (CsvWriter, JsonWriter)
+        self._is_text = self._open_writer in (CsvWriter, SafeCsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
         # The bytes of text that are whole lines, and whether half of one may follow.
         self._whole, self._has_failed = 0, False
@@ -184,11 +188,11 @@ def _is_readable(path: str) -> bool:
     return True
 
 
-def writer_for(path: str) -> Callable[[IO[bytes], pa.Schema], Writer]:
+def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """A writer of the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
         ".parquet": pa.parquet.ParquetWriter,
-        ".csv": CsvWriter,
+        ".csv": SafeCsvWriter if safe else CsvWriter,
         ".jsonl": JsonWriter,
         ".ndjson": JsonWriter,
         ".arrow": pa.ipc.new_file,
@@ -210,12 +214,12 @@ class CsvWriter:
     """
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
-        self._file, self._schema = file, flat(pa.Table.from_batches([], schema)).schema
+        self._file, self._schema = file, self._flat(pa.Table.from_batches([], schema)).schema
         self._writer = pa.csv.CSVWriter(file, self._schema)
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        table = flat(pa.Table.from_batches([batch]))
+        table = self._flat(pa.Table.from_batches([batch]))
         if table.schema.types != self._schema.types:
             self._writer.close()
             self._schema = table.schema
@@ -226,6 +230,35 @@ class CsvWriter:
     def close(self) -> None:
         """Write what is buffered."""
         self._writer.close()
+
+    @staticmethod
+    def _flat(table: pa.Table) -> pa.Table:
+        return flat(table)
+
+
+class SafeCsvWriter(CsvWriter):
+    """Write CSV in which no text is a formula to a spreadsheet: an apostrophe stands before it.
+
+    Such a text begins with `=`, `+`, `-`, `@` (also as wide characters), a tab or a line end.
+    """
+
+    @staticmethod
+    def _flat(table: pa.Table) -> pa.Table:
+        shown = flat(table)
+        names = [_no_formula(name) for name in shown.column_names]
+        return pa.table([_without_formulas(column) for column in shown.columns], names)
+
+
+def _no_formula(text: str) -> str:
+    return "'" + text if text.startswith(FORMULAS) else text
+
+
+def _without_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    texts = [None if each is None else _no_formula(each) for each in column.to_pylist()]
+    return pa.chunked_array([pa.array(texts, kind)])
 
 
 class JsonWriter:
@@ -245,13 +278,15 @@ class JsonWriter:
         self._file.flush()
 
 
-def text_writer(format: str, file: IO[bytes], schema: pa.Schema) -> Writer:
-    """A writer of `csv` or `jsonl` to a stream."""
-    return CsvWriter(file, schema) if format == "csv" else JsonWriter(file, schema)
+def text_writer(format: str, file: IO[bytes], schema: pa.Schema, *, safe: bool = False) -> Writer:
+    """A writer of `csv` or `jsonl` to a stream; `safe` is that of `FileSink`."""
+    if format == "jsonl":
+        return JsonWriter(file, schema)
+    return SafeCsvWriter(file, schema) if safe else CsvWriter(file, schema)
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=_as_text, ensure_ascii=False)
+    return printable_json(value, default=_as_text)
 
 
 def _as_text(value: Any) -> str | float:

@@ -20,6 +20,7 @@ from sase.engine.set_results.counted import CountedMatches
 from sase.engine.set_results.listed import ListedMatches
 from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
+from sase.printable import printable
 
 # Matches that are looked at one by one before that is refused.
 BUDGET = 100_000_000
@@ -151,7 +152,7 @@ class CompressedMatches:
 
     def __repr__(self) -> str:
         how = "counted as paths" if self.counts_paths else "looked at one by one"
-        return f"<compressed matches of {', '.join(self.names)}, {how}>"
+        return f"<compressed matches of {printable(', '.join(self.names))}, {how}>"
 
     # ------------------------------------------------------------ parts of that
 

@@ -7,6 +7,7 @@ from math import log10
 from sase.planning.explain.value import ExplainedPlan
 from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
+from sase.printable import printable
 
 
 def as_dot(explanation: ExplainedPlan) -> str:
@@ -51,4 +52,4 @@ def _attributes(flow: float | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')

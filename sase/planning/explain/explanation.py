@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,6 +10,7 @@ from sase.planning.explain.document import as_document
 from sase.planning.explain.dot import as_dot
 from sase.planning.explain.text import as_text
 from sase.planning.explain.value import ExplainedPlan
+from sase.printable import printable_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Explanation(ExplainedPlan):
 
     def to_json(self) -> str:
         """The same as text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        return printable_json(self.to_dict(), indent=2)
 
     def to_dot(self) -> str:
         """The plan as a graph for Graphviz."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from string import Template
 
@@ -13,7 +12,7 @@ from sase.planning.explain.forms import form_text
 from sase.planning.explain.page.details import panel
 from sase.planning.explain.page.flow import address, flow
 from sase.planning.explain.page.history import history
-from sase.planning.explain.page.markup import Markup, element, joined
+from sase.planning.explain.page.markup import Markup, element, escaped, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import ExplainedPlan
 from sase.planning.physical import declined, executed
@@ -28,17 +27,17 @@ def as_html(explanation: ExplainedPlan) -> str:
     """The page."""
     style, script = _file("page.css"), _file("page.js")
     return Template(_file("page.html")).substitute(
-        title=escape(f"Plan {explanation.recipe} · SASE"),
-        recipe=escape(explanation.recipe),
-        summary=escape(explanation.summary),
+        title=escaped(f"Plan {explanation.recipe} · SASE"),
+        recipe=escaped(explanation.recipe),
+        summary=escaped(explanation.summary),
         facts=_facts(explanation),
-        caption=escape(_caption(explanation)),
+        caption=escaped(_caption(explanation)),
         flow=flow(explanation),
         query=query_pieces(explanation),
         # The picture is read from below, and so are the details.
         panels=joined(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
-        shown=escape((explanation.worst or explanation.operators[0]).name),
+        shown=escaped((explanation.worst or explanation.operators[0]).name),
         style=style,
         script=script,
         style_hash=_hash(style),

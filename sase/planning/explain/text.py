@@ -11,6 +11,7 @@ from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPl
 from sase.planning.physical import OF_OTHER_PLANS, executed
 from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
+from sase.printable import printable
 
 # Rewrites that are listed; None is one that applied.
 _PASSED = (None, *OF_OTHER_PLANS)
@@ -28,13 +29,13 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
         names = ", ".join(step.rewrite for step in declined)
         lines += wrap(f"passed over (--verbose says why): {names}", 100, subsequent_indent="  ")
     lines += [f"note: {note}" for note in explanation.notes]
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(printable(line).rstrip() for line in lines)
 
 
 def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
     """The operators alone; without what is known of them, if that is not to be told."""
     return [
-        line
+        printable(line)
         for depth, operator in enumerate(reversed(explanation.operators))
         for line in (
             *_operator(operator, depth),
@@ -74,7 +75,7 @@ def _heading(explanation: ExplainedPlan) -> Iterator[str]:
 def form_lines(explanation: ExplainedPlan) -> list[str]:
     """What there is to say of the form of the result, as lines."""
     text = None if explanation.form is None else form_text(explanation.form)
-    return [] if text is None else wrap(f"output {text}", 100, subsequent_indent="  ")
+    return [] if text is None else wrap(printable(f"output {text}"), 100, subsequent_indent="  ")
 
 
 def _operator(operator: ExplainedOperator, depth: int) -> Iterator[str]:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from sase.printable import printable_lines
+
+
+def escaped(text: str) -> str:
+    """Text as HTML shows it, and as a terminal does in which somebody looks at the page."""
+    return escape(printable_lines(text))
+
 
 class Markup(str):
     """Text that is HTML already."""
@@ -15,7 +22,7 @@ class Markup(str):
 def element(name: str, *children: str, **attributes: str | float | None) -> Markup:
     """An element; `class_` is the attribute class, `data_x` data-x, and None leaves one out."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -24,12 +31,12 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Mark
 
 def joined(children: Iterable[str]) -> Markup:
     """Elements and text one after the other."""
-    return Markup("".join(each if isinstance(each, Markup) else escape(each) for each in children))
+    return Markup("".join(each if isinstance(each, Markup) else escaped(each) for each in children))
 
 
 def breaking(name: str) -> Markup:
     """A name that may break after each underscore."""
-    return Markup(escape(name).replace("_", "_<wbr>"))
+    return Markup(escaped(name).replace("_", "_<wbr>"))
 
 
 def listed(name: str, items: Iterable[str], **attributes: str | float | None) -> Markup:

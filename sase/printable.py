@@ -1,0 +1,49 @@
+"""Text that a terminal shows and does not obey: what would act on it is escaped.
+
+Whatever this package writes for people passes here: tables, reports, explanations, messages and
+`repr`s. Values, columns, types, names of files and queries may hold any character.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from unicodedata import category
+
+# Invisible characters that shape the letters around them in some scripts.
+JOINERS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    """One line: control characters, line ends and marks of direction are escaped as in Python."""
+    return text if text.isprintable() else "".join(map(_seen, text))
+
+
+def printable_lines(text: str) -> str:
+    """The same of several lines, whose ends and tabs stay."""
+    return text if text.isprintable() else "".join(map(_seen_in_lines, text.replace("\r\n", "\n")))
+
+
+def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, **form: Any) -> str:
+    """A value as JSON, in which such characters are escaped as JSON has it: it reads as it was."""
+    text = json.dumps(value, default=default, ensure_ascii=False, **form)
+    return text if text.isprintable() else "".join(map(_seen_in_json, text))
+
+
+def is_shown(character: str) -> bool:
+    """Whether a character only shows itself."""
+    return character.isprintable() or character in JOINERS or category(character) == "Zs"
+
+
+def _seen(character: str) -> str:
+    return character if is_shown(character) else character.encode("unicode_escape").decode()
+
+
+def _seen_in_lines(character: str) -> str:
+    return character if character in "\n\t" else _seen(character)
+
+
+def _seen_in_json(character: str) -> str:
+    is_kept = character == "\n" or is_shown(character)
+    return character if is_kept else json.dumps(character)[1:-1]

@@ -1,0 +1,315 @@
+"""Hostile values and names through every output: no terminal obeys them, no page runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import sase
+from sase.cli.main import main
+from sase.engine.results.sinks import FORMULAS, FileSink, text_writer
+from sase.errors import BudgetWarning, ReplayWarning
+from sase.printable import printable, printable_json, printable_lines
+
+# Clears the screen, sets the title, rings, deletes, in eight bits too, and turns the direction.
+COMMANDS = "\x1b[2J\x1b]0;owned\x07\x08\x7f\x9b2J\u202e\u2028\r"
+MARKUP = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+HOSTILE = f"{COMMANDS}{MARKUP}"
+VALUE, COLUMN, TYPE, VARIABLE = (f"{name}{HOSTILE}" for name in ("v", "c", "T", "x"))
+A, B = f"`{VARIABLE}a`", f"`{VARIABLE}b`"
+TEXT = VALUE.replace("'", "''")
+QUERY = f"EVENT SEQ(`{TYPE}` {A}, `{TYPE}` {B}) WHERE {A}.`{COLUMN}` = '{TEXT}' WITHIN 10"
+NONE = f"{QUERY.removesuffix(' WITHIN 10')} AND {A}.`{COLUMN}` != {B}.`{COLUMN}` WITHIN 10"
+WRONG = f"EVENT `{TYPE}` {A} WHERE {A}.`{COLUMN}1` = '{TEXT}'"
+EVENTS = pa.table({"ts": [1, 2, 3], "type": [TYPE] * 3, COLUMN: [VALUE] * 3})
+
+
+def is_harmless(text: str) -> bool:
+    return all(each in "\n\t" or each.isprintable() for each in text)
+
+
+def refusal(work: Callable[[], object]) -> BaseException:
+    with pytest.raises(sase.SaseError) as caught:
+        work()
+    return caught.value
+
+
+def plan() -> sase.Plan:
+    return sase.compile(QUERY, EVENTS.schema)
+
+
+def shown_by_python() -> Iterator[tuple[str, str]]:
+    matches = sase.match(QUERY, EVENTS)
+    assert len(matches) == 3
+    yield "matches", repr(matches)
+    yield "report", str(matches.report)
+    yield "plan", str(plan())
+    yield "plan on a line", repr(plan())
+    yield "matcher", repr(plan().open())
+    yield "compressed", repr(sase.match(QUERY, EVENTS, output="compressed"))
+    explained = sase.explain(QUERY, EVENTS, analyze=True)
+    yield "text", explained.to_text(verbose=True)
+    yield "document", explained.to_json()
+    yield "graph", explained.to_dot()
+    yield "page", explained.to_html()
+    yield "why", str(sase.why(NONE, EVENTS))
+    yield "compare", str(sase.compare(QUERY, EVENTS))
+    yield (
+        "explained match",
+        "\n".join(
+            str(match)
+            for difference in sase.compare(QUERY, EVENTS).differences
+            for match in difference.matches
+        ),
+    )
+
+
+def refused() -> Iterator[tuple[str, BaseException]]:
+    bad = pa.table({"ts": [1, None], "type": [TYPE, TYPE], COLUMN: [VALUE, VALUE]})
+    yield "a name", refusal(lambda: sase.match(WRONG, EVENTS))
+    yield "syntax", refusal(lambda: sase.match(f"EVENT {HOSTILE}", EVENTS))
+    yield "an open text", refusal(lambda: sase.match(f"EVENT A WHERE a.b = '{COMMANDS}", EVENTS))
+    yield "a recipe", refusal(lambda: sase.match(QUERY, EVENTS, plan=HOSTILE))
+    yield "a file", refusal(lambda: sase.match(QUERY, f"{HOSTILE}.csv"))
+    yield "a time column", refusal(lambda: sase.match(QUERY, EVENTS, time=HOSTILE))
+    yield "a bad row", refusal(lambda: sase.match(QUERY, bad))
+    yield "a plan", refusal(lambda: sase.Plan.from_json(json.dumps({HOSTILE: HOSTILE})))
+    yield "a snapshot", refusal(lambda: plan().restore(HOSTILE.encode()))
+    yield "an output", refusal(lambda: sase.match(QUERY, EVENTS, output=HOSTILE))
+    yield "data", sase.DataError(HOSTILE)
+    yield "a time limit", sase.TimeLimitError(HOSTILE)
+
+
+def test_what_python_shows() -> None:
+    for name, text in shown_by_python():
+        assert is_harmless(text), name
+        assert name == "report" or text, name
+
+
+def test_exceptions_and_warnings() -> None:
+    for name, error in refused():
+        assert is_harmless(str(error)), name
+        assert is_harmless(repr(error)), name
+        assert str(pickle.loads(pickle.dumps(error))) == str(error), name
+    for warning in (BudgetWarning(HOSTILE), ReplayWarning(HOSTILE)):
+        assert is_harmless(str(warning))
+        assert "\\x1b[2J" in str(warning)
+
+
+class Page(HTMLParser):
+    """Collects the elements and attributes of a page, and what its scripts are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.names: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
+
+
+def test_pages_run_nothing() -> None:
+    matches, explained = sase.match(QUERY, EVENTS), sase.explain(QUERY, EVENTS, analyze=True)
+    for page, scripts in [
+        (explained.to_html(), 1),
+        (explained._repr_html_(), 0),
+        (matches._repr_html_(), 0),
+        (plan()._repr_html_(), 0),
+    ]:
+        assert is_harmless(page)
+        found = Page(page)
+        assert found.tags.count("script") == scripts
+        assert "img" not in found.tags
+        assert not any(name.startswith("on") for name in found.names)
+        assert "alert(1)" in page
+    own = sase.explain(
+        "EVENT SEQ(A a, A b) WHERE a.x = 'v' WITHIN 10", [{"ts": 1, "type": "A", "x": "v"}]
+    )
+    assert Page(own.to_html()).tags.count("script") == 1
+
+
+def test_a_graph_is_one_graph() -> None:
+    """Its labels end where they should: none of its lines has a quote that opens no label."""
+    for line in sase.explain(QUERY, EVENTS).to_dot().splitlines():
+        assert line.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 0
+
+
+COMMAND_LINES = [
+    ["run", "-q", QUERY],
+    ["run", "-q", QUERY, "--format", "jsonl"],
+    ["run", "-q", QUERY, "--output", "compressed"],
+    ["run", "-q", NONE],
+    ["run", "-q", WRONG],
+    ["run", "-q", QUERY, "-o", f"{HOSTILE}/m.csv"],
+    ["run", "-q", QUERY, "-o", HOSTILE],
+    ["run", "-q", QUERY, "--plan", HOSTILE],
+    ["run", "-q", QUERY, "--limit", HOSTILE],
+    ["run", "-q", QUERY, f"--{HOSTILE}"],
+    ["run", "-q", QUERY, "--timeout", HOSTILE],
+    ["run", "-q", QUERY, "--time", HOSTILE],
+    ["run", "-q", QUERY, "--param", f"{HOSTILE}=1"],
+    ["run", HOSTILE],
+    ["explain", "-q", QUERY, "--verbose"],
+    ["explain", "-q", QUERY, "--format", "json"],
+    ["explain", "-q", QUERY, "--format", "dot"],
+    ["explain", "-q", QUERY, "--format", "html"],
+    ["plans", "-q", QUERY],
+    ["why", "-q", NONE],
+    ["why", "-q", NONE, "--format", "json"],
+    ["compare", "-q", QUERY],
+    ["compare", "-q", QUERY, "--format", "json"],
+    ["check", "-q", WRONG],
+]
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: f"{words[0]}{len(words)}")
+def test_the_program(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pa.parquet.write_table(EVENTS, "events.parquet")
+    try:
+        main([*words, "--events", "events.parquet"])
+    except SystemExit as end:  # as argparse leaves
+        assert end.code == 2
+    out, said = capfd.readouterr()
+    assert out or said
+    assert is_harmless(out)
+    assert is_harmless(said)
+
+
+@pytest.mark.parametrize("words", [["format", "--check"], ["format", "-w"], ["check"]])
+def test_names_of_queries(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"{COMMANDS}.sase"
+    Path(name).write_text("event  SEQ(A a,B b) where a.x=", encoding="utf-8")
+    main([*words, name])
+    Path(name).write_text("event  SEQ(A a,B b)", encoding="utf-8")
+    main([*words, name])
+    out, said = capfd.readouterr()
+    assert is_harmless(out + said)
+    assert "\\x1b[2J" in out + said
+
+
+def test_colours_are_ours_alone(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    main(["check", "-q", WRONG + HOSTILE])
+    out, said = capfd.readouterr()
+    painted = out + said
+    for colour in ("\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"):
+        painted = painted.replace(colour, "")
+    assert is_harmless(painted)
+
+
+def test_json_reads_as_it_was() -> None:
+    whole = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x30000, 7), 0xE0001, 0x10FFFF]))
+    text = printable_json({"a": [whole, HOSTILE]}, indent=2)
+    assert is_harmless(text.replace("\u200c", "").replace("\u200d", "").replace("\xa0", "")) or all(
+        each in "\n\u200c\u200d" or each.isprintable() or each.isspace() for each in text
+    )
+    assert json.loads(text) == {"a": [whole, HOSTILE]}
+
+
+def test_what_is_shown_stays() -> None:
+    for text in ("naïve – “x” → 値 😀", "می\u200cخواهم", "a\xa0b"):
+        assert printable(text) == printable_lines(text) == text
+    assert printable("a\tb\nc") == "a\\tb\\nc"
+    assert printable_lines("a\tb\r\nc\rd") == "a\tb\nc\\rd"
+    assert printable("\udc80") == "\\udc80"
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def as_csv(rows: pa.Table, *, safe: bool) -> bytes:
+    file = io.BytesIO()
+    writer = text_writer("csv", file, rows.schema, safe=safe)
+    for batch in rows.to_batches():
+        writer.write_batch(batch)
+    writer.close()
+    return file.getvalue()
+
+
+def test_no_text_is_a_formula() -> None:
+    texts = ["=cmd()", "+1", "-1", "@x", "\tx", "\rx", "\n=x", "＝x", "x=1", "'", "", None]
+    rows = pa.table(
+        {
+            "=name": texts,
+            "number": [-1] * len(texts),
+            "real": [-1.5] * len(texts),
+            "event": [{"+a": text, "-b": -2} for text in texts],
+            "coded": pa.array(texts).dictionary_encode(),
+            "large": pa.array(texts, pa.large_string()),
+            "series": [[{"a": text}] for text in texts],
+        }
+    )
+    safe = pa.csv.read_csv(
+        io.BytesIO(as_csv(rows, safe=True)),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+    )
+    assert safe.column_names[:3] == ["'=name", "number", "real"]
+    for name, column in zip(safe.column_names, safe.columns, strict=True):
+        assert not name.startswith(FORMULAS)
+        if pa.types.is_string(column.type):
+            assert not any(each.startswith(FORMULAS) for each in column.to_pylist() if each)
+    assert safe["number"].to_pylist() == [-1] * len(texts)
+    assert safe["real"].to_pylist() == [-1.5] * len(texts)
+    assert safe["'=name"].to_pylist()[:2] == ["'=cmd()", "'+1"]
+    assert safe["'=name"].to_pylist()[8:10] == ["x=1", "'"]
+
+
+def test_without_the_option_texts_are_exact(tmp_path: Path) -> None:
+    rows = pa.table({"=name": ["=cmd()", "-1"]})
+    assert as_csv(rows, safe=False) == b'"=name"\n"=cmd()"\n"-1"\n'
+    assert as_csv(rows, safe=True) == b'"\'=name"\n"\'=cmd()"\n"\'-1"\n'
+    for safe, expected in ((False, ["=cmd()", "-1"]), (True, ["'=cmd()", "'-1"])):
+        sink = FileSink(tmp_path / "a.csv", rows.schema, safe=safe)
+        assert sink._is_text
+        sink.write_batch(rows.to_batches()[0])
+        sink.close()
+        (column,) = pa.csv.read_csv(tmp_path / "a.csv", convert_options=STRINGS).columns
+        assert column.to_pylist() == expected
+
+
+STRINGS = pa.csv.ConvertOptions(column_types={"=name": pa.string(), "'=name": pa.string()})
+
+
+def test_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    events = pa.table({"ts": [1], "type": ["=A"], "n": [-1], "text": ["=cmd()"]})
+    pa.parquet.write_table(events, "events.parquet")
+    words = ["run", "-q", "EVENT `=A` a", "--events", "events.parquet"]
+    assert main([*words, "--format", "csv", "--csv-safe"]) == 0
+    printed = capfd.readouterr().out
+    assert "'=cmd()" in printed
+    assert ",-1," in printed or ",-1\n" in printed
+    assert main([*words, "-o", "m.csv", "--csv-safe"]) == 0
+    assert Path("m.csv").read_text() == printed
+    assert main([*words, "--format", "csv"]) == 0
+    assert '"=cmd()"' in capfd.readouterr().out
+    assert main([*words, "-o", "m.jsonl", "--csv-safe"]) == 2
+    assert "--csv-safe is for CSV" in capfd.readouterr().err
