@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import io
 import os
-import stat
 import sys
 import tempfile
 from functools import cache
@@ -19,6 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import lark
+
+from sase.private_folder import is_private, private_folder
 
 ENTRY_POINTS = ["script", "condition"]
 
@@ -76,7 +77,7 @@ def _stamp(digest: str, tables: bytes) -> bytes:
 def _load(path: Path, digest: str) -> lark.Lark | None:
     """The tables in a file, or None where it is absent, damaged, or another grammar's."""
     try:
-        if not _is_private(path):
+        if not is_private(path):
             return None
         content = path.read_bytes()
     except OSError:
@@ -91,17 +92,6 @@ def _load(path: Path, digest: str) -> lark.Lark | None:
 def _private_folder() -> Path | None:
     base = os.environ.get("SASE_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     try:
-        folder = Path(base) if base else Path.home() / ".cache"
-        folder = folder / "sase"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder if _is_private(folder) else None
-    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return private_folder(Path(base) if base else Path.home() / ".cache", "sase")
+    except RuntimeError:  # there is no home folder
         return None
-
-
-def _is_private(path: Path) -> bool:
-    if os.name != "posix":
-        return True  # on Windows the profile folder is private to its user
-    status = path.lstat()
-    others_may_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return status.st_uid == os.getuid() and not others_may_write and not path.is_symlink()

@@ -15,6 +15,7 @@ LAYERS = [
     "digits",
     "nearest",
     "printable",
+    "private_folder",
     "source",
     "errors",
     "signature",

@@ -32,6 +32,8 @@ from sase.engine.kernels.jit.linking import (
     load_at,
 )
 from sase.engine.kernels.jit.signatures import numba_type, signature
+from sase.printable import printable
+from sase.private_folder import private_folder
 
 try:
     import fcntl
@@ -235,14 +237,20 @@ def _cache_folder() -> Iterator[None]:
 
 @cache
 def _folder() -> Path:
-    """Return the cache of this version of the kernels: in the package or with the user's."""
+    """Return the cache of this version of the kernels: in the package or with the user's.
+
+    What is in it is unpickled and run, so that it is a folder of this user alone.
+    """
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    bases = [KERNELS / "__pycache__", home / "sase"]
+    places: list[tuple[Path, list[str]]] = [(KERNELS / "__pycache__", []), (home, ["sase"])]
     if os.environ.get("NUMBA_CACHE_DIR"):
-        bases = [Path(os.environ["NUMBA_CACHE_DIR"])]
+        places = [(Path(os.environ["NUMBA_CACHE_DIR"]), [])]
     name = f"kernels-{_fingerprint()}"
-    usable = next((base / name for base in bases if _is_writable(base / name)), None)
-    return usable or _temporary_folder(bases)
+    for base, below in places:
+        folder = private_folder(base, *below, name)
+        if folder is not None and _is_writable(folder):
+            return folder
+    return _temporary_folder([base.joinpath(*below, name) for base, below in places])
 
 
 def _fingerprint() -> str:
@@ -256,14 +264,13 @@ def _fingerprint() -> str:
 
 def _is_writable(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return False
     return True
 
 
-def _temporary_folder(bases: list[Path]) -> Path:
+def _temporary_folder(refused: list[Path]) -> Path:
     folder, owner = tempfile.mkdtemp(prefix=TEMPORARY), os.getpid()
 
     def remove() -> None:
@@ -271,9 +278,10 @@ def _temporary_folder(bases: list[Path]) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    tried = " and ".join(str(base) for base in bases)
+    tried = " and ".join(map(str, refused))
     _say(
-        f"compiled kernels are not kept: {tried} cannot be written (NUMBA_CACHE_DIR names another)"
+        f"compiled kernels are not kept: {tried} cannot be written, or is not a folder of this user"
+        " to which nobody else may write (NUMBA_CACHE_DIR names another place)"
     )
     return Path(folder)
 
@@ -319,4 +327,4 @@ def compilations() -> int:
 
 
 def _say(line: str) -> None:
-    print(f"sase: {line}", file=sys.stderr)
+    print(f"sase: {printable(line)}", file=sys.stderr)

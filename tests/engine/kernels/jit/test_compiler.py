@@ -218,6 +218,37 @@ def test_a_folder_can_be_named(package: Path, tmp_path: Path) -> None:
     assert all("named" in path.parts for path in kept(package))
 
 
+def cache_of(base: Path) -> Path:
+    (folder,) = base.glob("kernels-*")
+    return folder
+
+
+REFUSED = "sase: compiled kernels are not kept: "
+posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
+
+
+@posix
+def test_the_cache_is_its_users_alone(package: Path) -> None:
+    """Whatever the umask says, and the folder `sase` above it, too."""
+    block(package / "sase/engine/kernels/__pycache__")
+    run(package, "import os\nos.umask(0)" + PROGRAM)
+    ours = package.parent / "home/.cache/sase"
+    for folder in (ours, cache_of(ours)):
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@posix
+@pytest.mark.slow
+def test_a_cache_that_others_may_have_written_is_not_used(package: Path, tmp_path: Path) -> None:
+    named = tmp_path / "named"
+    run(package, NUMBA_CACHE_DIR=str(named))
+    cache_of(named).chmod(0o770)
+    out, said = run(package, NUMBA_CACHE_DIR=str(named))
+    assert out == "[0, 4, 8] 1\n"
+    assert said.startswith(REFUSED + str(cache_of(named)))
+    assert said.endswith(COMPILING)
+
+
 def test_without_compilation(package: Path) -> None:
     assert run(package, NUMBA_DISABLE_JIT="1") == ("[0, 4, 8] 0\n", "")
 
