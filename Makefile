@@ -19,7 +19,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-random test-heavy test-long test-naive environments fuzz mutants lint format-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ lint: $(READY) ## check style, format and types
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check
 	@$(BIN)/mypy --no-error-summary
+
+audit: $(READY) ## ask for known holes in what is installed; where nobody can be asked, say so
+	@$(BIN)/python .ci/audit
 
 format-code: $(READY) ## format the Python code in place
 	@echo "format-code: imports and layout, in place"
