@@ -68,7 +68,7 @@ def combined(make: type[All] | type[Any], operands: list[Condition], span: Span)
     decisive = make is Any  # TRUE decides an OR, FALSE an AND; the other one falls out
     flat = list(_flattened(make, operands))
     if any(isinstance(operand, Truth) and operand.value is decisive for operand in flat):
-        if make is All and any(_reads_events(operand) for operand in flat):
+        if make is All and any(True for operand in flat for _ in references(operand)):
             return All(tuple(flat), span=span)  # false of these events, not of all matches
         return Truth(decisive, span=span)
     left = [operand for operand in flat if not isinstance(operand, Truth)]
@@ -77,10 +77,6 @@ def combined(make: type[All] | type[Any], operands: list[Condition], span: Span)
     # What was written as one conjunct stays one: a conjunction that is left of an OR keeps it.
     is_one = len(left) == 1 and not (make is Any and isinstance(left[0], All))
     return left[0] if is_one else make(tuple(left), span=span)
-
-
-def _reads_events(condition: Condition) -> bool:
-    return next(references(condition), None) is not None
 
 
 def _flattened(make: type[All] | type[Any], operands: list[Condition]) -> Iterator[Condition]:

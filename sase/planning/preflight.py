@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from sase.binding.bound import BoundWindow
 from sase.lang.ast import StrategyName
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost import cost_of
@@ -92,7 +91,8 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
         if window is None:
             ways.append("give it a window")
         else:
-            reach, half = figures.reach(window), figures.reach(_half(window))
+            size = None if window.size is None else window.size // 2
+            reach, half = figures.reach(window), figures.reach(replace(window, size=size))
             left = expected * figures.tuples(0, half) / figures.tuples(0, reach)
             ways += [f"half the window would leave about {counted(left)}"] * (half < reach)
         if not (scan.tests or scan.inferred):
@@ -103,7 +103,3 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
     if require(figures.plan, Transformation).non_overlapping is None:
         ways.append('count and sample them without a list with output="compressed"')
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"
-
-
-def _half(window: BoundWindow) -> BoundWindow:
-    return window if window.size is None else replace(window, size=window.size // 2)

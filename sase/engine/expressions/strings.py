@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.engine.columns.arrays import grown
 from sase.engine.kernels.jit.signatures import frozen
 
 NO_CODE = -1
@@ -127,9 +128,7 @@ class Interner:
         rows, columns = self._cells.shape
         if len(self) > columns or len(self._numbers) > rows:
             columns_now = 2 * len(self) if len(self) > columns else columns
-            larger = np.zeros((len(self._numbers), columns_now), np.int64)
-            larger[:rows, :columns] = self._cells
-            self._cells = larger
+            self._cells = grown(grown(self._cells, len(self._numbers)), columns_now, axis=1)
         return self._cells
 
 

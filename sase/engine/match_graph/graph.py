@@ -116,11 +116,6 @@ class Graph:
         """The frame of a final event."""
         return int(np.searchsorted(self.frames.first, end, side="right")) - 1
 
-    @property
-    def longest_frame(self) -> int:
-        """The number of places in the longest frame."""
-        return int((self.frames.beyond - self.frames.low).max(initial=0))
-
     def reached(self, low: int, beyond: int) -> list[list[int]]:
         """By place the slots that a path from a start at `low` or later reaches."""
         reached = self.latest[low:beyond] >= low

@@ -68,7 +68,8 @@ class _Pass:
 
     def __init__(self, graph: Graph, weights: Weights) -> None:
         self.graph, self.weights = graph, weights
-        rows = graph.longest_frame if graph.is_linked else 2
+        longest = int((graph.frames.beyond - graph.frames.low).max(initial=0))
+        rows = longest if graph.is_linked else 2
         self._sums = np.empty((2, rows, len(graph.slots)), np.int64)
         self.results = np.zeros((2, len(graph)), np.int64)
         self._largest = max(map(abs, weights.worth), default=0)

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sase.engine.columns import Events, Inputs
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.slice import joined, restored, saved, taken
 from sase.engine.pipeline.late_rows import LateRows
 from sase.engine.saved_state import Saved
 
-Numbers = np.typing.NDArray[np.int64]
 LEAST = -(2**63)
 NONE_LATE = np.zeros(0, np.bool_)
 # With more pieces than these, small ones are made one.
@@ -132,12 +132,12 @@ class ReorderBuffer:
         time = int(events.ts[place])
         return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
 
-    def _late(self, events: Events) -> np.typing.NDArray[np.bool_]:
+    def _late(self, events: Events) -> Mask:
         """Mask the late rows, by the rows before each."""
         ts = _as_given(events.ts, events.order)
         greatest = np.maximum.accumulate(np.append(LEAST, ts[:-1]))
         floor = np.where(greatest < LEAST + self._lateness, LEAST, greatest - self._lateness)
-        late: np.typing.NDArray[np.bool_] = ts < np.maximum(floor, self.floor)
+        late: Mask = ts < np.maximum(floor, self.floor)
         if self._seq is not None and not self._holds:
             ranks = np.arange(len(ts)) if events.tie is None else events.tie
             ranks = _as_given(ranks, events.order)

@@ -21,6 +21,14 @@ _LEFT = {
         "a run ends at the first event of its partition that it does not take"
     ),
 }
+# The edge on which a condition is decided.
+_EDGES = {
+    When.EVENT: "on begin",
+    When.FIRST: "on begin",
+    When.EVERY: "on begin and take",
+    When.FURTHER: "on take",
+    When.WHOLE: "on proceed from",
+}
 
 
 def algorithm_of(runs: RunEvaluation) -> str:
@@ -89,18 +97,8 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
             yield f"on begin: {text}"
             continue
         component = variables[conjunct.component]
-        where = f"{_edge(conjunct.when)} {component.variable}"
+        where = f"{_EDGES[conjunct.when]} {component.variable}"
         yield f"{where}{_ranges(edge, component, names)}: {text}"
-
-
-def _edge(when: When) -> str:
-    return {
-        When.EVENT: "on begin",
-        When.FIRST: "on begin",
-        When.EVERY: "on begin and take",
-        When.FURTHER: "on take",
-        When.WHOLE: "on proceed from",
-    }[when]
 
 
 def _ranges(edge: EdgeCondition, own: BoundComponent, names: Names) -> str:

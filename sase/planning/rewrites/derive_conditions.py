@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sase.binding import bound
 from sase.binding.parts import with_references
-from sase.binding.text import Names, condition_text, value_text
+from sase.binding.text import condition_text, value_text
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
@@ -140,10 +140,7 @@ def _contradiction(
         if pair is not None:
             (one, mine), (other, its) = (own[place] for place in pair)
             texts = [condition_text(each.condition, names) for each in (one, other)]
-            why = "" if mine == its else f", since {_equal([mine, its], names)}"
+            equal = " and ".join(value_text(each, names) for each in (mine, its))
+            why = "" if mine == its else f", since {equal} are equal"
             return f"{texts[0]} and {texts[1]} cannot both hold{why}"
     return None
-
-
-def _equal(references: list[bound.Reference], names: Names) -> str:
-    return f"{' and '.join(value_text(each, names) for each in references)} are equal"
