@@ -287,7 +287,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         if hasattr(events, "__arrow_c_stream__"):
             # What has a length is in memory, a data frame: its dictionaries are known at once.
             imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
-            return _foreign(as_batch(imported(events)), type_name)
+            table = imported(events)
+            return _foreign(as_batch(_own(table) if is_of_pandas(events) else table), type_name)
         if hasattr(events, "__arrow_c_array__"):
             return _foreign(pa.record_batch(events), type_name)
     except (pa.ArrowException, ValueError) as problem:
@@ -297,6 +298,15 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
             return _of_frame(events, type_name, keeps_rows)
         raise DataError(f"Arrow cannot read these events: {problem}") from problem
     raise DataError(_cannot_be(events, type_name))
+
+
+def _own(table: pa.Table) -> pa.Table:
+    """Copy numbers and indexes, which Arrow leaves in the memory of a frame that may change."""
+    columns = [
+        pa.chunked_array([pa.concat_arrays([chunk]) for chunk in column.chunks], column.type)
+        for column in table.columns
+    ]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _no_rows(schema: pa.Schema) -> pa.Table:

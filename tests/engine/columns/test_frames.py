@@ -133,3 +133,20 @@ def test_what_cannot_be_events_says_what_can(events: Any, remedy: str) -> None:
     with pytest.raises(DataError) as caught:
         sase.match(QUERY, events)
     assert remedy in str(caught.value)
+
+
+BY_ID = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 10"
+
+
+def test_what_is_written_to_a_frame_later_changes_nothing() -> None:
+    """The numbers and the codes of categories are NumPy's, which Arrow leaves where they are."""
+    types = pd.Categorical(["A", "B"] * 50)
+    frame = pd.DataFrame({"ts": np.arange(100), "type": types, "id": np.repeat(range(50), 2)})
+    expected = sase.match(BY_ID, frame.copy()).to_pylist()
+    matches = sase.match(BY_ID, frame)
+    for name in ("ts", "id"):
+        frame[name].to_numpy(copy=False).flags.writeable = True
+        frame[name].to_numpy(copy=False)[:] = 7
+    frame["type"].array._codes[:] = 99
+    assert len(expected) == 50
+    assert matches.to_pylist() == expected
