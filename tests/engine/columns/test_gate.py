@@ -312,6 +312,7 @@ def test_a_dictionary_is_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
         prove(array, *rest)
 
     monkeypatch.setattr(gate, "_prove", watched)
+    monkeypatch.setattr(gate, "FEW", -1)
     one, other = coded([0, 1], "int8"), coded([1, 0], "int8", ["y", "x"])
     known = Gate()
     for array in (one, one.slice(1), one.take(pa.array([0, 0, 1])), other, other, one):
