@@ -98,7 +98,7 @@ def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bo
         except DataError as problem:
             if problem.row is None or plan.on_bad_row == "error" or not files.is_text:
                 raise
-            return salvaged(files, plan.schema.time), True
+            return salvaged(files, plan.schema.time, named_columns), True
         return Inputs((Input(table, files=parts),)), True
     tables, found, size, rows = [files.empty(columns, named_columns)], list[FilePart](), 0, 0
     for part, table in files.batches(columns, named_columns):

@@ -239,7 +239,7 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> RowsInMemory:
             raise
         if plan.on_bad_row == "error" and is_named:
             raise
-        return _held_tables(plan, salvaged(files, plan.schema.time))
+        return _held_tables(plan, salvaged(files, plan.schema.time, plan.named))
     return RowsInMemory(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 

@@ -6,19 +6,25 @@ the time column with the reason: whoever loads the rows says that they are bad.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.columns.python_rows import Unreadable
+from sase.engine.columns.python_rows import Unreadable, fits
+from sase.engine.columns.quarantine import as_text
 from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import why_none
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
 
 
-def salvaged(files: Files, time: str) -> list[Row]:
-    """Decode all rows of files of text, whose column of the time is `time`."""
+def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
+    """Decode all rows of files of text, whose column of the time is `time`.
+
+    Columns that are not `named` are only shown: as text if their values have no type in common.
+    """
     assert isinstance(files.format, TextFormat)
     kinds = {field.name: files.moments.get(field.name, field.type) for field in files.schema}
     rows = list[Row]()
@@ -28,7 +34,17 @@ def salvaged(files: Files, time: str) -> list[Row]:
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
             _parse_moments(rows, name, kind)
+    for name in kinds.keys() - set(named):
+        if not fits([row.get(name) for row in rows]):
+            for row in rows:
+                row[name] = _shown(row.get(name))
     return rows
+
+
+def _shown(value: object) -> str | None:
+    """Return a value as it is written."""
+    is_written = value is None or isinstance(value, str | Unreadable | pa.Scalar)
+    return as_text(value) if is_written else json.dumps(value, ensure_ascii=False)
 
 
 def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:

@@ -72,10 +72,16 @@ def test_integers_of_64_bits_and_great_floats_are_what_they_are(name: str, tmp_p
     assert [row["id"] for row in sase.match(QUERY, path)] == [7.0, 1e300]
 
 
-def test_what_results_only_show_is_shown_as_it_is_written(tmp_path: Path) -> None:
-    path = downloads(tmp_path / "e.csv", IDS)
-    (found,) = sase.match("EVENT Request a WHERE a.time > TIMESTAMP '2026-03-01 10:00:01'", path)
-    assert found["a"]["file_id"] == str(IDS[0])
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl"])
+@pytest.mark.parametrize("more", [(), (("10:00:04", "Cancel", 1.5),)], ids=["", "floats"])
+def test_what_results_only_show_is_shown_as_it_is_written(
+    name: str, more: Any, tmp_path: Path
+) -> None:
+    path = downloads(tmp_path / name, IDS, *more)
+    query = "EVENT Request a WHERE a.time > TIMESTAMP '2026-03-01 10:00:01'"
+    for policy in ("error", "quarantine"):
+        (found,) = sase.match(query, path, on_bad_row=policy)
+        assert found["a"]["file_id"] == str(IDS[0])
 
 
 @pytest.mark.parametrize(
