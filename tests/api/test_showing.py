@@ -43,7 +43,8 @@ def test_a_plan() -> None:
     ids=repr,
 )
 def test_a_matcher(time: pa.DataType, first: Any, shown: str) -> None:
-    matcher = plan(time, QUERY.replace(" seconds", "")).open()
+    query = QUERY.replace(" seconds", "") if pa.types.is_integer(time) else QUERY
+    matcher = plan(time, query).open()
     assert repr(matcher) == f"<matcher of x, y: 0 rows; {CHAIN}>"
     schema = pa.schema({"ts": time, **COLUMNS})
     matcher.push(pa.table({"ts": [first], "type": ["A"], "id": [1], "s": ["x"]}, schema))

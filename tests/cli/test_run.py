@@ -596,3 +596,20 @@ def test_progress_is_a_line_of_what_was_done() -> None:
     assert progress.line().startswith("██████░░░░░░░░░░░░░░░░░░  25%  1,000,000 rows, ")
     assert progress.line().endswith(" a second, 12 matches")
     assert Progress(None).line().startswith("0 rows, ")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_nanoseconds_that_python_has_no_times_for(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also inside of events and series; the command does without pandas, which would have some."""
+    times = pa.array([1, 30 * 10**9 + 90], pa.timestamp("ns"))
+    pyarrow.parquet.write_table(pa.table({"ts": times, "type": ["A", "B"]}), "events.parquet")
+    for query in (
+        "EVENT SEQ(A a, B b) RETURN b.ts - a.ts AS gap, b.ts AS at",
+        "EVENT SEQ(A a, B+ b[])",
+    ):
+        assert run("-q", query, "--format", form) == 0
+        out = capsys.readouterr().out
+        assert "00:00:30.000000090" in out
+        assert ("30.000000089" in out) == ("gap" in query)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +46,28 @@ def time_array(times: Numbers, data_type: DataType, given: pa.DataType | None) -
 def is_zoned(kind: pa.DataType) -> bool:
     """Whether times of this type have a time zone."""
     return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """Values as Python has them; nanoseconds that it has not as text, and durations as seconds."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except ValueError:
+        return list(map(_python_value, column))
+    return values
+
+
+def _python_value(scalar: pa.Scalar) -> Any:
+    if scalar.is_valid and isinstance(scalar, pa.StructScalar):
+        return {name: _python_value(field) for name, field in scalar.items()}
+    if scalar.is_valid and isinstance(scalar, pa.ListScalar):
+        return list(map(_python_value, scalar))
+    try:
+        return scalar.as_py()
+    except ValueError:
+        if pa.types.is_duration(scalar.type):
+            return scalar.value / 10**9
+        return scalar.cast(pa.string()).as_py().replace(" ", "T")
 
 
 # ---------------------------------------------------------------- columns of RETURN

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.results.arrow_columns import python_values
 from sase.planning.nodes import chain
 from sase.printable import printable
 
@@ -87,7 +88,7 @@ def cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[
         table = table.drop_columns(["ts_start", "ts_end"])
     return list(map(printable, table.column_names)), [
         [printable(_cell(value, type_column)) for value in row.values()]
-        for row in table.to_pylist()
+        for row in python_values(table.to_struct_array())
     ]
 
 

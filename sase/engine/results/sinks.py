@@ -16,11 +16,11 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from sase.engine.expressions.constants import RESOLUTIONS
+from sase.engine.results.arrow_columns import python_values
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
 from sase.printable import printable_json
 
-SECOND = timedelta(seconds=1)
 # The name of a file that is rewritten with wider columns, beside the partial one.
 PARTIAL, WIDER = ".partial", ".wider"
 JSON_ROWS = 10_000
@@ -270,8 +270,9 @@ class JsonWriter:
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
         for first in range(0, batch.num_rows, JSON_ROWS):  # as Python objects they are large
-            rows = batch.slice(first, JSON_ROWS).to_pylist()
-            self._file.write("".join(f"{_json(row)}\n" for row in rows).encode())
+            rows = pa.Table.from_batches([batch.slice(first, JSON_ROWS)])
+            values = python_values(rows.to_struct_array())
+            self._file.write("".join(f"{_json(row)}\n" for row in values).encode())
 
     def close(self) -> None:
         """Write what is buffered."""
@@ -290,8 +291,10 @@ def _json(value: Any) -> str:
 
 
 def _as_text(value: Any) -> str | float:
-    if isinstance(value, timedelta):
-        return value // SECOND if not value % SECOND else value.total_seconds()
+    if isinstance(value, timedelta):  # which of pandas has nanoseconds
+        count = (value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 1_000
+        count += getattr(value, "nanoseconds", 0)
+        return count / 10**9 if count % 10**9 else count // 10**9
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
@@ -348,6 +351,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_duration(kind):
         return _seconds(column)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        texts = [None if each is None else _json(each) for each in column.to_pylist()]
+        texts = [None if each is None else _json(each) for each in python_values(column)]
         return pa.chunked_array([pa.array(texts, pa.string())])
     return column
