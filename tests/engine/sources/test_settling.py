@@ -180,12 +180,12 @@ def test_a_time_that_is_none_of_its_column(
 # ---------------------------------------------------------------- text that stands for nothing
 
 
-DELAYS = ["ts,type,flight,delay", "1,Departure,LH1,9", "2,Arrival,LH1,30", "3,Arrival,LH1,{}"]
+DELAYS = ["ts,type,flight,delay", "1,Departure,LH1,9", "2,Arrival,LH1,30", "{},Arrival,LH1,{}"]
 LATER = "EVENT SEQ(Departure a, Arrival b) WHERE [flight] AND b.delay > a.delay WITHIN 10"
 
 
 def delays(path: Path, *missing: str) -> Path:
-    lines = [*DELAYS[:3], *(DELAYS[3].format(text) for text in missing)]
+    lines = [*DELAYS[:3], *(DELAYS[3].format(ts, text) for ts, text in enumerate(missing, 3))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
