@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NoReturn
+from functools import wraps
+from threading import Lock
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -27,9 +29,31 @@ from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line
 from sase.errors import SaseError
 
+_Taken = ParamSpec("_Taken")
+_Given = TypeVar("_Given")
+_Method = Callable[Concatenate["Matcher", _Taken], _Given]
+
+
+def _alone(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
+    """Refuse a call while another one works: kernels write to what both would use."""
+
+    @wraps(method)
+    def called(matcher: Matcher, /, *values: _Taken.args, **named: _Taken.kwargs) -> _Given:
+        if not matcher.is_free.acquire(blocking=False):
+            raise SaseError(
+                f"{method.__name__}() while another call to this matcher works: let one thread at a"
+                " time call it, or  plan.open()  one for each"
+            )
+        try:
+            return method(matcher, *values, **named)
+        finally:
+            matcher.is_free.release()
+
+    return called
+
 
 class Matcher:
-    """Finds the matches of a plan in events that are pushed as they come.
+    """Finds the matches of a plan in events that are pushed as they come, by one call at a time.
 
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
     """
@@ -46,14 +70,16 @@ class Matcher:
         self.pipeline = open_pipeline(
             plan, streaming=streaming, watch=watch, clock=clock, check=check
         )
+        self.is_free = Lock()
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> Matcher:
         """The matcher that goes on with a pipeline."""
         matcher = cls.__new__(cls)
-        matcher.pipeline = pipeline
+        matcher.pipeline, matcher.is_free = pipeline, Lock()
         return matcher
 
+    @_alone
     def push(self, batch: object) -> Matches:
         """The matches that some more rows complete: known as soon as nothing can come before them.
 
@@ -67,11 +93,13 @@ class Matcher:
                 return self._matches(results)
         return self._push(pipeline.open_input(batch), None)
 
+    @_alone
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
         """The same with row numbers, for rows that do not come as in the input."""
         self.pipeline.check_open()
         return self._push(inputs, rows)
 
+    @_alone
     def push_ordered(self, events: object) -> Matches:
         """The same for rows of which none comes before any of an earlier push: none has to wait."""
         pipeline = self.pipeline
@@ -98,6 +126,7 @@ class Matcher:
                 events = pipeline.load_again(inputs)
         return inputs, events, rows
 
+    @_alone
     def advance(self, to: object) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.
 
@@ -110,6 +139,7 @@ class Matcher:
         raw = raw_moment(to, pipeline.loader.time, pipeline.plan.schema.time)
         return self._matches(list(pipeline.ingest(pipeline.reorder_buffer.advance(raw))))
 
+    @_alone
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         pipeline = self.pipeline
@@ -126,6 +156,7 @@ class Matcher:
         self.pipeline.check_open()
         return read_through(self.pipeline, reader, self.push, self.finish)
 
+    @_alone
     def snapshot(self, *, key: bytes | None = None) -> bytes:
         """The state, from which `Plan.restore` makes a matcher that goes on here, anywhere.
 
@@ -143,6 +174,7 @@ class Matcher:
         """A pyarrow Table of the rows that were late, as given, and in `#row` their numbers."""
         return self.pipeline.reorder_buffer.late.table()
 
+    @_alone
     def take_late(self) -> Any:
         """What `late` is, which then begins anew: else all late rows are kept for ever."""
         late = self.late
