@@ -1,18 +1,11 @@
-"""The decorators of kernels and their parts, and the cache of machine code on disk."""
+"""The decorators of kernels and their parts, and what is said and counted of compiling."""
 
 from __future__ import annotations
 
-import atexit
 import gc
-import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
-from hashlib import sha256
-from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar, get_type_hints
 
@@ -20,9 +13,16 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import event
-from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 
+from sase.engine.kernels.jit.kernel_cache import (
+    PACKAGE,
+    KernelCache,
+    cache_folder,
+    is_temporary,
+    kernel_folder,
+    say,
+)
 from sase.engine.kernels.jit.linking import (
     SHARED_WORDS,
     KernelCompiler,
@@ -32,8 +32,6 @@ from sase.engine.kernels.jit.linking import (
     load_at,
 )
 from sase.engine.kernels.jit.signatures import numba_type, signature
-from sase.printable import printable
-from sase.private_folder import private_folder
 
 try:
     import fcntl
@@ -142,8 +140,8 @@ class _KernelDispatcher(_Dispatcher):
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
         self._absent, self._lock = absent, Lock()
-        with _cache_folder():
-            self._cache = _KernelCache(function)
+        with cache_folder():
+            self._cache = KernelCache(function)
 
     def prepare(self) -> None:
         """Compile, or load, unless that was done."""
@@ -160,7 +158,7 @@ class _KernelDispatcher(_Dispatcher):
     @property
     def is_cached(self) -> bool:
         """Whether any process of this installation has compiled it, or it cannot be cached."""
-        return bool(self.overloads) or self._cache.is_filled or _folder().name.startswith(TEMPORARY)
+        return bool(self.overloads) or self._cache.is_filled or is_temporary()
 
     def _compile_for_args(self, *values: Any) -> Any:
         with self._lock:
@@ -182,7 +180,7 @@ class _KernelDispatcher(_Dispatcher):
         lock ends with its process; where there are no locks, each compiles for itself.
         """
         name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
-        with (_folder() / name).open("w") as file:
+        with (kernel_folder() / name).open("w") as file:
             if fcntl is not None:
                 with suppress(OSError):  # of a file system that has no locks
                     fcntl.flock(file, fcntl.LOCK_EX)
@@ -201,91 +199,6 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# ---------------------------------------------------------------- the cache
-
-
-class _KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cached machine code of a kernel, looked up before Numba prepares to compile."""
-
-    def load_overload(self, arguments: Any, context: Any) -> Any:
-        """Return what is cached, or None: then Numba prepares, and compiles."""
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(arguments, context)
-
-    @property
-    def is_filled(self) -> bool:
-        """Whether there is something in it."""
-        return (Path(self.cache_path) / f"{self._impl.filename_base}.nbi").exists()
-
-
-# The folder of all kernels, and the package that they are in.
-KERNELS = Path(__file__).parents[1]
-PACKAGE = __package__.rpartition(".")[0]
-TEMPORARY = "sase-kernels-"
-
-
-@contextmanager
-def _cache_folder() -> Iterator[None]:
-    """Set the folder that Numba reads when the cache of a function is made."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_folder())
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
-
-
-@cache
-def _folder() -> Path:
-    """Return the cache of this version of the kernels: in the package or with the user's.
-
-    What is in it is unpickled and run, so that it is a folder of this user alone.
-    """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    places: list[tuple[Path, list[str]]] = [(KERNELS / "__pycache__", []), (home, ["sase"])]
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        places = [(Path(os.environ["NUMBA_CACHE_DIR"]), [])]
-    name = f"kernels-{_fingerprint()}"
-    for base, below in places:
-        folder = private_folder(base, *below, name)
-        if folder is not None and _is_writable(folder):
-            return folder
-    return _temporary_folder([base.joinpath(*below, name) for base, below in places])
-
-
-def _fingerprint() -> str:
-    """Hash all files of kernels and the settings: Numba looks at the file of each kernel alone."""
-    flags = (numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT)
-    found = sha256(repr((numba.__version__, np.__version__, flags)).encode())
-    for path in sorted(KERNELS.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
-
-
-def _temporary_folder(refused: list[Path]) -> Path:
-    folder, owner = tempfile.mkdtemp(prefix=TEMPORARY), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == owner:  # and not in a process that was forked from it
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    tried = " and ".join(map(str, refused))
-    _say(
-        f"compiled kernels are not kept: {tried} cannot be written, or is not a folder of this user"
-        " to which nobody else may write (NUMBA_CACHE_DIR names another place)"
-    )
-    return Path(folder)
-
-
 # ---------------------------------------------------------------- messages
 
 
@@ -302,7 +215,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
     def say(self) -> None:
         """Print the message, once."""
         if not self.said:
-            _say("compiling kernels, once per installation …")
+            say("compiling kernels, once per installation …")
             self.said = True
 
     def on_end(self, event: Any) -> None:
@@ -324,7 +237,3 @@ def announce_compiling() -> None:
 def compilations() -> int:
     """Count what this process has compiled, and not loaded."""
     return 0 if numba.config.DISABLE_JIT else _announce_compilation().count
-
-
-def _say(line: str) -> None:
-    print(f"sase: {printable(line)}", file=sys.stderr)

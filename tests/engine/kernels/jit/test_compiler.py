@@ -270,3 +270,31 @@ def test_expressions_in_other_modes(variable: str, profile: str) -> None:
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0x40]) + content[middle + 1 :]
+
+
+DAMAGES = {
+    "a bit": flipped,
+    "cut": lambda content: content[: len(content) // 2],
+    "empty": lambda content: b"",
+    "zeros": lambda content: bytes(len(content)),
+    "a long frame": lambda content: content[:40] + b"\x8e" + b"\x7f" * 8 + content[49:],
+}
+
+
+@pytest.mark.parametrize("kind", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_compiled_anew(package: Path, damage: str, kind: str) -> None:
+    """And said, once; neither unpickled nor run."""
+    run(package)
+    (path,) = package.parent.rglob(f"example.total*{kind}")
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    out, said = run(package)
+    assert out == "[0, 4, 8] 1\n"
+    assert said.count(f"sase: {path} is damaged: the kernel is compiled anew\n") == 1
+    assert said.endswith(COMPILING)
+    assert run(package) == ("[0, 4, 8] 1\n", "")
