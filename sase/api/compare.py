@@ -85,7 +85,7 @@ class _Strategies:
         tree, self.source, self.clock = parse_query(own.query), own.source, clock
         has_partitions = bool(own.bound.equivalences)
         self.queries = {
-            each: compiled(under(tree, each))
+            each: own if with_strategy(tree, each) == tree else compiled(under(tree, each))
             for each in STRATEGIES
             if has_partitions or each is not StrategyName.PARTITION_CONTIGUITY
         }

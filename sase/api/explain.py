@@ -22,6 +22,7 @@ from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import Negation, Operator, find, reading
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.recipes import read_recipe
 from sase.planning.statistics import Statistics
 from sase.planning.traversal import attributes_read
 
@@ -57,6 +58,29 @@ def explain(
     has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
     off.
     """
+    (explanation,) = explain_by(
+        [plan], query, events, analyze=analyze, pushed=pushed, schema=schema, params=params,
+        output=output, limit=limit, stats=stats, off=off, **options,
+    )  # fmt: skip
+    return explanation
+
+
+def explain_by(
+    recipes: Sequence[str],
+    query: str,
+    events: object = None,
+    *,
+    analyze: bool = False,
+    pushed: int | None = None,
+    schema: Schema | None = None,
+    params: Mapping[str, object] | None = None,
+    output: str = "all",
+    limit: int | None = None,
+    stats: object = None,
+    off: Collection[str] = (),
+    **options: Unpack[InputKeywords],
+) -> list[Explanation]:
+    """The same by each of some recipes; the query is bound, and its events are measured, once."""
     check_off(off)
     if analyze:
         check_output(output)
@@ -75,26 +99,36 @@ def explain(
     if analyze and source.events is None:
         raise PlanError("analyze=True runs the query: give it events")
     known = compile_query(
-        query, source, params=params, plan=plan, limit=limit, output=output, assumes=assumes
+        query, source, params=params, plan=recipes[0], limit=limit, output=output, assumes=assumes
     )
     statistics = statistics_in(stats)
     if statistics is None and source.events is not None:
         statistics = measured(known)
-    made = known.optimized(statistics, off)
-    form = _form(known, made, statistics, output)
-    if analyze:
-        return replace(analyzed(known, made, statistics, pushed), form=form)
-    notes = [each.sentence for each in known.bound.warnings]
-    notes += [ASSUMED] if assumes else []
-    paths = _physical(known, made, output)
-    return described(query, known.recipe, made, statistics, notes=notes, form=form, physical=paths)
+    explanations = []
+    for recipe in map(read_recipe, recipes):
+        by_recipe = replace(known, recipe=recipe)
+        made = by_recipe.optimized(statistics, off)
+        form = _form(by_recipe, made, statistics, output)
+        if analyze:
+            found = replace(analyzed(by_recipe, made, statistics, pushed), form=form)
+        else:
+            notes = [each.sentence for each in known.bound.warnings]
+            notes += [ASSUMED] if assumes else []
+            paths = () if output in SETS else _physical(by_recipe, made)
+            found = described(
+                query, recipe, made, statistics, notes=notes, form=form, physical=paths
+            )
+        explanations.append(found)
+    return explanations
 
 
-def _physical(known: CompiledQuery, made: Optimized, output: str) -> tuple[PhysicalPath, ...]:
-    """The physical plan of what lists matches."""
+def _physical(known: CompiledQuery, made: Optimized) -> tuple[PhysicalPath, ...]:
+    """The physical plan of what lists matches, for events as they are read."""
+    from sase.engine.pipeline.batch import is_held
     from sase.engine.pipeline.fused.choose import physical_plan
 
-    return () if output in SETS else physical_plan(known.plan(made).engine)
+    plan = known.plan(made).engine
+    return physical_plan(plan, in_pieces=not is_held(plan, known.source.events))
 
 
 def _executed(
@@ -154,6 +188,7 @@ def analyzed(
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
+    from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
     while report is None or COMPILED in report.notes:
@@ -172,7 +207,7 @@ def analyzed(
         measured=operators,
         results=operators["Transformation"].rows_out,
         nanoseconds=taken,
-        physical=tuple(_executed(_physical(known, made, "all"), report.fused, pushed)),
+        physical=tuple(_executed(physical_plan(plan), report.fused, pushed)),
     )
 
 

@@ -65,16 +65,15 @@ def _compare(arguments: Namespace, recipes: list[str]) -> None:
 
 
 def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]:
-    from sase.api.explain import explain
+    from sase.api.explain import explain_by
 
     text, options = one_query(arguments), query_options(arguments)
+    del options["plan"]
     if arguments.events is None:
         options |= vars(options_without_events(arguments)) | {"stats": arguments.stats}
-        return [explain(text, **{**options, "plan": name}) for name in recipes]
-    events = discovered(arguments)
-    first = explain(text, events, **options, stats=arguments.stats)
-    options |= {"stats": first.statistics, "analyze": arguments.run}
-    return [explain(text, events, **{**options, "plan": name}) for name in recipes]
+        return explain_by(recipes, text, **options)
+    options |= {"stats": arguments.stats, "analyze": arguments.run}
+    return explain_by(recipes, text, discovered(arguments), **options)
 
 
 def _row(explanation: Explanation, names: list[str]) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from sase.binding.input_options import (
     check_choice,
     takes_input_options,
 )
-from sase.engine.options import Options
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
@@ -122,7 +121,9 @@ class Replay:
 
     def metrics(self) -> DataFrame:
         """The counters of all tasks, a row for each: searches all events once more."""
-        plan, limit = without_limit(replace(self.plan, options=Options(analyze=True)))
+        plan, limit = without_limit(
+            replace(self.plan, options=replace(self.plan.options, analyze=True))
+        )
         counted = limit if self.non_overlapping is None else None
         task = replace(self._task(plan, self.schema, counted), gives="metrics")
         return self._run(task, METRICS_SCHEMA)

@@ -39,7 +39,13 @@ def ended(script: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
-@pytest.mark.parametrize("recipe", [*SEQUENCES, *RUNS])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        recipe if recipe in ("optimized", "nfab") else pytest.param(recipe, marks=pytest.mark.heavy)
+        for recipe in (*SEQUENCES, *RUNS)
+    ],
+)
 def test_a_run_that_finds_nothing_ends_in_time(recipe: str) -> None:
     script = f"""
 import sase

@@ -14,7 +14,8 @@ import pytest
 
 import sase
 from sase.cli.main import main
-from tests.planned import EVENTS, KEYED, QUERIES, ROWS, SAMPLED, counted
+from sase.planning.recipes import recipe_names
+from tests.planned import EVENTS, KEYED, QUERIES, ROWS, RUNS, SAMPLED, counted
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +95,23 @@ def test_commands(command: str, kind: str, query: str, folder: Path, tmp_path: P
     assert calls.times(query) == ([1], [1])
 
 
-def test_each_strategy_is_bound_and_planned_once() -> None:
+@pytest.mark.parametrize("query", [KEYED, RUNS])
+def test_each_strategy_is_bound_and_planned_once(query: str) -> None:
     with counted() as calls:
-        sase.compare(KEYED, EVENTS, outputs=("all", "non_overlap"))
+        sase.compare(query, EVENTS, outputs=("all", "non_overlap"))
     assert set(calls.bound.values()) == {1}
     assert set(calls.planned.values()) == {1}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("run", [[], ["--run"]])
+def test_the_plans_of_all_recipes_are_of_a_query_that_is_bound_once(
+    run: list[str], query: str, folder: Path
+) -> None:
+    with counted() as calls:
+        assert main(["plans", "-q", query, "--events", str(folder / "e.parquet"), *run]) == 0
+    assert list(calls.bound.values()) == [1]
+    assert calls.planned.total() == len(recipe_names())
 
 
 def test_only_another_schema_has_a_query_bound_again(tmp_path: Path) -> None:

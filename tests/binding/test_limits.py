@@ -82,9 +82,12 @@ FORMS = {
     "two events": "EVENT SEQ(A a, B b) WHERE {}|a.v + {n} >= b.v - {n}",
     "a series": "EVENT SEQ(A a, B+ b[], C c) WHERE {}|a.v + {n} >= b[i].v - {n}",
 }
+MORE = [each for each in FORMS if each != "single events"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", ["single events", *(pytest.param(f, marks=pytest.mark.heavy) for f in MORE)]
+)
 def test_thousands_of_conditions_are_compiled_and_run(form: str) -> None:
     """In a process of its own: in quadratic time this took minutes."""
     query, condition = FORMS[form].split("|")

@@ -369,7 +369,7 @@ def test_a_megabyte_parses() -> None:
 DAMAGES = ["=<", "'", "$", "AND", ")", "/*", "`"]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("at_the_end", [True, False])
 def test_a_megabyte_with_one_error(damage: str, at_the_end: bool) -> None:
@@ -437,7 +437,7 @@ UNCLOSED: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", UNCLOSED.values(), ids=UNCLOSED)
 def test_the_time_of_an_error_does_not_grow_with_the_square(text: Callable[[int], str]) -> None:
     """Four times the text takes about four times as long; a square would make it sixteen."""

@@ -27,9 +27,9 @@ from tests.spark.known import frame, rows_of
 from tests.spark.routes import check
 from tests.spark.tied import SETTING, A, B, both_ways, few_rows, patterns, rows_of_keys
 
-ONE = settings().max_examples
+ONE, REPEATABLE = settings().max_examples, settings().derandomize
 MANY = settings(
-    max_examples=max(ONE // 2, 1),
+    max_examples=max(ONE // (6 if REPEATABLE else 2), 1),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 FEW = settings(MANY, max_examples=max(ONE // 25, 1))

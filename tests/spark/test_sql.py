@@ -145,21 +145,23 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
     assert "SinglePartition" in alone
 
 
+# Each starts a process of Python: two are enough where the suite is run often.
+WRONG = [
+    ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
+    ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
+    ("TABLE(events), 'EVENT A a', seq => '#row'", PlanError, "of a DataFrame have no order"),
+    ("TABLE(events), 7", PlanError, "the query is a text"),
+    ("TABLE(events), 'EVENT A a', output => 'count'", PlanError, "output='count': it is \"all\""),
+    ("TABLE(events), 'EVENT A a', output => 'non_overlap'", PlanError, "the first of matches"),
+]
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "outcome"),
     [
         ("TABLE(events), 'EVENT SEQ(A a'", SaseError, "error["),
         ("TABLE(events), 'EVENT A a WHERE a.x = 1'", SaseError, "no column `x`"),
-        ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
-        ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
-        ("TABLE(events), 'EVENT A a', seq => '#row'", PlanError, "of a DataFrame have no order"),
-        ("TABLE(events), 7", PlanError, "the query is a text"),
-        (
-            "TABLE(events), 'EVENT A a', output => 'count'",
-            PlanError,
-            "output='count': it is \"all\"",
-        ),
-        ("TABLE(events), 'EVENT A a', output => 'non_overlap'", PlanError, "the first of matches"),
+        *(pytest.param(*values, marks=pytest.mark.heavy) for values in WRONG),
     ],
 )
 def test_what_is_wrong_is_said_before_any_job(

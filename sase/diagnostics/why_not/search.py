@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,8 +62,7 @@ class RelaxedSearch:
         basic = basic_plan(query)
         if basic not in self._plans:
             options = WITH_KEYS if query.equivalences else WITHOUT
-            if query.level > 1:
-                options = WITH_RUNS
+            options = replace(WITH_RUNS if query.level > 1 else options, fused=self.recipe.fused)
             operators = optimized(self.recipe, basic).plan
             self._plans[basic] = EnginePlan(operators, self.schema, query.definitions, options)
         return self._plans[basic]

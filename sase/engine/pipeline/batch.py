@@ -155,6 +155,11 @@ def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> RowsInMemor
     return replace(_whole(plan, events, names), warnings=_warnings(plan, events))
 
 
+def is_held(plan: EnginePlan, events: object) -> bool:
+    """Whether events are searched at once, and are no files that are read in pieces."""
+    return not isinstance(events, Files) or events.weight(_columns(plan, events)) <= MOST_HELD
+
+
 def searched(
     plan: EnginePlan,
     rows: RowsInMemory | Files,

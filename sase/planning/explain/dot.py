@@ -34,7 +34,7 @@ def _physical(explanation: ExplainedPlan) -> list[str]:
     if not explanation.physical:
         return []
     lines = [f"executed: {executed(explanation.physical)}"]
-    lines += [f"declined {line}" for line in declined(explanation.physical)]
+    lines += [f"declined {line}" for line in declined(explanation.physical, verbose=True)]
     note = "".join(f"{_escaped(line)}\\l" for line in lines)
     found = [f'  physical [label="{note}", shape=note]']
     paths = [path.name for path in explanation.physical if path.declined is None]

@@ -10,6 +10,7 @@ import pytest
 
 import sase
 from sase.engine.pipeline.fused.choose import FUSED, open_pipeline, physical_plan
+from sase.engine.pipeline.fused.scan import FusedScan
 from sase.planning.physical import Feed
 from tests.engine.pipeline.unfused import unfused
 
@@ -242,3 +243,36 @@ def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
 
 def test_no_form_without_a_list_is_executed_by_them() -> None:
     assert explained(LINES, output="count").to_dict()["physical"] == []
+
+
+def test_why_runs_as_the_recipe_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it relaxes, too."""
+    taken, run = list[object](), FusedScan.run
+
+    def watched(path: FusedScan, events: Any) -> Any:
+        taken.append(path)
+        return run(path, events)
+
+    monkeypatch.setattr(FusedScan, "run", watched)
+    nothing = "EVENT SEQ(C c, B b, A a) WHERE [id] WITHIN 1"
+    said = [str(sase.why(nothing, EVENTS, plan=plan)) for plan in ("unfused", "optimized")]
+    assert said[0] == said[1]
+    assert taken
+    taken.clear()
+    sase.why(nothing, EVENTS, plan="unfused")
+    assert not taken
+
+
+def test_explain_says_what_executes_files_that_are_read_in_pieces(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the run of them does: the scan takes pieces, and lines need all events."""
+    pyarrow.parquet.write_table(ENCODED, tmp_path / "e.parquet")
+    monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
+    for text, lines in ((PLAIN, None), (LINES, "events come in pieces")):
+        scan, fused_lines, _ = sase.explain(text, tmp_path).physical
+        used = sase.match(text, tmp_path).report.fused
+        assert [use.path for use in used] == [
+            path.name for path in (scan, fused_lines) if path.declined is None
+        ]
+        assert lines in (None, fused_lines.declined)

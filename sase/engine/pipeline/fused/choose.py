@@ -71,10 +71,10 @@ def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:
     return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED
 
 
-def physical_plan(plan: EnginePlan) -> tuple[PhysicalPath, ...]:
-    """What each fused path says of a plan."""
+def physical_plan(plan: EnginePlan, *, in_pieces: bool = False) -> tuple[PhysicalPath, ...]:
+    """What each fused path says of a plan, whose events are loaded whole or `in_pieces`."""
     opened = {
-        Feed.LOADED: Pipeline(plan, streaming=False),
+        Feed.LOADED: Pipeline(plan, streaming=in_pieces),
         Feed.PUSHED: Pipeline(plan, streaming=True),
     }
     paths = []

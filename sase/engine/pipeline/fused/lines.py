@@ -63,7 +63,7 @@ class FusedLines:
                 return Declined(f"the evaluation is {plan.runs.evaluation.value}")
             return Declined("runs may fork" if plan.options.lines else "lines are switched off")
         if pipeline.dictionary.streaming:
-            return Declined("events are pushed")
+            return Declined("events come in pieces")
         if len(above) != 1:
             return Declined("an operator between evaluation and output looks at each match")
         (top,), tests = above, evaluation.key.tests
