@@ -248,8 +248,9 @@ def _stream(columns: dict[str, pa.Array], random: Random) -> bytes:
 def _shown(matches: Any) -> None:
     """Ask for all that there is to know of matches."""
     matches.rows, matches.report, matches.to_arrow().validate()
+    repr(matches)
     with suppress(OverflowError):  # Python has no times as far as Arrow's
-        repr(matches), matches.to_pylist()
+        matches.to_pylist()
 
 
 def _match(query: str, batch: pa.RecordBatch) -> None:

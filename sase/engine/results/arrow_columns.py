@@ -48,11 +48,17 @@ def is_zoned(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
+# How many of a unit a second has.
+_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# What dates count.
+_OF_DATES = {pa.date32().id: "D", pa.date64().id: "ms"}
+
+
 def python_values(column: pa.ChunkedArray) -> list[Any]:
-    """Values as Python has them; nanoseconds that it has not as text, and durations as seconds."""
+    """Values as Python has them; times that it has not as text, and durations as seconds."""
     try:
         values: list[Any] = column.to_pylist()
-    except ValueError:
+    except (ValueError, OverflowError):
         return list(map(_python_value, column))
     return values
 
@@ -64,10 +70,13 @@ def _python_value(scalar: pa.Scalar) -> Any:
         return list(map(_python_value, scalar))
     try:
         return scalar.as_py()
-    except ValueError:
-        if pa.types.is_duration(scalar.type):
-            return scalar.value / 10**9
-        return scalar.cast(pa.string()).as_py().replace(" ", "T")
+    except (ValueError, OverflowError):
+        kind = scalar.type
+        if pa.types.is_duration(kind):
+            return scalar.value / _A_SECOND[kind.unit]
+        unit = kind.unit if pa.types.is_timestamp(kind) else _OF_DATES[kind.id]
+        moment = str(np.int64(scalar.value).view(f"datetime64[{unit}]"))
+        return f"{moment}Z" if is_zoned(kind) else moment
 
 
 # ---------------------------------------------------------------- columns of RETURN

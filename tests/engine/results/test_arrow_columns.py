@@ -14,6 +14,7 @@ import pyarrow.json
 import pytest
 
 import sase
+from sase.engine.results.arrow_columns import python_values
 from sase.engine.results.sinks import text_writer
 
 DAY = date(2026, 1, 1)
@@ -176,3 +177,25 @@ def test_pandas_has_times_in_events_as_moments(unit: str) -> None:
     assert frame["ts_start"][0] == pandas.Timestamp(moments[0])
     none = sase.match("EVENT SEQ(A a, B+ b[], A c)", events).to_pandas()
     assert (len(none), list(none.columns)[:3]) == (0, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "shown"),
+    [
+        (pa.timestamp("s"), 253_402_300_800, "10000-01-01T00:00:00"),
+        (pa.timestamp("ms", "Europe/Berlin"), 253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
+        (pa.timestamp("us"), -62_135_596_800_000_001, "0000-12-31T23:59:59.999999"),
+        (pa.date32(), 2**31 - 1, "5881580-07-11"),
+        (pa.duration("s"), 2**50, 2.0**50),
+    ],
+)
+def test_times_that_python_has_not_are_shown(kind: pa.DataType, count: int, shown: object) -> None:
+    """In tables, messages and `why` alike, alone or within others."""
+    width = pa.int32() if kind == pa.date32() else pa.int64()
+    column = pa.array([count, 5, None], width).view(kind)
+    assert python_values(pa.chunked_array([column])) == [shown, column[1].as_py(), None]
+    events = pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "t": column})
+    found = sase.match("EVENT A a", events)
+    assert str(shown) in repr(found)
+    near = str(sase.why("EVENT SEQ(A a, B b) WHERE a.t = b.t", events))
+    assert "no match" in near, near
