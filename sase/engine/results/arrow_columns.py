@@ -68,15 +68,22 @@ def _python_value(scalar: pa.Scalar) -> Any:
         return {name: _python_value(field) for name, field in scalar.items()}
     if scalar.is_valid and isinstance(scalar, pa.ListScalar):
         return list(map(_python_value, scalar))
+    if isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar):
+        scalar = scalar.value
     try:
         return scalar.as_py()
     except (ValueError, OverflowError):
-        kind = scalar.type
-        if pa.types.is_duration(kind):
-            return scalar.value / _A_SECOND[kind.unit]
-        unit = kind.unit if pa.types.is_timestamp(kind) else _OF_DATES[kind.id]
-        moment = str(np.int64(scalar.value).view(f"datetime64[{unit}]"))
-        return f"{moment}Z" if is_zoned(kind) else moment
+        return _beyond_python(scalar)
+
+
+def _beyond_python(scalar: pa.Scalar) -> str | float:
+    """Show a time that Python has not: a moment, a time of day, or a length in seconds."""
+    kind, count = scalar.type, scalar.value
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return float(count / _A_SECOND[kind.unit])
+    unit = kind.unit if pa.types.is_timestamp(kind) else _OF_DATES[kind.id]
+    moment = str(np.int64(count).view(f"datetime64[{unit}]"))
+    return f"{moment}Z" if is_zoned(kind) else moment
 
 
 # ---------------------------------------------------------------- columns of RETURN

@@ -187,13 +187,16 @@ def test_pandas_has_times_in_events_as_moments(unit: str) -> None:
         (pa.timestamp("us"), -62_135_596_800_000_001, "0000-12-31T23:59:59.999999"),
         (pa.date32(), 2**31 - 1, "5881580-07-11"),
         (pa.duration("s"), 2**50, 2.0**50),
+        (pa.time64("us"), 2**62, 2**62 / 10**6),
     ],
 )
 def test_times_that_python_has_not_are_shown(kind: pa.DataType, count: int, shown: object) -> None:
     """In tables, messages and `why` alike, alone or within others."""
     width = pa.int32() if kind == pa.date32() else pa.int64()
     column = pa.array([count, 5, None], width).view(kind)
-    assert python_values(pa.chunked_array([column])) == [shown, column[1].as_py(), None]
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3]), column)
+    for array in (column, column.dictionary_encode(), runs):
+        assert python_values(pa.chunked_array([array])) == [shown, column[1].as_py(), None]
     events = pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "t": column})
     found = sase.match("EVENT A a", events)
     assert str(shown) in repr(found)
