@@ -102,6 +102,8 @@ def built(found: dict[str, Any]) -> pa.Array:
             kind = pa.dictionary(TYPES[found["index"]], values.type)
             return pa.DictionaryArray.from_buffers(kind, *head, values, *tail)
         case "runs":
+            if any(child["offset"] < 0 for child in found["children"]):
+                raise ValueError("what makes runs looks at their ends before anyone can prove them")
             ends, values = map(built, found["children"])
             kind = pa.run_end_encoded(ends.type, values.type)
             return pa.Array.from_buffers(kind, *head, *tail, [ends, values])

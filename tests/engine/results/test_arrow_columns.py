@@ -194,8 +194,10 @@ def test_times_that_python_has_not_are_shown(kind: pa.DataType, count: int, show
     """In tables, messages and `why` alike, alone or within others."""
     width = pa.int32() if kind == pa.date32() else pa.int64()
     column = pa.array([count, 5, None], width).view(kind)
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3]), column)
-    for array in (column, column.dictionary_encode(), runs):
+    arrays = [column, column.dictionary_encode()]
+    if not pa.types.is_time(kind):  # of which Arrow proves that they are of a day
+        arrays.append(pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3]), column))
+    for array in arrays:
         assert python_values(pa.chunked_array([array])) == [shown, column[1].as_py(), None]
     events = pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "t": column})
     found = sase.match("EVENT A a", events)
