@@ -310,7 +310,15 @@ def judge(document: bytes) -> str:
     """Run a query over the batch of a document, in the way that it says."""
     try:
         how, batch = _read(document)
-    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError):
+    except (
+        pa.ArrowException,
+        OSError,
+        OverflowError,
+        ValueError,
+        LookupError,
+        TypeError,
+        StopIteration,
+    ):
         return "not made"
     way = WAYS[how["way"]]
     if way in SLICING and any(column.offset < 0 for column in batch.columns):

@@ -202,5 +202,6 @@ def test_times_that_python_has_not_are_shown(kind: pa.DataType, count: int, show
     events = pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "t": column})
     found = sase.match("EVENT A a", events)
     assert str(shown) in repr(found)
-    near = str(sase.why("EVENT SEQ(A a, B b) WHERE a.t = b.t", events))
+    asked = "[ts]" if pa.types.is_time(kind) else "a.t = b.t"  # no condition reads times of day
+    near = str(sase.why(f"EVENT SEQ(A a, B b) WHERE {asked}", events))
     assert "no match" in near, near
