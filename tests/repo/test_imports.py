@@ -199,7 +199,10 @@ def circles(known: Iterable[Module]) -> list[list[str]]:
 
 
 def _reached(module: Module, node: ast.AST, known: Collection[str]) -> Iterator[str]:
-    """The modules that an import runs, but for the packages that the importing one is in."""
+    """The modules that an import runs, but for the packages that the importing one is in.
+
+    From those it may take modules; who takes anything else of one needs it as it is when it has run.
+    """
     found: list[str] = []
     match node:
         case ast.Import(names):
@@ -208,6 +211,8 @@ def _reached(module: Module, node: ast.AST, known: Collection[str]) -> Iterator[
             base = ".".join(filter(None, [_ancestor(module, level), target]))
             deep = [f"{base}.{each.name}" for each in names]
             found = [each if each in known else base for each in deep]
+            if base in found and is_ours(base) and base != module.name:
+                yield base
     for name in filter(is_ours, found):
         parts = name.split(".")
         for end in range(2, len(parts) + 1):
@@ -322,6 +327,7 @@ def test_an_import_of_a_layer_above_is_found(name: str, text: str) -> None:
         {"a": "from . import b", "b": "from .a import A"},
         {"a": "from .b.c import C", "b.c": "from .. import a"},
         {"a": "from sase.b.c import C", "b": "from sase.b.d import D", "b.d": "from sase import a"},
+        {"a": "from sase.a.b import B", "a.b": "from sase.a import A"},
     ],
 )
 def test_a_circle_is_found(texts: dict[str, str]) -> None:
