@@ -201,7 +201,7 @@ def circles(known: Iterable[Module]) -> list[list[str]]:
 def _reached(module: Module, node: ast.AST, known: Collection[str]) -> Iterator[str]:
     """The modules that an import runs, but for the packages that the importing one is in.
 
-    From those it may take modules; who takes anything else of one needs it as it is when it has run.
+    From those it may take modules; who takes anything else of one needs it to have run.
     """
     found: list[str] = []
     match node:
