@@ -26,6 +26,7 @@ from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import as_bindings, begins_of
+from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 
 # The positions of a match by the index of the component that binds them.
@@ -143,10 +144,18 @@ class MatchSearch:
             return _as_rows(np.delete(results.matrix, level, axis=0))
 
         # Several events may forbid the same sequence: one is shown.
-        if not others:
+        if not others and not self._may_underflow():
             return self.nearest(query, None, rest)
         allowed = self._allowed(relaxed)
+        if self._may_underflow():
+            allowed = np.setdiff1d(allowed, self._allowed(self._query))
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
+
+    def _may_underflow(self) -> bool:
+        """Whether a window may begin before the least time, where nothing forbids a sequence."""
+        window, times = self._query.window, self._search.events.ts
+        least = -(1 << 63)
+        return window is not None and len(times) > 0 and int(times[0]) - size_of(window) < least
 
     def _of_same_gap(self, index: int) -> list[QueryPart]:
         """The other negative components between the same positive ones."""

@@ -336,3 +336,13 @@ def test_what_is_infinite_has_no_measure() -> None:
         "a.v is -inf: by inf",
     ]
     assert found.near_misses.column("distance").to_pylist() == [None, None]
+
+
+def test_a_match_whose_window_begins_before_the_least_time_is_no_near_miss() -> None:
+    """Nothing forbids it; the same events later are no match."""
+    query = "EVENT SEQ(!(D y), !(D x), A a) WHERE [id] WITHIN 4"
+    for first, count in ((-(2**63), 1), (0, 0)):
+        events = [{"ts": first + n, "type": t, "id": 1} for n, t in enumerate("DA")]
+        why = sase.why(query, events)
+        assert why.matches.number == count == len(sase.match(query, events))
+        assert why.near_misses.num_rows == 0
