@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sase.printable import printable, printable_lines
+from sase.printable import on_one_line, printable, printable_lines
 from sase.source import Source, Span
 
 Severity = Literal["error", "warning"]
@@ -68,8 +68,7 @@ class Diagnostic:
     @property
     def sentence(self) -> str:
         """The message on one line: what part of the text is meant, what is wrong, and the hints."""
-        words = " ".join(self.source.text[slice(*self.span)].split())
-        words = words if len(words) <= WORDS else f"{words[: WORDS - 1]}…"
+        words = on_one_line(self.source.text[slice(*self.span)], WORDS)
         place = f"{self.source.name}:{self.line}:{self.column}"
         return "; ".join([f"`{words}` ({place}): {self.message}", *self.hints])
 

@@ -20,6 +20,12 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
+def on_one_line(text: str, most: int) -> str:
+    """A text with single spaces, of which at most so many characters are shown."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def printable_lines(text: str) -> str:
     """The same of several lines, whose ends and tabs stay."""
     return text if text.isprintable() else "".join(map(_seen_in_lines, text.replace("\r\n", "\n")))

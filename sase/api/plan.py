@@ -17,7 +17,7 @@ from sase.engine.options import Options
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain, outline
-from sase.printable import printable, printable_lines
+from sase.printable import on_one_line, printable, printable_lines
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
@@ -141,8 +141,7 @@ class Plan:
 
     def __repr__(self) -> str:
         """On one line; the whole value is what `to_json` gives."""
-        query = " ".join(self.query.split())
-        query = query if len(query) <= WIDTH else f"{query[: WIDTH - 1]}…"
+        query = on_one_line(self.query, WIDTH)
         names = (type(each).__name__ for each in reversed(chain(self.operators)))
         return f"<plan {printable(self.recipe)} of {query!r}: {' → '.join(names)}>"
 

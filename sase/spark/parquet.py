@@ -25,7 +25,7 @@ from pyspark.sql import types as st
 from sase.binding import Schema
 from sase.engine.columns.data_types import data_type
 from sase.engine.plan import EnginePlan
-from sase.engine.sources.formats.parquet_footer import UnsoundFooterError, check_footer
+from sase.engine.sources.formats.parquet_footer import check_footer
 from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
 from sase.spark.slice_bounds import TimeMarks
@@ -149,7 +149,7 @@ def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
         with ThreadPoolExecutor(READERS) as pool:
             footers = list(pool.map(_footer, uris))
         return _found(source, plan.schema, uris, footers)
-    except (OSError, pa.ArrowException, UnsoundFooterError) as problem:
+    except (OSError, pa.ArrowException) as problem:
         return f"pyarrow cannot read the footers: {problem}"
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
 from sase.binding.bound import Column, Condition, EquivalenceTest
+from sase.binding.folding import INT64_MIN
 from sase.binding.types import TIMES
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.why_not.distance import as_floats, compared, distances, time_scale
@@ -144,18 +145,18 @@ class MatchSearch:
             return _as_rows(np.delete(results.matrix, level, axis=0))
 
         # Several events may forbid the same sequence: one is shown.
-        if not others and not self._may_underflow():
+        underflows = self._may_underflow()
+        if not others and not underflows:
             return self.nearest(query, None, rest)
         allowed = self._allowed(relaxed)
-        if self._may_underflow():
+        if underflows:
             allowed = np.setdiff1d(allowed, self._allowed(self._query))
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
 
     def _may_underflow(self) -> bool:
         """Whether a window may begin before the least time, where nothing forbids a sequence."""
         window, times = self._query.window, self._search.events.ts
-        least = -(1 << 63)
-        return window is not None and len(times) > 0 and int(times[0]) - size_of(window) < least
+        return bool(window and len(times) and int(times[0]) - size_of(window) < INT64_MIN)
 
     def _of_same_gap(self, index: int) -> list[QueryPart]:
         """The other negative components between the same positive ones."""

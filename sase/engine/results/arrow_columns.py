@@ -48,8 +48,6 @@ def is_zoned(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-# How many of a unit a second has.
-_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # What dates count.
 _OF_DATES = {pa.date32().id: "D", pa.date64().id: "ms"}
 
@@ -80,7 +78,7 @@ def _beyond_python(scalar: pa.Scalar) -> str | float:
     """Show a time that Python has not: a moment, a time of day, or a length in seconds."""
     kind, count = scalar.type, scalar.value
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
-        return float(count / _A_SECOND[kind.unit])
+        return float(count / 10 ** RESOLUTIONS[kind.unit])
     unit = kind.unit if pa.types.is_timestamp(kind) else _OF_DATES[kind.id]
     moment = str(np.int64(count).view(f"datetime64[{unit}]"))
     return f"{moment}Z" if is_zoned(kind) else moment

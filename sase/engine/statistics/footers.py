@@ -16,7 +16,6 @@ from sase.engine.columns.time_column import in_range, microseconds
 from sase.engine.sources import Files
 from sase.engine.sources.formats.base import DAMAGE
 from sase.engine.sources.formats.parquet import footer
-from sase.engine.sources.formats.parquet_footer import UnsoundFooterError
 from sase.planning.statistics import Statistics, TypeStatistics
 
 _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
@@ -45,10 +44,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
             for fragment in files.dataset.get_fragments()
             for group in groups_of(footer(fragment), named)
         ]
-    except (
-        *DAMAGE,
-        UnsoundFooterError,
-    ):  # then a sample is measured, and what reads the files says what is wrong
+    except DAMAGE:  # then a sample is measured, and what reads the files says what is wrong
         return None
     rows = sum(group.rows for group in groups)
     first, last = _span(groups, schema) or (None, None)

@@ -19,7 +19,7 @@ from sase.engine.sources.formats.base import (
     Scan,
     proved,
 )
-from sase.engine.sources.formats.parquet_footer import UnsoundFooterError, check_footer
+from sase.engine.sources.formats.parquet_footer import check_footer
 
 
 class ParquetFormat(FileFormat):
@@ -53,7 +53,7 @@ class ParquetFormat(FileFormat):
         try:
             metadata = footer(fragment)
             columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
-        except (*DAMAGE, UnsoundFooterError):  # of statistics, which only save time
+        except DAMAGE:  # of statistics, which only save time
             return [True]
         can_prune = _cannot_be_bad(fragment.physical_schema, predicate.named)
         if not can_prune or predicate.column not in columns:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 # What a file ends with: the length of the footer, and four letters.
 _TAIL = 8
 # The bytes of a value by the number of its physical type; texts have any.
@@ -23,8 +25,11 @@ _GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS = 4, 1, 3, 1, 12
 _VALUES = (1, 2, 5, 6)
 
 
-class UnsoundFooterError(ValueError):
-    """The statistics are not those of their columns, or there is no footer."""
+class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
+    """The statistics are not those of their columns, or there is no footer.
+
+    Arrow raises as much for damage that it finds itself.
+    """
 
 
 def check_footer(file: Any) -> None:
