@@ -135,9 +135,9 @@ class MatchSearch:
 
     def forbidden(self, relaxed: BoundQuery, part: QueryPart) -> list[Match]:
         """Search the sequences that an event of a negative component forbids, with that event."""
-        # With it in the sequence other negative components in the same gap would have less room:
-        # whether they forbid the sequence too is asked of the query without it.
-        others = self._of_same_gap(part.number)
+        # With it in the sequence some other negative components would have less room: whether they
+        # forbid the sequence too is asked of the query without it.
+        others = self._narrowed_by(part.number)
         query = as_positive(without(self._query, others), part.number)
         level = [each.index for each in query.positives].index(part.number)
 
@@ -158,13 +158,18 @@ class MatchSearch:
         window, times = self._query.window, self._search.events.ts
         return bool(window and len(times) and int(times[0]) - size_of(window) < INT64_MIN)
 
-    def _of_same_gap(self, index: int) -> list[QueryPart]:
-        """The other negative components between the same positive ones."""
+    def _narrowed_by(self, index: int) -> list[QueryPart]:
+        """The negative components that would have less room with this one in the sequence.
+
+        Those between the same positive ones; and as the window is one of all events of a match,
+        those at its end for one at its beginning, and the other way round.
+        """
         gaps = accumulate(not component.negated for component in self._query.components)
         gap_of = dict(zip((c.index for c in self._query.components), gaps, strict=True))
-        negatives = [c.index for c in self._query.negatives if c.index != index]
-        beside = [each for each in negatives if gap_of[each] == gap_of[index]]
-        return [QueryPart(PartKind.NEGATION, each, "") for each in beside]
+        outside = {0, len(self._query.positives)}
+        same = outside if gap_of[index] in outside else {gap_of[index]}
+        others = [c.index for c in self._query.negatives if c.index != index]
+        return [QueryPart(PartKind.NEGATION, each, "") for each in others if gap_of[each] in same]
 
     def _allowed(self, relaxed: BoundQuery) -> NDArray[np.void]:
         """The first sequences that a query finds, to look others up among them."""

@@ -346,3 +346,12 @@ def test_a_match_whose_window_begins_before_the_least_time_is_no_near_miss() -> 
         why = sase.why(query, events)
         assert why.matches.number == count == len(sase.match(query, events))
         assert why.near_misses.num_rows == 0
+
+
+def test_a_match_that_absences_at_both_ends_stop_is_a_near_miss_of_neither() -> None:
+    """What stops one end is no part of a match, whose window would be shorter at the other."""
+    query = "EVENT SEQ(!(D y), A a, !(D x)) WHERE [id] WITHIN 4"
+    events = [{"ts": n, "type": t, "id": 1} for n, t in enumerate("DAAAAD", 1)]
+    near = sase.why(query, events, near=5).near_misses.to_pylist()
+    shown = {(each["stopped_by"], each["rows"]["a"]) for each in near}
+    assert shown == {("!(D y)", 1), ("!(D x)", 4)}
