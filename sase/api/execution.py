@@ -10,7 +10,7 @@ from warnings import warn
 from sase.api.checks import check_bounds
 from sase.api.compiled_query import CompiledQuery, statistics_in
 from sase.api.limits import guard_of
-from sase.engine.limits import UNLIMITED, Limits, working
+from sase.engine.pipeline.limits import UNLIMITED, Limits, working
 from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
 from sase.planning.nodes import Operator

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
-from sase.engine.limits import SECOND, Limits, RunGuard
+from sase.engine.pipeline.limits import SECOND, Limits, RunGuard
 from sase.errors import PlanError
 
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")

@@ -13,7 +13,7 @@ from sase.api.checks import check_bounds
 from sase.api.compiled_query import CompiledQuery
 from sase.api.execution import run
 from sase.api.limits import guard_of
-from sase.engine.limits import UNLIMITED, working
+from sase.engine.pipeline.limits import UNLIMITED, working
 from sase.errors import BudgetError, PlanError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query

@@ -13,7 +13,7 @@ import pytest
 
 import sase
 from sase.api.limits import limits_of
-from sase.engine.limits import Limits, RunGuard
+from sase.engine.pipeline.limits import Limits, RunGuard
 from sase.errors import BudgetError, PlanError, TimeLimitError
 
 SEQUENCES = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import sase
-from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.engine.snapshots.codec import from_bytes, to_bytes
 from tests.fuzz import changes, driver
 from tests.fuzz.documents import base, read_table, written_table
 

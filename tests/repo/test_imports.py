@@ -39,6 +39,7 @@ PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
 
 # The layers of the engine from the bottom to the top; what stands beside them is below them all.
 ENGINE = [
+    "snapshots",
     "kernels",
     "match_graph",
     "columns",
@@ -51,9 +52,7 @@ ENGINE = [
     "pipeline",
     "set_results",
 ]
-BESIDE = {
-    "__init__", "limits", "options", "plan", "report", "resources", "saved_state", "stopwatch",
-}  # fmt: skip
+BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {

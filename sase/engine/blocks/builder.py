@@ -20,7 +20,7 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import keep_freed_memory
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
 
 # The least room for admitted events.

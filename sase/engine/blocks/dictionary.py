@@ -21,7 +21,7 @@ from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # A dictionary of no more values is taken as a whole.
 FEW = 64

@@ -18,7 +18,7 @@ from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 NO_TABLES = np.zeros((0, 0), np.int64)
 _ARRAYS = ("numbers", "codes", "cells", "tags", "types")

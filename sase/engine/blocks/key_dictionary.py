@@ -21,7 +21,7 @@ from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # The bits of the widest dense codes: always, and where all events are there, by as many more as
 # their number has; the first room of a table.

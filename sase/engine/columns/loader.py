@@ -31,7 +31,7 @@ from sase.engine.columns.type_codes import (
     types_by_column,
     types_by_table,
 )
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
 
 # The most digits of decimals.

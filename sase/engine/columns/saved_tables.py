@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # Rows in a byte of a table that was saved: each has a time, however well that is packed.
 MOST_OF_BYTE = 64

@@ -13,7 +13,7 @@ from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
 
 

@@ -60,7 +60,7 @@ from sase.engine.kernels.scan.stacks import (
 )
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene.residual_checks import gather_level, gather_ranges, scatter_level
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 
 class Bindings:

@@ -28,9 +28,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
-from sase.engine.limits import Check, no_check
 from sase.engine.options import Options
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import NegativeComponent
 
 # Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
@@ -38,6 +37,8 @@ from sase.planning.nodes import NegativeComponent
 Sequences: TypeAlias = Numbers
 Counters: TypeAlias = dict[str, Any]
 Checkpoint: TypeAlias = dict[str, Any]
+# Called between the pieces of a run, or with bytes that are about to be taken; raises to end it.
+Check: TypeAlias = Callable[[int], None]
 T = TypeVar("T")
 
 
@@ -116,6 +117,10 @@ class OverflowCounts:
             self.counts[self.arithmetic[number]] = counted
 
 
+def no_check(more: int = 0) -> None:
+    """Let the run go on."""
+
+
 @dataclass
 class Context:
     """What the operators of a run share: the plan's surroundings, event buffer and dictionaries.
@@ -132,7 +137,6 @@ class Context:
     overflows: list[OverflowCounts] = field(default_factory=list)
     # What depends on the plan alone, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
-    # Called between the pieces of what may take long.
     check: Check = no_check
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:

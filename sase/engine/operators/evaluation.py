@@ -19,7 +19,7 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 # Room for events in the match buffer, by match.

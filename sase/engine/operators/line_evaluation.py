@@ -24,7 +24,7 @@ from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
 from sase.engine.operators.run_evaluation import IncrementalEvaluation
 from sase.engine.operators.saved_lines import check_line_nodes, restored_lines
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 # The words of the heap that there is room for at first.

@@ -25,7 +25,7 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation

@@ -14,7 +14,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.saved_runs import Edges, check_lengths, check_runs, check_starts
-from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 from sase.planning.nodes import RunEvaluation
 
 

@@ -35,7 +35,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import Negation, NegativeComponent
 from sase.planning.split import may_end
 

@@ -13,7 +13,7 @@ from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # Partitions from which on finished ones are dropped.
 MANY = 1 << 12

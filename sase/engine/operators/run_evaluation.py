@@ -17,7 +17,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.saved_runs import check_depths, check_runs
 from sase.engine.resources import is_too_much
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.errors import BudgetError
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation

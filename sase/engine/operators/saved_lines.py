@@ -12,7 +12,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.run_nodes import LEVEL, PREVIOUS
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 # What is counted besides what is made anew.
 _COUNTED = slice(store.MADE, store.STEPS + 1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.saved_state import MOST_COUNTED, Saved, lists_of
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 # Edges of nodes that stand for several runs: the node, and one before it.
 Edges = tuple[Numbers, Numbers]

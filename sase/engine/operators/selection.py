@@ -12,7 +12,7 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Selection, Window
 
 

@@ -12,7 +12,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, detach
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
 

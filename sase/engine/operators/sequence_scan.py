@@ -20,7 +20,7 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 # Where instances are pushed, and construction walks.

@@ -29,7 +29,7 @@ from sase.engine.kernels.kleene.predicates import (
 from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArrays
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 
 class Machinery:

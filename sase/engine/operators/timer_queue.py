@@ -13,7 +13,7 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Sequences
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
 MOST_RUNS = 32

@@ -20,7 +20,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequen
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Transformation
 
 

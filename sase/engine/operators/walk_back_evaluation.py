@@ -18,7 +18,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.early_filters import EarlyProgram
 from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.series_program import pattern_of
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
 

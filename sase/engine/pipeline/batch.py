@@ -16,9 +16,10 @@ from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
-from sase.engine.limits import Check, Limits, RunGuard, no_check, working
+from sase.engine.operators.contract import Check, no_check
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
+from sase.engine.pipeline.limits import Limits, RunGuard, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sase.engine.pipeline import codec
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.live_events import live_events
-from sase.engine.pipeline.migrations import FORMAT, migrated, release
 from sase.engine.pipeline.pipeline import Pipeline, StreamState
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import restored as history_restored
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots import codec
+from sase.engine.snapshots.migrations import FORMAT, migrated, release
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SaseError, SchemaError, SnapshotError
 from sase.signature import signature, verify
 

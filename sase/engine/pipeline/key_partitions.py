@@ -19,7 +19,7 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
-from sase.engine.limits import Check
+from sase.engine.operators.contract import Check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline

@@ -13,7 +13,7 @@ from sase.engine.columns import Inputs
 from sase.engine.columns.gather import alike
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.slice import taken, tidied
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 ROW, TYPE = "#row", "#type"
 # With more parts than these, small ones are made one.

@@ -7,7 +7,7 @@ from sase.engine.columns.resolve import expected_of_type
 from sase.engine.expressions.constants import tag_of
 from sase.engine.kernels.expressions.operations import EXACT
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.saved_state import LiveEvents
+from sase.engine.snapshots.saved_state import LiveEvents
 
 # The greatest tag there is: that of 18 digits.
 _MOST_EXACT = EXACT + 18

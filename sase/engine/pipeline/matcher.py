@@ -15,7 +15,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
-from sase.engine.limits import Check, no_check
+from sase.engine.operators.contract import Check, no_check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
 from sase.engine.pipeline.fused.choose import open_pipeline

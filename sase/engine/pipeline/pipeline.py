@@ -22,9 +22,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
-from sase.engine.limits import Check, no_check
 from sase.engine.operators import open_operators
-from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.contract import Check, Context, OperatorState, no_check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer

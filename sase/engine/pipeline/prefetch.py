@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from threading import Event, get_ident
 from typing import Generic, TypeVar
 
-from sase.engine.limits import Check
+from sase.engine.operators.contract import Check
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.slice import joined, restored, saved, taken
 from sase.engine.pipeline.late_rows import LateRows
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 LEAST = -(2**63)
 NONE_LATE = np.zeros(0, np.bool_)

@@ -15,8 +15,7 @@ from sase.binding.bound import BoundWindow, WindowKind
 from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
-from sase.engine.limits import Check
-from sase.engine.operators.contract import size_of
+from sase.engine.operators.contract import Check, size_of
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline, Slice

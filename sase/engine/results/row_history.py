@@ -19,7 +19,7 @@ from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 
 # Segments from which on runs of some are merged, of at most so many rows.
 MANY, RUN, MOST = 64, 16, 1 << 20

@@ -13,11 +13,12 @@ from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
-from sase.engine.limits import RunGuard, no_check, working
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
+from sase.engine.operators.contract import no_check
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
+from sase.engine.pipeline.limits import RunGuard, working
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report

@@ -10,7 +10,7 @@ from sase.binding.schema import ROW_ORDER
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.plan import EnginePlan
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
 # Of more events than this a sample is looked at: slices of so many events, evenly apart. Where it
 # has too few events of the query's types, all are.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 
 TABLE = pa.table(

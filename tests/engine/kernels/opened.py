@@ -12,10 +12,10 @@ import numpy as np
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
 from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
-from sase.engine.limits import no_check
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
+from sase.engine.operators.contract import no_check
 from sase.engine.options import Options
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.operators.bindings import Bindings, ColumnarBindings
-from sase.engine.saved_state import LiveEvents, Saved
+from sase.engine.snapshots.saved_state import LiveEvents, Saved
 
 Matches = list[tuple[list[int], ...]]
 

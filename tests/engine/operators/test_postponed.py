@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sase.engine.blocks.block import Watermark
 from sase.engine.operators.timer_queue import MOST_RUNS, TimerQueue
-from sase.engine.saved_state import LiveEvents, Saved
+from sase.engine.snapshots.saved_state import LiveEvents, Saved
 
 LATEST = 2**63 - 1
 # What is added, each sequence with the time at which it is due; how far time then comes; or whether

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.options import Options
-from sase.engine.pipeline import migrations
-from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.engine.snapshots import migrations
+from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SaseError, SnapshotError
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream, told

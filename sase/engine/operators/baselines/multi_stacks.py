@@ -11,7 +11,7 @@ from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Checkpoint, Context
-from sase.engine.saved_state import Saved
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
 # Events that are pushed before the limits of the run are checked: each may look at many before it.

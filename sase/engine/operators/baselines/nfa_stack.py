@@ -19,7 +19,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
-from sase.engine.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 

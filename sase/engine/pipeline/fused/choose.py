@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sase.engine.limits import Check, no_check
+from sase.engine.operators.contract import Check, no_check
 from sase.engine.pipeline.fused import push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice

@@ -1,22 +1,15 @@
-"""Limits of a run in time and memory, which whatever may take long checks now and then."""
+"""Limits of a run in time and memory, by which whatever may take long is checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sase.engine.resources import resident_memory
 from sase.errors import BudgetError, TimeLimitError
 
-# Called between the pieces of a run, or with bytes that are about to be taken; raises to end it.
-Check: TypeAlias = Callable[[int], None]
 SECOND = 10**9
-
-
-def no_check(more: int = 0) -> None:
-    """Let the run go on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sase.engine.saved_state import LiveEvents, Saved, lists_of
+from sase.engine.snapshots.saved_state import LiveEvents, Saved, lists_of
 from sase.errors import SnapshotError
 
 STATE = Saved(

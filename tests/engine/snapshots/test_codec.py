@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.pipeline.codec import from_bytes, to_bytes
+from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SnapshotError
 
 STATE = {
