@@ -28,6 +28,7 @@ RUNTIME, MULTI = (
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
+RUNS = f"{KLEENE}/runs.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -261,6 +262,11 @@ FAULTS = [
         "cells[line + store.SIZE] >= enough",
         "cells[line + store.SIZE] > enough",
     ),
+    Fault(
+        "full-series-waits-for-none", RUNS, "level + 1 and not can_take", "level + 1 and not inside"
+    ),
+    Fault("every-series-waits", RUNS, "level + 1 and not can_take", "level + 1"),
+    Fault("full-line-waits-for-none", LINES, "inside and may_take(rules, size)\n", "inside\n"),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),

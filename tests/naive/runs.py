@@ -84,6 +84,11 @@ def is_inside(problem: Problem, run: Bound) -> bool:
     return bool(run) and component(problem, len(run) - 1).quantifier is not None
 
 
+def is_full(problem: Problem, run: Bound) -> bool:
+    """Whether its last component is at its maximum."""
+    return len(run[-1]) >= most(component(problem, len(run) - 1))
+
+
 def taken(run: Bound, event: Event) -> Bound:
     """The run with one more event in its last component."""
     return (*run[:-1], (*run[-1], event))
@@ -106,7 +111,7 @@ def may_take(problem: Problem, run: Bound, event: Event) -> bool:
     """take(k, e), and k below its maximum."""
     place = len(run) - 1
     return (
-        len(run[-1]) < most(component(problem, place))
+        not is_full(problem, run)
         and _may_bind(problem, run, event, place)
         and _conditions_hold(problem, taken(run, event), [(problem.positives[place], Part.CURRENT)])
     )
@@ -150,14 +155,15 @@ def _conditions_hold(
 
 def may_ignore(problem: Problem, run: Bound, event: Event) -> bool:
     """Whether the strategy allows the run to stay as it is."""
-    if len(run) == len(problem.positives) and not is_inside(problem, run):
+    may_grow = is_inside(problem, run) and not is_full(problem, run)
+    if len(run) == len(problem.positives) and not may_grow:
         return False  # finished: nothing is left to wait for
     match problem.strategy:
         case StrategyName.STRICT_CONTIGUITY:
             return False
         case StrategyName.PARTITION_CONTIGUITY:
             return problem.differs(event, events_in(run))
-        case StrategyName.SKIP_TILL_NEXT_MATCH if is_inside(problem, run):
+        case StrategyName.SKIP_TILL_NEXT_MATCH if may_grow:
             return not may_take(problem, run, event)
         case StrategyName.SKIP_TILL_NEXT_MATCH:
             return not may_begin(problem, run, event)

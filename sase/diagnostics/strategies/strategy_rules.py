@@ -80,15 +80,12 @@ class StrategyRules:
 
     def _must_take(self, run: Run, position: int) -> list[ForbiddenSkip]:
         """What skip till next match must take or begin."""
-        inside = self.query.positives[len(run) - 1]
-        if inside.is_single:
-            waiting = self.query.positives[len(run)]
-            may = self._may_bind((*run, (position,)), begins=True)
-            return [ForbiddenSkip(position, waiting.variable, begins=True)] if may else []
-        taken = (*run[:-1], (*run[-1], position))
-        is_full = inside.maximum is not None and len(run[-1]) >= inside.maximum
-        may = not is_full and self._may_bind(taken, begins=False)
-        return [ForbiddenSkip(position, inside.variable)] if may else []
+        last = self.query.positives[len(run) - 1]
+        is_full = last.maximum is not None and len(run[-1]) >= last.maximum
+        component = self.query.positives[len(run)] if is_full else last
+        more = (*run, (position,)) if is_full else (*run[:-1], (*run[-1], position))
+        may = self._may_bind(more, begins=is_full)
+        return [ForbiddenSkip(position, component.variable, is_full)] if may else []
 
     # ------------------------------------------------------------ begin and take
 

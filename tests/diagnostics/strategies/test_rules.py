@@ -38,6 +38,8 @@ QUERIES = [
     ("EVENT SEQ(A+ a[], B b) WHERE [id] AND a[i].v <= a[1].v AND b.f * 2 > sum(a[].f)", WIDE),
     ("EVENT SEQ(A a, B? b, C* c[]) WHERE [id] AND b.v < a.v AND c[i].f > b.v / 2", WIDE),
     ("EVENT SEQ(A+ a[], B+ b[]) WHERE [id] AND a[i].v < b[i].v AND b.len <= 2", WIDE),
+    ("EVENT SEQ(A{1} a[], B b) WHERE [id] AND a[1].v < b.v", WIDE),
+    ("EVENT SEQ(A? a, B{1,2} b[], C? c) WHERE [id]", WIDE),
     ("EVENT SEQ(A{2,3} a[], ANY b) WHERE [id] AND max(a[..i].v) < b.v WITHIN 7 EVENTS", WIDE),
     ("EVENT SEQ(A a, B+ b[]) WHERE [id = 1] AND (stddev(b[..i].f) < 2 OR b[i].v > 0)", WIDE),
     ("EVENT SEQ(A a, B+ b[]) WHERE [id] AND b[i].name LIKE 'x%' WITHIN 4 EVENTS PER PARTITION",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import repeat
 
+from tests import naive
 from tests.engine.matching.streams import TABLES
 from tests.engine.series.examples import SeriesExample
-from tests.engine.series.queries import SeriesQuery, edge
+from tests.engine.series.queries import NEXT, SeriesQuery, edge
 
 REFERENCE = r"\b[a-d]\[(?:i|i-1|1|[a-d]\.len)\]\."
 IN_CONDITIONS = {
@@ -56,6 +58,14 @@ def constructs(example: SeriesExample) -> Iterator[str]:
         if any(re.search(pattern, text) for text in query.conditions):
             yield f"condition with {name}"
     yield from _of_two(query)
+    if query.strategy == NEXT and any(map(_waits_when_full, repeat(query), example.expected)):
+        yield "a full series waits"
+
+
+def _waits_when_full(query: SeriesQuery, match: naive.Match) -> bool:
+    """Whether a match has a series at its maximum before another component."""
+    parts = zip(query.positives[:-1], match.events, strict=False)
+    return any(part.quantifier and len(events) == part.most for part, events in parts)
 
 
 def _in_pattern(query: SeriesQuery) -> dict[str, bool]:

@@ -21,6 +21,8 @@ SERIES: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 FORMS = {"": (1, 1), "?": (0, 1), **SERIES}
 USUAL = ["+"] * 6 + ["*"] * 4 + ["?"] * 4 + [""] * 8
+# Forms with a small maximum: a run that has reached it waits for what follows.
+SMALL = ["{1}"] * 3 + ["?"] * 2 + ["{2,3}"] * 2 + ["{2}", "{1,2}", "{0,2}"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ def _listed(writer: SeriesWriter) -> str:
 def _components(draw: st.DrawFn, setting: Setting, strategy: str) -> tuple[Part, ...]:
     count = draw(st.sampled_from([2, 1, 2, 3, 3, 4]))
     forms = [_form(draw) for _ in range(count)]
+    if strategy == NEXT and draw(st.booleans()):
+        forms[draw(st.integers(0, max(count - 2, 0)))] = draw(st.sampled_from(SMALL))
     if strategy in ("", ANY) and not any(forms):
         forms[draw(st.integers(0, count - 1))] = draw(st.sampled_from(["+", *SERIES]))
     if all(FORMS[form][0] == 0 for form in forms):

@@ -21,7 +21,7 @@ LEAST = {
         "RETURN with an aggregate", "a series of three", "an empty component",
         "condition on a negative", "condition with OR", "condition with a[i]", "layout declared",
         "negated middle", "negation beside Kleene", "no variable", "quantifier *", "quantifier ?",
-        "seq", "strategy skip_till_next_match", "unsorted",
+        "a full series waits", "seq", "strategy skip_till_next_match", "unsorted",
     ],
     3: [
         "1 positive", "4 positive", "ANY(…)", "EVENTS", "HAVING", "INCLUSIVE", "LIMIT",

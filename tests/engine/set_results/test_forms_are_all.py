@@ -79,3 +79,17 @@ def test_a_compressed_set_is_what_is_listed(made: Any) -> None:
             seen[opened(example, "compressed").counts_paths] += 1
         if seen[made is countable] > COUNT / 3:
             return
+
+
+@pytest.mark.parametrize(
+    ("pattern", "number"), [("A{1} a[]", 5), ("A? a", 8), ("A{2,3} a[]", 6), ("A a", 5)]
+)
+def test_a_full_series_waits_in_every_form(pattern: str, number: int) -> None:
+    """Under skip till next match: the B that follows it ends its run."""
+    events = [{"ts": ts, "type": kind} for ts, kind in enumerate("AAABAABB")]
+    query = f"EVENT SEQ({pattern}, B b) WHERE skip_till_next_match"
+    listed = sase.match(query, events).rows.to_pylist()
+    compressed = sase.match(query, events, output="compressed")
+    assert len(listed) == compressed.count() == sase.match(query, events, output="count") == number
+    assert compressed.expand().rows.to_pylist() == listed
+    assert compressed.first(3).rows.to_pylist() == listed[:3]

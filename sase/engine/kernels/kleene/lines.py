@@ -277,7 +277,7 @@ def apply(
             goes = may_bind_at(rules, conditions, lines, event, line, level + 1, BEGIN)
         elif may_complete(rules, conditions, lines, event, line):
             write_line(rules, lines, output, line, event.number)
-            stays = stays and inside
+            stays = stays and inside and may_take(rules, size)
     if inside and (event.takes >> level) & 1 and may_take(rules, size):
         goes = may_bind_at(rules, conditions, lines, event, line, level, TAKE)
     if not goes:

@@ -95,7 +95,10 @@ def try_bind(
 
 @inlined
 def extend(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int) -> bool:
-    """Bind an event in every way after a run or the root; return whether its own component did."""
+    """Bind an event in every way after a run or the root; return whether it does what it waits for.
+
+    Below its maximum a series waits for its next event, else a run waits for the next component.
+    """
     cells = runs.cells
     is_simultaneous = node != nodes.ROOT and cells[node, nodes.TIE] == incoming.ties[i]
     if is_simultaneous or not fits(machine, cells, node, incoming.numbers[i]):
@@ -113,7 +116,7 @@ def extend(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int) 
             (incoming.takes[i], nodes.TAKE) if is_take else (incoming.begins[i], nodes.BEGIN)
         )
         if (bits >> at) & 1 and try_bind(machine, runs, incoming, i, node, at, moment):
-            own = own or is_take or (at == level + 1 and not inside)
+            own = own or is_take or (at == level + 1 and not can_take)
         at += 1
         if (incoming.begins[i] >> at) == 0:
             break
