@@ -17,6 +17,7 @@ from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
 from sase.cli.spark import ReplayRequest, add_spark, session
+from sase.partial_file import write_whole
 
 if TYPE_CHECKING:
     from sase.planning.explain import Explanation
@@ -95,7 +96,7 @@ def _write(text: str, path: str | None) -> None:
     if path is None:
         print(text.rstrip("\n"))
     else:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
 
 
 def _run_on_spark(arguments: Namespace) -> int:
@@ -154,4 +155,4 @@ def _save(explanation: Explanation, path: str) -> None:
 
     if explanation.statistics is None:
         raise ArgumentError("--save-stats: nothing was measured: give --events")
-    Path(path).write_text(statistics_to_json(explanation.statistics) + "\n", encoding="utf-8")
+    write_whole(path, f"{statistics_to_json(explanation.statistics)}\n".encode())

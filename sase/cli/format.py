@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from sase.cli.messages import print_diagnostics
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.errors import QueryError
+from sase.partial_file import write_whole
 from sase.printable import printable
 
 
@@ -64,20 +62,6 @@ def _check(formatted: list[tuple[Text, str | None]]) -> int:
 def _write(formatted: list[tuple[Text, str | None]]) -> int:
     for text, new in formatted:
         if new is not None and new != text.content:
-            _replace(Path(text.path or ""), new)
+            write_whole(text.path or "", new.encode())
             print(f"{printable(text.name)} changed", file=sys.stderr)
     return 0
-
-
-def _replace(path: Path, content: str) -> None:
-    """Write a file whole or not at all, and keep its permissions."""
-    path = path.resolve()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-        os.chmod(temporary, path.stat().st_mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

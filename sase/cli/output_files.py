@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sase.cli.messages import counted, notify
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
+from sase.partial_file import PARTIAL
 
 if TYPE_CHECKING:
     from sase.engine.results.sinks import FileSink
@@ -93,12 +94,15 @@ def check_target(target: Target) -> None:
         )
     if os.path.isdir(path):
         raise ArgumentError(f"{option} {path}: this is a folder: name a file in it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ArgumentError(
+            f"{option} {path}: this is a pipe or a device, which no file replaces: lead standard"
+            " output to it"
+        )
 
 
 def check_unread(target: Target, arguments: Namespace) -> None:
     """Refuse what a command reads, and what it would read the next time."""
-    from sase.engine.results.sinks import PARTIAL
-
     option, path = target
     for role, read in _read(arguments):
         # What is being written has a name of its own, under which there may be something, too.

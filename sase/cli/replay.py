@@ -25,6 +25,7 @@ from sase.cli.run import SHOWN
 from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
+from sase.partial_file import PARTIAL, PartialFile
 
 if TYPE_CHECKING:
     from sase.spark.replay import Replay
@@ -129,19 +130,25 @@ def _is_folder(path: str) -> bool:
 def _write_folder(found: DataFrame, folder: str) -> int:
     """Tasks write Parquet themselves: into a folder that has its name once all is there."""
     name = folder.rstrip("/")
-    # Elsewhere Spark has its own rule: a file _SUCCESS says that all is there.
-    partial = name if ADDRESS in folder else f"{os.path.abspath(name)}.partial"
-    writer = found.write.mode("error" if ADDRESS in folder else "overwrite")
+    if ADDRESS in folder:  # where Spark has its own rule: a file _SUCCESS says that all is there
+        found.write.mode("error").parquet(name)
+        return _count_written(found, name)
+    partial = os.path.abspath(name) + PARTIAL
+    lock = PartialFile(partial, suffix=".lock")
     try:
-        writer.parquet(partial)
-    except BaseException:
-        if ADDRESS not in folder:
-            shutil.rmtree(partial, ignore_errors=True)  # Spark has emptied it
-        raise
-    count = found.sparkSession.read.schema(found.schema).parquet(partial).count()
-    if partial != name:
+        found.write.mode("overwrite").parquet(partial)
+        count = _count_written(found, partial)
         os.replace(partial, name)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    finally:
+        lock.discard()
     return count
+
+
+def _count_written(found: DataFrame, folder: str) -> int:
+    return found.sparkSession.read.schema(found.schema).parquet(folder).count()
 
 
 def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:

@@ -12,13 +12,14 @@ import hashlib
 import io
 import os
 import sys
-import tempfile
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import lark
 
+from sase.errors import SaseError
+from sase.partial_file import PRIVATE, write_whole
 from sase.private_folder import is_private, private_folder
 
 ENTRY_POINTS = ["script", "condition"]
@@ -51,22 +52,12 @@ def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
     built = _build(grammar)
     content = io.BytesIO()
     built.save(content)
-    # A failure to write (a full disk, a read-only folder) costs time at the next start, no more.
-    with contextlib.suppress(OSError):
-        _replace(path, _stamp(digest, content.getvalue()) + content.getvalue())
+    # A failure to write (a full disk, a read-only folder, another writer) costs time at the next
+    # start, no more.
+    with contextlib.suppress(OSError, SaseError):
+        tables = content.getvalue()
+        write_whole(path, _stamp(digest, tables) + tables, mode=PRIVATE)
     return built
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
 
 
 def _stamp(digest: str, tables: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -49,8 +48,8 @@ def test_an_end_leaves_what_is_whole(
 ) -> None:
     match step:
         case "open":
-            made = ended_after(number, builtins.open)
-            monkeypatch.setattr(sinks, "open", made, raising=False)
+            made = ended_after(number, os.fdopen)
+            monkeypatch.setattr(os, "fdopen", made)
         case "write":
             made = ended_after(number, sinks.FileSink.write_batch)
             monkeypatch.setattr(sinks.FileSink, "write_batch", made)
@@ -75,7 +74,7 @@ def test_an_end_while_a_file_is_given_up_waits(
         raise OSError("the disk is full")
 
     monkeypatch.setattr(sinks.FileSink, "write_batch", fails)
-    monkeypatch.setattr(sinks.FileSink, "abandon", ended_after(number, sinks.FileSink.abandon))
+    monkeypatch.setattr(sinks.FileSink, "discard", ended_after(number, sinks.FileSink.discard))
     with Ending() as ending, pytest.raises(kind):
         write_file(ROWS.schema, ROWS.to_batches(), "n.csv", ending, give_up=discard)
     assert os.listdir() == []
@@ -89,14 +88,14 @@ def test_a_file_that_fails_and_can_be_closed_all_the_same(
     path = f"n{suffix}"
     sink = sinks.FileSink(path, ROWS.schema)
     sink.write_batch(ROWS.to_batches()[0])
-    close = sink._writer.close
+    close, file = sink._writer.close, sink._output.file
 
     def fails_without_a_word() -> None:
         close()
         if sink._is_text:
-            sink._file.write(b'{"half')
+            file.write(b'{"half')
         else:
-            sink._file.truncate(sink._file.tell() - 4)
+            file.truncate(file.tell() - 4)
 
     monkeypatch.setattr(sink._writer, "close", fails_without_a_word)
     sink._has_failed = True

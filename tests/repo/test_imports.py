@@ -18,6 +18,7 @@ LAYERS = [
     "private_folder",
     "source",
     "errors",
+    "partial_file",
     "signature",
     "lang",
     "binding",
@@ -95,7 +96,9 @@ INSIDE_FUNCTIONS = {"networkx", "polars"}
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.
 LIGHT = ("sase.cli", "sase.__main__")
-LIGHT_IMPORTS = {"sase", "cli", "digits", "errors", "nearest", "printable", "source"}
+LIGHT_IMPORTS = {
+    "sase", "cli", "digits", "errors", "nearest", "partial_file", "printable", "source",
+}  # fmt: skip
 
 # The naive matcher judges the engine, so it shares nothing with it but the syntax tree.
 NAIVE_IMPORTS = {"lang", "errors", "source"}

@@ -19,10 +19,11 @@ from sase.engine.expressions.constants import RESOLUTIONS
 from sase.engine.results.arrow_columns import python_values
 from sase.errors import DataError, SchemaError
 from sase.nearest import nearest
+from sase.partial_file import PARTIAL, PartialFile
 from sase.printable import printable_json
 
 # The name of a file that is rewritten with wider columns, beside the partial one.
-PARTIAL, WIDER = ".partial", ".wider"
+WIDER = ".wider"
 JSON_ROWS = 10_000
 # How texts begin that spreadsheets take for formulas.
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
@@ -45,20 +46,23 @@ class FileSink:
         self, path: str | os.PathLike[str], schema: pa.Schema, *, safe: bool = False
     ) -> None:
         self.path = os.fspath(path)
-        self.partial = self.path + PARTIAL
         self._open_writer = writer_for(self.path, safe=safe)
-        self._file = open(self.partial, "wb")  # noqa: SIM115 - until it is closed or abandoned
+        self._output = PartialFile(self.path)
         # Arrow's formats have one schema for all batches.
         self._is_text = self._open_writer in (CsvWriter, SafeCsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
         # The bytes of text that are whole lines, and whether half of one may follow.
         self._whole, self._has_failed = 0, False
         try:
-            self._writer = self._open_writer(self._file, schema)
+            self._writer = self._open_writer(self._output.file, schema)
         except BaseException:
-            self._file.close()
-            os.unlink(self.partial)
+            self._output.discard()
             raise
+
+    @property
+    def partial(self) -> str:
+        """The name of the file until it is whole."""
+        return self._output.name
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -66,8 +70,8 @@ class FileSink:
         try:
             self._writer.write_batch(fitted)
             if self._is_text:
-                self._file.flush()
-                self._whole = self._file.tell()
+                self._output.file.flush()
+                self._whole = self._output.file.tell()
         except BaseException:
             self._has_failed = True
             raise
@@ -92,50 +96,53 @@ class FileSink:
     def _widen(self, schema: pa.Schema) -> None:
         """Rewrite the file with wider columns: the first rows were few or NULL."""
         self._writer.close()
-        self._file.close()
-        path = f"{self.partial}{WIDER}"
-        file = open(path, "wb")  # noqa: SIM115 - what goes on is written to it
+        self._output.file.close()
+        wider = PartialFile(self.partial, suffix=WIDER)
         writer: Writer | None = None
         try:
-            writer = self._open_writer(file, schema)
+            writer = self._open_writer(wider.file, schema)
             for batch in _batches(self.partial):
                 writer.write_batch(batch.cast(schema))
         except BaseException:
             if writer is not None:
                 with suppress(OSError, pa.ArrowException):
                     writer.close()
-            with suppress(OSError):
-                file.close()
-            os.unlink(path)
+            wider.discard()
             raise
-        os.replace(path, self.partial)
-        self._file, self._writer, self._schema = file, writer, schema
+        wider.take_place_of(self._output)
+        self._output, self._writer, self._schema = wider, writer, schema
 
     def close(self) -> None:
         """Give the whole file its name."""
         self._writer.close()
-        self._file.close()
-        os.replace(self.partial, self.path)
+        self._output.commit()
 
     def discard(self) -> None:
         """Delete what was written."""
-        self.abandon()
-        with suppress(FileNotFoundError):
-            os.unlink(self.partial)
+        self._close()
+        self._output.discard()
 
     def abandon(self) -> bool:
         """Close the partial file; return whether it is valid."""
         try:
-            if not self._file.closed:  # as it is where it could not be written again
+            self._close()
+            if not self._has_failed:
+                return True
+            return self._cut_back() if self._is_text else _is_readable(self.partial)
+        finally:
+            self._output.release()
+
+    def _close(self) -> None:
+        """Close the partial file, as far as that can be done."""
+        file = self._output.file
+        try:
+            if not file.closed:  # as it is where it could not be written again
                 self._writer.close()
-                self._file.close()
+                file.close()
         except (OSError, pa.ArrowException):
             self._has_failed = True
             with suppress(OSError):
-                self._file.close()
-        if not self._has_failed:
-            return True
-        return self._cut_back() if self._is_text else _is_readable(self.partial)
+                file.close()
 
     def _cut_back(self) -> bool:
         """Cut off a last line that is not whole, which needs no room."""
