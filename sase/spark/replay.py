@@ -119,11 +119,14 @@ class Replay:
         """The bad rows as they were given, with the column and the reason: with a quarantine."""
         return self._rows.bad_rows(self.on_bad_row)
 
+    @property
+    def counting_plan(self) -> EnginePlan:
+        """The plan by which tasks search for `metrics`, whose operators count all they can."""
+        return replace(self.plan, options=replace(self.plan.options, analyze=True))
+
     def metrics(self) -> DataFrame:
         """The counters of all tasks, a row for each: searches all events once more."""
-        plan, limit = without_limit(
-            replace(self.plan, options=replace(self.plan.options, analyze=True))
-        )
+        plan, limit = without_limit(self.counting_plan)
         counted = limit if self.non_overlapping is None else None
         task = replace(self._task(plan, self.schema, counted), gives="metrics")
         return self._run(task, METRICS_SCHEMA)

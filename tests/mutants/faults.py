@@ -169,6 +169,12 @@ FAULTS = [
         "block.ranks == -5] &=",
     ),
     Fault(
+        "whole-path-takes-pieces",
+        "sase/engine/pipeline/pipeline.py",
+        "self.loaded_path.needs_all and len(pieces) > 1",
+        "False",
+    ),
+    Fault(
         "ties-across-pushes",
         "sase/engine/pipeline/pipeline.py",
         "self.at.ties -= follows",

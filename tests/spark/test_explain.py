@@ -146,3 +146,9 @@ def test_from_the_command_line(
     assert "give the events once" in capsys.readouterr().err
     assert main(["explain", "--strategy", "key", "-q", KEYED]) == 2
     assert "--strategy is for --spark" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("recipe", ["optimized", "unfused"])
+def test_metrics_are_counted_by_the_paths_of_the_recipe(df: DataFrame, recipe: str) -> None:
+    options = on_spark.replay(KEYED, df, plan=recipe).counting_plan.options
+    assert (options.analyze, options.fused) == (True, recipe == "optimized")

@@ -21,6 +21,7 @@ from sase.engine.kernels.match_graph.passes import (
 )
 from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.links import linked
+from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.slots import Slots
 
 
@@ -35,9 +36,13 @@ class Graph:
     """
 
     def __init__(
-        self, slots: Slots, partitions: Sequence[CandidateEvents], span: int | None
+        self,
+        slots: Slots,
+        partitions: Sequence[CandidateEvents],
+        span: int | None,
+        options: GraphOptions = GRAPH_OPTIONS,
     ) -> None:
-        self.slots, self.partitions = slots, tuple(partitions)
+        self.slots, self.partitions, self.options = slots, tuple(partitions), options
         self.offsets = [0, *accumulate(map(len, partitions))]
         self.positions = _joined([each.positions for each in partitions])
         befores = [each.before() + at for each, at in self._offset()]
@@ -71,7 +76,7 @@ class Graph:
     @cached_property
     def links(self) -> Links:
         """The arcs, where neighbours are tested."""
-        return linked(self.slots, self.stream, self.partitions, self.offsets)
+        return linked(self.slots, self.stream, self.partitions, self.offsets, self.options)
 
     @cached_property
     def arrays(self) -> GraphArrays:

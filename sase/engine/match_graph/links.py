@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import EventPlaces, Links
 from sase.engine.match_graph.candidates import CandidateEvents, Edge
+from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.slots import Slots
 from sase.errors import BudgetError
-
-# Pairs that are tested at a time, and the most arcs that are kept, of four bytes each.
-PAIRS, ARCS = 2**18, 2**28
 
 NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
 
 
 def linked(
-    slots: Slots, stream: EventPlaces, partitions: Sequence[CandidateEvents], offsets: Sequence[int]
+    slots: Slots,
+    stream: EventPlaces,
+    partitions: Sequence[CandidateEvents],
+    offsets: Sequence[int],
+    options: GraphOptions,
 ) -> Links:
     """The arcs of the graph, or none where neighbours are not tested.
 
@@ -33,7 +35,7 @@ def linked(
     holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
     for earlier, later in slots.pairs:
-        found, counts = _arcs(stream, holds, earlier, later, ARCS - kept)
+        found, counts = _arcs(stream, holds, earlier, later, options, kept)
         bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
         places.append(found)
         kept += len(found)
@@ -60,7 +62,7 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
 
 
 def _arcs(
-    stream: EventPlaces, edge: Edge, earlier: int, later: int, room: int
+    stream: EventPlaces, edge: Edge, earlier: int, later: int, options: GraphOptions, kept: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The earlier places of each place, one after the other, and how many each has."""
     former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
@@ -70,7 +72,7 @@ def _arcs(
     widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
     counts = np.zeros(len(stream.before), np.int64)
     found = [np.empty(0, np.int32)]
-    for chosen in _blocks(widths):
+    for chosen in _blocks(widths, options.pairs):
         owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])
         if not len(owners):
             continue
@@ -80,21 +82,22 @@ def _arcs(
         holds = edge(sources, earlier, ends, later)
         found.append(sources[holds].astype(np.int32))
         counts += np.bincount(ends[holds], minlength=len(counts))
-        room -= len(found[-1])
-        if room < 0:
+        kept += len(found[-1])
+        if kept > options.arcs:
             raise BudgetError(
-                f"more than {ARCS:,} pairs of events may be neighbours in a match of a compressed "
-                "set; a shorter window, or a condition that joins fewer events, is needed"
+                f"more than {options.arcs:,} pairs of events may be neighbours in a match of a"
+                " compressed set; a shorter window, or a condition that joins fewer events, is"
+                " needed"
             )
     return np.concatenate(found), counts
 
 
-def _blocks(widths: NDArray[np.int64]) -> Iterator[slice]:
-    """Blocks of targets of about PAIRS pairs, at least one target in each."""
+def _blocks(widths: NDArray[np.int64], pairs: int) -> Iterator[slice]:
+    """Blocks of targets of about so many pairs, at least one target in each."""
     totals = np.cumsum(widths)
     start = 0
     while start < len(widths):
         done = totals[start - 1] if start else 0
-        stop = max(int(np.searchsorted(totals, done + PAIRS, side="right")), start + 1)
+        stop = max(int(np.searchsorted(totals, done + pairs, side="right")), start + 1)
         yield slice(start, stop)
         start = stop

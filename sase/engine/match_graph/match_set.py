@@ -13,6 +13,7 @@ import numpy as np
 from sase.engine.match_graph.aggregates import Function, Number, Values, aggregated, plain
 from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.graph import Graph
+from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.sampling import drawn
 from sase.engine.match_graph.slots import Levels, Slots
 from sase.engine.match_graph.totals import EndCount, EndLists, totals
@@ -28,10 +29,14 @@ class MatchSet:
 
     @classmethod
     def over(
-        cls, levels: Levels, partitions: Sequence[CandidateEvents], span: int | None = None
+        cls,
+        levels: Levels,
+        partitions: Sequence[CandidateEvents],
+        span: int | None = None,
+        options: GraphOptions = GRAPH_OPTIONS,
     ) -> MatchSet:
         """The matches of components whose first and last event are at most `span` apart."""
-        return cls(Graph(Slots(levels), partitions, span))
+        return cls(Graph(Slots(levels), partitions, span, options))
 
     # ------------------------------------------------------------ counts
 

@@ -5,7 +5,7 @@ earlier node, less the counts of the nodes passed over. Counts are exact, so a u
 uniform match. Small numbers go to the kernel.
 
 Counts of many thousands of bits would fill the memory. So where neighbours are not tested only each
-`SEGMENT`-th running count is kept; all ranks go back together, a segment at a time, and its counts
+`segment`-th running count is kept; all ranks go back together, a segment at a time, and its counts
 are recomputed.
 """
 
@@ -30,9 +30,6 @@ from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import linked_counts
 
-# Places that are written at a time.
-CHUNK = 2**14
-
 
 class EndRank(NamedTuple):
     """A match by its rank among those that end at a place."""
@@ -42,9 +39,9 @@ class EndRank(NamedTuple):
 
 
 def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding] | None:
-    """The matches of some ranks of a frame; None if its counts do not fit into int64."""
+    """The matches of some ranks of a frame; None if its counts are not in int64."""
     low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
-    if max(each.rank for each in wanted) > LIMIT:
+    if max(each.rank for each in wanted) > LIMIT or not graph.options.in_int64:
         return None
     slots, matrix = len(graph.slots), (graph.arrays, low)
     shape = (beyond - low, slots)
@@ -55,7 +52,7 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
     sought = RankQuery(frozen(ends), frozen(ranks))
     lengths = np.zeros((len(wanted), len(graph.slots.levels)), np.int64)
     bounds = np.zeros(len(wanted) + 1, np.int64)
-    found = MatchPlaces(np.empty(max(CHUNK, beyond - low), np.int64), bounds, lengths)
+    found = MatchPlaces(np.empty(max(graph.options.chunk, beyond - low), np.int64), bounds, lengths)
     bindings, done = list[Binding](), 0
     while done < len(wanted):
         bounds[done] = 0
@@ -72,9 +69,6 @@ def _bindings(graph: Graph, found: MatchPlaces, start: int, stop: int) -> list[B
         graph.binding(tuple(places[first:last]), tuple(of))
         for first, last, of in zip(bounds, bounds[1:], lengths, strict=False)
     ]
-
-
-SEGMENT = 512
 
 
 class _Search:
@@ -163,7 +157,7 @@ class _FreeRanks:
     """Ranks where neighbours are not tested: counts are kept at the bounds of segments."""
 
     def __init__(self, graph: Graph, frame: int) -> None:
-        self.graph, self.slots = graph, graph.slots
+        self.graph, self.slots, self.segment = graph, graph.slots, graph.options.segment
         self.low, self.beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
         self.before = graph.stream.before[self.low : self.beyond].tolist()
         self.reached = graph.reached(self.low, self.beyond)
@@ -175,7 +169,7 @@ class _FreeRanks:
         )
         # The running counts at the start of each segment, and by slot.
         self.marks = [self._first]
-        for _ in range((self.beyond - 1 - self.low) // SEGMENT):
+        for _ in range((self.beyond - 1 - self.low) // self.segment):
             self.marks.append(self._after(self._filled(self.marks[-1])))
         self.starts = [
             [mark.running[slot][0] for mark in self.marks] for slot in range(len(self.slots))
@@ -185,7 +179,7 @@ class _FreeRanks:
         """Walk all paths back, a segment at a time from the last one."""
         agenda: list[list[tuple[_Search, int | None]]] = [[] for _ in self.marks]
         for search in searches:
-            agenda[(search.end - self.low) // SEGMENT].append((search, None))
+            agenda[(search.end - self.low) // self.segment].append((search, None))
         for number in reversed(range(len(agenda))):
             if agenda[number]:
                 segment = self._filled(self.marks[number])
@@ -243,7 +237,7 @@ class _FreeRanks:
             return self._present
         start, running, opened = mark.start, [list(each) for each in mark.running], mark.opened
         forms, sources = self.slots.all, self.slots.sources
-        for place in range(start, min(start + SEGMENT, self.beyond)):
+        for place in range(start, min(start + self.segment, self.beyond)):
             bound = self.before[place - self.low] - start
             reached = self.reached[place - self.low]
             for slot, numbers in enumerate(running):
@@ -260,7 +254,7 @@ class _FreeRanks:
 
     def _after(self, segment: _Segment) -> _Segment:
         """The start of the segment that follows."""
-        start = segment.start + SEGMENT
+        start = segment.start + self.segment
         bound = self.before[start - self.low] - segment.start
         opened = [each[bound] for each in segment.running] if bound >= 0 else segment.opened
         return _Segment(start, [[each[-1]] for each in segment.running], opened)

@@ -18,7 +18,7 @@ import numpy as np
 
 from sase.engine.kernels.match_graph.passes import LIMIT, NO_LEVEL, tally
 from sase.engine.match_graph.graph import Graph
-from sase.engine.match_graph.residues import BITS, Residues
+from sase.engine.match_graph.residues import Residues
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class EndLists:
     place: int
     position: int
     places: tuple[list[int], ...]
-
-
-# The most bits that primes are worth their passes for, and frames done at a time.
-MODULAR_BITS, BATCH = 128 * BITS, 1024
 
 
 class Weights(NamedTuple):
@@ -76,7 +72,7 @@ class _Pass:
 
     def exact(self, frame: int) -> int:
         """Run frames from this one on; return the first that overflows, or how many there are."""
-        if self._largest >= LIMIT:
+        if self._largest >= LIMIT or not self.graph.options.in_int64:
             return frame
         return self._run(frame, len(self.graph.frames.low), self.weights.worth, 0)
 
@@ -112,14 +108,15 @@ class _Pass:
 def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
     """The totals of each place where a match ends, in order."""
     frames, frame, work = len(graph.frames.low), 0, _Pass(graph, weights)
+    options = graph.options
     while frame < frames:
         done = work.exact(frame)
         ends = graph.ends_of(frame, done)
         yield from map(Total, ends.tolist(), *work.results[:, ends].tolist())
         if done == frames:
             return
-        frame = min(done + BATCH, frames)
-        if work.bits(done, frame) <= MODULAR_BITS:
+        frame = min(done + options.batch, frames)
+        if work.bits(done, frame) <= options.modular_bits:
             yield from work.modular(done, frame)
         else:
             frame = done + 1

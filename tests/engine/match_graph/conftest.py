@@ -1,18 +1,18 @@
+from dataclasses import replace
+
 import pytest
 
-from sase.engine.match_graph import links, ranks, totals
+from sase.engine.match_graph.options import GraphOptions
+
+SMALL = GraphOptions(pairs=3, chunk=1, segment=2, batch=2)
+NUMBERS = {
+    "small": SMALL,
+    "modular": replace(SMALL, in_int64=False),
+    "large": replace(SMALL, in_int64=False, modular_bits=-1),
+}
 
 
-@pytest.fixture(params=["small", "modular", "large"])
-def numbers(request, monkeypatch):
+@pytest.fixture(params=NUMBERS.values(), ids=NUMBERS)
+def numbers(request):
     """By kernels in int64 in little pieces, modulo primes, or by integers of any size."""
-    monkeypatch.setattr(links, "PAIRS", 3)
-    monkeypatch.setattr(ranks, "CHUNK", 1)
-    monkeypatch.setattr(ranks, "SEGMENT", 2)
-    monkeypatch.setattr(totals, "BATCH", 2)
-    if request.param != "small":
-        monkeypatch.setattr(totals._Pass, "exact", lambda _, frame: frame)
-        monkeypatch.setattr(ranks, "_small_matches", lambda *_: None)
-    if request.param == "large":
-        monkeypatch.setattr(totals, "MODULAR_BITS", -1)
     return request.param

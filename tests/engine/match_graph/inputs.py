@@ -8,6 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph.options import GraphOptions
 from tests.engine.match_graph import brute
 
 BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3, None), (1, 3),
@@ -21,9 +22,8 @@ class Input:
     span: int | None
     values: list[list[float | None]]
 
-    @property
-    def set(self) -> MatchSet:
-        return MatchSet.over(self.levels, self.partitions, self.span)
+    def set(self, options: GraphOptions) -> MatchSet:
+        return MatchSet.over(self.levels, self.partitions, self.span, options)
 
     @cached_property
     def bindings(self) -> list[Binding]:

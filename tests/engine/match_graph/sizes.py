@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.match_graph import CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 
 SERIES = Levels((1,), (None,))
 ENCLOSED = Levels((1, 1, 1), (1, None, 1))
@@ -17,9 +18,14 @@ def events(begins: list[int], takes: list[int], edge: Edge | None = None) -> Can
     return CandidateEvents(places, places, places, begin, take, edge)
 
 
-def series(size: int, span: int | None = None, edge: Edge | None = None) -> MatchSet:
+def series(
+    size: int,
+    span: int | None = None,
+    edge: Edge | None = None,
+    options: GraphOptions = GRAPH_OPTIONS,
+) -> MatchSet:
     """One Kleene component over events that all fit: 2^size - 1 matches without a window."""
-    return MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span)
+    return MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span, options)
 
 
 def enclosed(size: int) -> MatchSet:

@@ -8,8 +8,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from sase.engine.match_graph import Binding, CandidateEvents, Levels, MatchSet, links
+from sase.engine.match_graph import Binding, CandidateEvents, Levels, MatchSet
 from sase.engine.match_graph.aggregates import listed, plain
+from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.sampling import estimated, wilson
 from sase.errors import BudgetError
 from tests.engine.match_graph.sizes import SERIES, events, series
@@ -89,11 +90,11 @@ def test_values_are_given_for_every_place():
         series(3).aggregate("sum", 0, [[1, 2]])
 
 
-def test_too_many_neighbours_are_refused(monkeypatch):
-    monkeypatch.setattr(links, "ARCS", 40)
+def test_too_many_neighbours_are_refused():
+    few = GraphOptions(arcs=40)
     with pytest.raises(BudgetError, match="more than 40 pairs of events may be neighbours"):
-        series(10, edge=lambda earlier, *_: earlier >= 0).count()
-    assert series(9, edge=lambda earlier, *_: earlier >= 0).count() == 511
+        series(10, edge=lambda earlier, *_: earlier >= 0, options=few).count()
+    assert series(9, edge=lambda earlier, *_: earlier >= 0, options=few).count() == 511
 
 
 def test_a_span_reaches_below_the_least_measure():
