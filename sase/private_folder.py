@@ -7,6 +7,15 @@ import stat
 from pathlib import Path
 
 
+def user_cache() -> Path | None:
+    """The folder of this user's caches, or None where there is no home folder."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(base) if base else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+
+
 def private_folder(base: Path, *names: str) -> Path | None:
     """The folder of these names below a base, made for this user alone (0700) where it is missing.
 

@@ -20,7 +20,7 @@ import lark
 
 from sase.errors import SaseError
 from sase.partial_file import PRIVATE, write_whole
-from sase.private_folder import is_private, private_folder
+from sase.private_folder import is_private, private_folder, user_cache
 
 ENTRY_POINTS = ["script", "condition"]
 
@@ -81,8 +81,6 @@ def _load(path: Path, digest: str) -> lark.Lark | None:
 
 
 def _private_folder() -> Path | None:
-    base = os.environ.get("SASE_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    try:
-        return private_folder(Path(base) if base else Path.home() / ".cache", "sase")
-    except RuntimeError:  # there is no home folder
-        return None
+    named = os.environ.get("SASE_CACHE_DIR")
+    base = Path(named) if named else user_cache()
+    return None if base is None else private_folder(base, "sase")

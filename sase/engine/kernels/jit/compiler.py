@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property
 from threading import Lock
 from typing import Any, Generic, TypeVar, get_type_hints
@@ -17,9 +17,7 @@ from numba.core.registry import CPUDispatcher
 
 from sase.engine.kernels.jit.kernel_cache import (
     PACKAGE,
-    KernelCache,
-    cache_folder,
-    is_temporary,
+    cache_of,
     kernel_folder,
     say,
 )
@@ -140,8 +138,7 @@ class _KernelDispatcher(_Dispatcher):
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
         self._absent, self._lock = absent, Lock()
-        with cache_folder():
-            self._cache = KernelCache(function)
+        self._cache = cache_of(function)
 
     def prepare(self) -> None:
         """Compile, or load, unless that was done."""
@@ -158,7 +155,7 @@ class _KernelDispatcher(_Dispatcher):
     @property
     def is_cached(self) -> bool:
         """Whether any process of this installation has compiled it, or it cannot be cached."""
-        return bool(self.overloads) or self._cache.is_filled or is_temporary()
+        return bool(self.overloads) or kernel_folder() is None or self._cache.is_filled
 
     def _compile_for_args(self, *values: Any) -> Any:
         with self._lock:
@@ -179,10 +176,13 @@ class _KernelDispatcher(_Dispatcher):
         A Spark job's tasks and a suite's workers ask for the same kernels at the same time. The
         lock ends with its process; where there are no locks, each compiles for itself.
         """
+        folder = kernel_folder()
         name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
-        with (kernel_folder() / name).open("w") as file:
-            if fcntl is not None:
-                with suppress(OSError):  # of a file system that has no locks
+        with ExitStack() as held:
+            if fcntl is not None and folder is not None:
+                # A full disk, a folder that is gone meanwhile, or a file system without locks.
+                with suppress(OSError):
+                    file = held.enter_context((folder / name).open("w"))
                     fcntl.flock(file, fcntl.LOCK_EX)
             yield
 

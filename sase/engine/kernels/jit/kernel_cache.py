@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import pickle
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,10 +15,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
+from sase.errors import SaseError
+from sase.partial_file import PRIVATE, write_whole
 from sase.printable import printable
-from sase.private_folder import private_folder
+from sase.private_folder import private_folder, user_cache
 
 # Bytes of the hash that each file begins with.
 SEAL = sha256().digest_size
@@ -46,7 +46,7 @@ class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
     def _load_index(self) -> Any:
         try:
             version, stamp, entries = self._read(self._index_path)
-        except (FileNotFoundError, _Damaged):
+        except (OSError, _Damaged):
             return {}
         return entries if (version, stamp) == (self._version, self._source_stamp) else {}
 
@@ -70,8 +70,7 @@ class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
     def _write(self, path: str, value: Any) -> None:
         content = self._dump(value)
-        with self._open_for_write(path) as file:
-            file.write(sha256(content).digest() + content)
+        write_whole(path, sha256(content).digest() + content, mode=PRIVATE)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -87,6 +86,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         with self._guard_against_spurious_io_errors():
             return self._load_overload(arguments, context)
 
+    def save_overload(self, arguments: Any, compiled: Any) -> None:
+        """Keep what was compiled; where that fails it is compiled again another time."""
+        try:
+            super().save_overload(arguments, compiled)
+        except (OSError, SaseError) as problem:
+            reason = getattr(problem, "strerror", None) or problem
+            say_once(f"compiled kernels are not kept in {kernel_folder()}: {reason}")
+
     @property
     def is_filled(self) -> bool:
         """Whether there is something in it."""
@@ -96,14 +103,22 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 # The folder of all kernels, and the package that they are in.
 KERNELS = Path(__file__).parents[1]
 PACKAGE = __package__.rpartition(".")[0]
-TEMPORARY = "sase-kernels-"
+
+
+def cache_of(function: Any) -> KernelCache | NullCache:
+    """Return the cache of a kernel: one that keeps nothing where there is no folder for it."""
+    folder = kernel_folder()
+    if folder is None:
+        return NullCache()
+    with _cache_folder(folder):
+        return KernelCache(function)
 
 
 @contextmanager
-def cache_folder() -> Iterator[None]:
+def _cache_folder(folder: Path) -> Iterator[None]:
     """Set the folder that Numba reads when the cache of a function is made."""
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(kernel_folder())
+    numba.config.CACHE_DIR = str(folder)
     try:
         yield
     finally:
@@ -111,13 +126,16 @@ def cache_folder() -> Iterator[None]:
 
 
 @cache
-def kernel_folder() -> Path:
+def kernel_folder() -> Path | None:
     """Return the cache of this version of the kernels: in the package or with the user's.
 
-    What is in it is unpickled and run, so that it is a folder of this user alone.
+    What is in it is unpickled and run, so that it is a folder of this user alone. None where there
+    is no such folder that can be written.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    places: list[tuple[Path, list[str]]] = [(KERNELS / "__pycache__", []), (home, ["sase"])]
+    places: list[tuple[Path, list[str]]] = [(KERNELS / "__pycache__", [])]
+    home = user_cache()
+    if home is not None:
+        places.append((home, ["sase"]))
     if os.environ.get("NUMBA_CACHE_DIR"):
         places = [(Path(os.environ["NUMBA_CACHE_DIR"]), [])]
     name = f"kernels-{_fingerprint()}"
@@ -125,7 +143,12 @@ def kernel_folder() -> Path:
         folder = private_folder(base, *below, name)
         if folder is not None and _is_writable(folder):
             return folder
-    return _temporary_folder([base.joinpath(*below, name) for base, below in places])
+    tried = " and ".join(str(base.joinpath(*below, name)) for base, below in places)
+    say(
+        f"compiled kernels are not kept: {tried} cannot be written, or is not a folder of this user"
+        " to which nobody else may write (NUMBA_CACHE_DIR names another place)"
+    )
+    return None
 
 
 def _fingerprint() -> str:
@@ -145,27 +168,12 @@ def _is_writable(folder: Path) -> bool:
     return True
 
 
-def _temporary_folder(refused: list[Path]) -> Path:
-    folder, owner = tempfile.mkdtemp(prefix=TEMPORARY), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == owner:  # and not in a process that was forked from it
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    tried = " and ".join(map(str, refused))
-    say(
-        f"compiled kernels are not kept: {tried} cannot be written, or is not a folder of this user"
-        " to which nobody else may write (NUMBA_CACHE_DIR names another place)"
-    )
-    return Path(folder)
-
-
-def is_temporary() -> bool:
-    """Whether what is compiled is not kept."""
-    return kernel_folder().name.startswith(TEMPORARY)
-
-
 def say(line: str) -> None:
     """Tell on standard error what is done with kernels."""
     print(f"sase: {printable(line)}", file=sys.stderr)
+
+
+@cache
+def say_once(line: str) -> None:
+    """Tell it the first time."""
+    say(line)
