@@ -48,10 +48,19 @@ def conjoined(condition: Condition | None) -> tuple[Condition, ...]:
 
 def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
     """The same condition on other events, where it reads single ones."""
+    return with_values(
+        condition, lambda each: change(each) if isinstance(each, Reference) else each
+    )
+
+
+def with_values(
+    condition: Condition, change: Callable[[Reference | Aggregate], Expression]
+) -> Condition:
+    """The same condition with other values for those that it reads."""
 
     def new(value: Expression) -> Expression:
         match value:
-            case Reference():
+            case Reference() | Aggregate():
                 return change(value)
             case Operation(operands=operands):
                 return replace(value, operands=tuple(map(new, operands)))
@@ -59,7 +68,7 @@ def with_references(condition: Condition, change: Callable[[Reference], Referenc
 
     match condition:
         case All(operands=operands) | Any(operands=operands):
-            parts = tuple(with_references(each, change) for each in operands)
+            parts = tuple(with_values(each, change) for each in operands)
             return replace(condition, operands=parts)
         case Comparison(left=left, right=right):
             return replace(condition, left=new(left), right=new(right))

@@ -149,7 +149,9 @@ class RunEvaluation:
     `partitions` are the tests of the key of runs, `simple` the conditions on one event that
     decide whether any run meets it. `early` are conditions that a postponed evaluation decides
     on the way back, and a collapsed one on neighbours. `bounds` are the least and the most
-    events of each component, if conditions on these alone narrow them.
+    events of each component, if conditions on these alone narrow them. Of the conditions, a
+    postponed evaluation asks some of all candidates first: where one of `dismissing` is false of
+    each, there is no walk; where all of `safe` are true of each, they are not asked again.
     """
 
     components: tuple[BoundComponent, ...]
@@ -162,6 +164,8 @@ class RunEvaluation:
     simple: tuple[Conjunct, ...] = ()
     early: tuple[Conjunct, ...] = ()
     bounds: tuple[tuple[int, int | None], ...] = ()
+    dismissing: tuple[Conjunct, ...] = ()
+    safe: tuple[Conjunct, ...] = ()
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
 

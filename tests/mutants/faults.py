@@ -361,6 +361,30 @@ FAULTS = [
         "int() | float():",
         "spark",
     ),
+    Fault(
+        "dismissed-by-the-first",
+        f"{KLEENE}/candidate_filters.py",
+        "if not holds_of(early, walk, last, level, condition, True):",
+        "if not holds_of(early, walk, last, level, condition, False):",
+    ),
+    Fault(
+        "candidates-cut",
+        f"{KLEENE}/candidate_filters.py",
+        "walk.cells[before & mask, of.MEASURE] < bound",
+        "walk.cells[before & mask, of.MEASURE] <= bound",
+    ),
+    Fault(
+        "safe-by-one",
+        f"{KLEENE}/candidate_filters.py",
+        "if not holds_of(early, walk, last, level, condition, False):",
+        "if not holds_of(early, walk, last, level, condition, True):",
+    ),
+    Fault(
+        "null-is-no-rise",
+        "sase/planning/extremes.py",
+        "return Any((_with(condition, event), NullTest(event, negated=False)))",
+        "return _with(condition, event)",
+    ),
     Fault("owned-too-early", f"{SPARK}/task.py", "times >= low", "times > low", "spark"),
     Fault("owned-too-late", f"{SPARK}/task.py", "times <= high", "times <= high + 1", "spark"),
 ]

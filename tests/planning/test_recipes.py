@@ -45,6 +45,7 @@ EQUALITIES = (
 )
 # What is asked of several events is asked of neighbours.
 NEIGHBOURS = "EVENT SEQ(A+ a[], B b) WHERE [attr1] AND a[i].attr2 > a[i-1].attr2 WITHIN 6"
+RISING = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > max(a[..i-1].attr2) WITHIN 6"
 # It only pays where nothing was pushed, and has cases of its own.
 RARE = "negate_before_selection"
 
@@ -134,7 +135,7 @@ def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
     That one does is not asked: every rewrite has a case in which it applies (`tests/repo`).
     """
     used, applied = False, []
-    texts = (Q3, EQUALITIES, NEIGHBOURS)
+    texts = (Q3, EQUALITIES, NEIGHBOURS, RISING)
     for recipe, text in itertools.product(map(read_recipe, recipe_names()), texts):
         if rewrite in {call.rewrite for call in recipe.calls}:
             used = True

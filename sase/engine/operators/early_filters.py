@@ -1,15 +1,16 @@
-"""Conditions that a walk back decides as soon as their events are chosen."""
+"""Conditions that a walk back decides as soon as their events are chosen, or before it begins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sase.binding.bound import Conjunct, Part, Reference
+from sase.binding.bound import Condition, Part, Reference
 from sase.engine.expressions import ProgramLayout, lower_terms, make_stack
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.kleene.candidate_filters import OF_EACH, OF_ONE
 from sase.engine.kernels.kleene.early_filters import (
     BEHIND,
     CHOSEN,
@@ -22,6 +23,8 @@ from sase.engine.kernels.kleene.early_filters import (
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.contract import Context
 from sase.engine.operators.series_program import Machinery, conditions_of, packed
+from sase.planning.extremes import of_one, series_of
+from sase.planning.nodes import RunEvaluation
 from sase.planning.walk_back import WalkStep, decided_early
 
 
@@ -72,31 +75,38 @@ class _EarlyLayout(ProgramLayout):
         return 0
 
 
-class EarlyProgram:
-    """Conditions by the level of the earliest event that they mention, and by moment."""
+@dataclass(frozen=True)
+class _Early:
+    """A condition, the moment at which it is decided, and the component of the event it is on."""
 
-    def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
+    moment: int
+    condition: Condition
+    component: int
+    has_previous: bool = False
+
+
+class EarlyProgram:
+    """The early conditions of a walk by moment.
+
+    First by the level of the earliest event that they mention, whether that is the last event of
+    its component or a further one; then by the level whose candidates they are asked of.
+    """
+
+    def __init__(self, context: Context, node: RunEvaluation) -> None:
         self._context = context
-        base = context.layout([conjunct.condition for conjunct in conjuncts])
         levels = {each.index: context.level_of(each.index) for each in context.components}
-        found: list[tuple[int, Conjunct]] = []
-        fills: list[_Fills] = []
-        for conjunct in conjuncts:
-            decided = decided_early(conjunct, context.components)
-            assert decided is not None, "the plan decides it later"
-            for moment in _moments(decided.step):
-                found.append((2 * levels[decided.component] + moment, conjunct))
-                fills.append(_Fills(levels, decided.component, decided.step is WalkStep.FURTHER))
-        order = sorted(range(len(found)), key=lambda place: found[place][0])
-        found, fills = [found[place] for place in order], [fills[place] for place in order]
+        found = [*_on_the_way(node, levels), *_of_candidates(node, levels)]
+        found.sort(key=lambda each: each.moment)
+        base = context.layout([each.condition for each in found])
+        fills = [_Fills(levels, each.component, each.has_previous) for each in found]
         terms = [
-            (conjunct.condition, _EarlyLayout.over(base, fills=each))
-            for (_, conjunct), each in zip(found, fills, strict=True)
+            (each.condition, _EarlyLayout.over(base, fills=fill))
+            for each, fill in zip(found, fills, strict=True)
         ]
         lowered, starts = lower_terms(terms)
         stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), stack)
-        counts = np.bincount([moment for moment, _ in found], minlength=2 * context.levels)
+        counts = np.bincount([each.moment for each in found], minlength=4 * context.levels)
         nothing = np.zeros(0, np.int64)
         moments = np.append(0, np.cumsum(counts))
         conditions = conditions_of(starts, fills)
@@ -114,6 +124,29 @@ class EarlyProgram:
     def machine(self) -> Machine:
         """The arrays as they are now."""
         return self._machinery.machine(self._context)
+
+
+def _on_the_way(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Early]:
+    """The conditions that are decided when an event is chosen."""
+    for conjunct in node.early:
+        decided = decided_early(conjunct, node.components)
+        assert decided is not None, "the plan decides it later"
+        for moment in _moments(decided.step):
+            yield _Early(
+                2 * levels[decided.component] + moment,
+                conjunct.condition,
+                decided.component,
+                decided.step is WalkStep.FURTHER,
+            )
+
+
+def _of_candidates(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Early]:
+    """Those that are asked of each candidate of a series."""
+    for kind, conjuncts in ((OF_ONE, node.dismissing), (OF_EACH, node.safe)):
+        for conjunct in conjuncts:
+            series = series_of(conjunct)
+            moment = 2 * len(levels) + 2 * levels[series] + kind
+            yield _Early(moment, of_one(conjunct.condition), series)
 
 
 def _moments(step: WalkStep) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ class RunEvaluationState(IncrementalEvaluation):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         size = context.options.stack
-        first = up_to_required(context, range(context.levels))
+        first = up_to_required(context.components, range(context.levels))
         self._runs = nodes.Runs(
             nodes.Rules(self._strategy, span_of(node.window), int(self._prunes()), first),
             self._program.cells(size),

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import EquivalenceTest, Part
+from sase.binding.bound import BoundComponent, EquivalenceTest, Part
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
@@ -114,7 +114,7 @@ class SeriesCode:
         ]
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
-            np.stack(pattern_of(context), axis=1),
+            np.stack(pattern_of(context.components), axis=1),
             np.array([context.keep_test(test) for test in tests], np.int64),
             *_changes(words, context.levels, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
@@ -249,9 +249,8 @@ def _sets(words: NodeWords, types: int) -> NDArray[np.uint8]:
     return frozen(found)
 
 
-def pattern_of(context: Context) -> Pattern:
+def pattern_of(components: Sequence[BoundComponent]) -> Pattern:
     """The least and the most events of each level, and whether it is a series."""
-    components = context.components
     most = [NOTHING if each.maximum is None else each.maximum for each in components]
     columns = [each.minimum for each in components], most, [not c.is_single for c in components]
     return Pattern(*(frozen(np.array(column, np.int64)) for column in columns))

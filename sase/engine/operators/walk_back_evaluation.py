@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown_ring
 from sase.engine.kernels.kleene import candidates as of
@@ -29,29 +31,35 @@ class WalkBackEvaluationState(RunEvaluationBase):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        self._early = EarlyProgram(context, node.early)
-        levels = context.levels
+        self._early = EarlyProgram(context, node)
+        unsafe = [edge for edge in node.conditions if edge.conjunct not in node.safe]
+        self._unsafe = self._program_of(unsafe) if node.safe else self._program
+        levels, components = context.levels, _narrowed(node)
         bounds = of.Bounds(
             span_of(node.window),
             # Ranks of another partition do not compare.
             int(self._prunes() and not node.counts_in_partitions),
-            up_to_required(context, range(levels)),
-            up_to_required(context, reversed(range(levels))),
+            up_to_required(components, range(levels)),
+            up_to_required(components, reversed(range(levels))),
             int(self._binds),
             int(bool(node.early)),
+            int(bool(node.dismissing) or any(each.minimum > 1 for each in components)),
+            int(bool(node.safe)),
+            int(bool(unsafe or self._rest)),
             np.array(
-                [up_to_required(context, reversed(range(n))) for n in range(levels)], np.int64
+                [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
             ),
         )
         size = context.options.stack
         self._walk = of.WalkBack(
-            pattern_of(context),
+            pattern_of(components),
             bounds,
             np.zeros((size, of.FIELDS + 2 * levels), np.int64),
             _unknown(16 * levels),
             np.zeros((size, of.STEP), np.int64),
             np.zeros((2 * size + levels, of.WAY + levels), np.int64),
             self._program.cells(size + 1),  # the root, and the first event of a walk
+            self._unsafe.cells(size + 1),
             np.zeros(of.STATE, np.int64),
         )
 
@@ -62,11 +70,12 @@ class WalkBackEvaluationState(RunEvaluationBase):
             return
         incoming = self._incoming(block, block.positions)
         self._make_room_for_keys(self._context.dictionary.size(self._key))
-        machine, early = self._program.machine(), self._early.machine()
+        machine, unsafe = self._program.machine(), self._unsafe.machine()
+        early = self._early.machine()
         self._walk.state[of.AT] = 0
         why = NOTHING
         while why != DONE:
-            why = advance_walks(machine, early, self._walk, incoming, self._written)
+            why = advance_walks(machine, unsafe, early, self._walk, incoming, self._written)
             yield from self._flush(why)
             self._context.check(0)
             if why == CROWDED:
@@ -83,17 +92,18 @@ class WalkBackEvaluationState(RunEvaluationBase):
         """Double what is full."""
         found = self._walk
         state, size = found.state, len(found.cells)
-        cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
+        cells, steps, ways = found.cells, found.steps, found.ways
+        nodes, unsafe = found.nodes, found.unsafe
         if state[of.COUNT] - state[of.TAIL] >= size:
             numbers = np.arange(state[of.TAIL], state[of.COUNT])
             cells = grown_ring(cells, 2 * size, numbers)
         if state[of.DEPTH] + 2 >= len(steps):
             steps = np.append(steps, np.zeros_like(steps), axis=0)
         if state[of.DEPTH] + 3 >= len(nodes):
-            nodes = self._program.cells(2 * len(nodes))
+            nodes, unsafe = (each.cells(2 * len(nodes)) for each in (self._program, self._unsafe))
         if cells is found.cells and steps is found.steps and nodes is found.nodes:
             ways = np.append(ways, np.zeros_like(ways), axis=0)
-        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
+        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes, unsafe=unsafe)
 
     def horizon(self) -> int | None:
         """The oldest instance."""
@@ -107,7 +117,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
 
     def counters(self) -> Counters:
-        """Events, instances and live ones; walks, visits, and matches bound."""
+        """Events, instances and live ones; walks, visits, matches bound, what filters saved."""
         state = self._walk.state
         return {
             "events": self._seen,
@@ -117,6 +127,8 @@ class WalkBackEvaluationState(RunEvaluationBase):
             "visited": int(state[of.VISITED]),
             "bound": int(state[of.BOUND]),
             "failed": int(state[of.FAILED]),
+            "dismissed": int(state[of.DISMISSED]),
+            "safe": int(state[of.SAFE_WALKS]),
             "matches": self._built,
             **self._counted(sum(array.nbytes for array in self._walk[2:])),
         }
@@ -162,6 +174,16 @@ class WalkBackEvaluationState(RunEvaluationBase):
         saved.check(len(known) % levels == 0, "keys have no row for each level")
         tops = known[:, of.TOP]
         saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
+
+
+def _narrowed(node: RunEvaluation) -> Sequence[BoundComponent]:
+    """The components with as many events as conditions on their length let them have."""
+    if not node.bounds:
+        return node.components
+    return [
+        replace(each, minimum=least, maximum=most)
+        for each, (least, most) in zip(node.components, node.bounds, strict=True)
+    ]
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:

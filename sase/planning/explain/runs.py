@@ -121,8 +121,20 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
         earliest = variables[min(each.component for each in found)]
         parts = {each.part for each in found if each.component == earliest.index}
         yield f"on the way back, {_chosen(earliest, parts)}: {conjunct_text(conjunct, names)}"
+    for conjunct in runs.dismissing:
+        yield f"no walk where it is false of every candidate: {conjunct_text(conjunct, names)}"
     for edge in runs.conditions:
-        yield f"when a match is whole: {conjunct_text(edge.conjunct, names)}"
+        text = conjunct_text(edge.conjunct, names)
+        if edge.conjunct in runs.safe:
+            yield f"when a match is whole, but SAFE where true of every candidate: {text}"
+        else:
+            unsafe = " (UNSAFE)" if _has_filters(runs) else ""
+            yield f"when a match is whole{unsafe}: {text}"
+
+
+def _has_filters(runs: RunEvaluation) -> bool:
+    """Whether conditions are decided before a match is whole where they can be."""
+    return bool(runs.early or runs.dismissing or runs.safe)
 
 
 def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -33,6 +33,10 @@ from sase.planning.rewrites.push_simple_conditions import (
 )
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
+from sase.planning.rewrites.unfold_aggregates import (
+    unfold_aggregates,
+    unfold_aggregates_of_runs,
+)
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
@@ -48,6 +52,8 @@ _RULES = (
     Rewrite(partition_stacks, of_runs=partition_runs),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
+    # Before simple conditions are pushed, which it makes.
+    Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs),
     Rewrite(push_simple_conditions, of_runs=push_simple_conditions_to_runs),
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies

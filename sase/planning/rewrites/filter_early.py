@@ -1,25 +1,55 @@
-"""(SASE++) Decide on the way back what the events chosen so far decide."""
+"""(SASE++) Decide early, by their classes, conditions that candidates or chosen events decide."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.binding.bound import Conjunct, ConjunctClass
+from sase.planning.consistency import Consistency
+from sase.planning.extremes import class_of, decided_by_candidates, implied
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.paths import LengthBounds
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
 from sase.planning.walk_back import decided_early
 
 
 def filter_early(plan: Operator) -> Outcome:
-    """A walk that fails on what it has chosen goes no further back."""
+    """There is no walk without a match, and one that fails on what it has goes no further back."""
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
     if runs.evaluation is not Evaluation.POSTPONED:
         return Declined("nothing is postponed")
-    every = [edge.conjunct for edge in runs.conditions]
-    found = tuple(each for each in every if decided_early(each, runs.components) is not None)
-    if not found:
+    lengths, left = LengthBounds(runs.components), list[Conjunct]()
+    early = list[Conjunct]()
+    for conjunct in (edge.conjunct for edge in runs.conditions):
+        if decided_early(conjunct, runs.components) is not None:
+            early.append(conjunct)
+        elif not lengths.take(conjunct.condition):
+            left.append(conjunct)
+    follow = [each for one in left if (each := implied(one, runs.components)) is not None]
+    asked = [each for each in left if decided_by_candidates(each, runs.components)]
+    classes = {each: class_of(each, runs.components).consistency for each in asked}
+    simple = [each for each in follow if each.kind is ConjunctClass.SINGLE]
+    others = [each for each in follow if each.kind is not ConjunctClass.SINGLE]
+    early += [each for each in others if decided_early(each, runs.components) is not None]
+    kept = frozenset(left)
+    filtered = replace(
+        runs,
+        conditions=tuple(edge for edge in runs.conditions if edge.conjunct in kept),
+        simple=(*runs.simple, *simple),
+        early=(*runs.early, *early),
+        bounds=_narrowed(lengths, runs),
+        dismissing=tuple(each for each in asked if classes[each] is Consistency.FALSE),
+        safe=tuple(each for each in asked if classes[each] is Consistency.TRUE),
+    )
+    if filtered == runs:
         return Declined("no condition is decided before all events of a match are known")
-    early = frozenset(found)
-    left = tuple(edge for edge in runs.conditions if edge.conjunct not in early)
-    return exchanged(plan, replace(runs, conditions=left, early=runs.early + found))
+    return exchanged(plan, filtered)
+
+
+def _narrowed(lengths: LengthBounds, runs: RunEvaluation) -> tuple[tuple[int, int | None], ...]:
+    """The bounds of all components, if some are narrower than written."""
+    if lengths.components == runs.components:
+        return ()
+    return tuple((each.minimum, each.maximum) for each in lengths.components)

@@ -174,11 +174,13 @@ def test_the_same_query_compiled_again_is_not_another_plan() -> None:
 def test_another_version_is_refused() -> None:
     plan, state = saved()
     other = {**from_bytes(state), "format": migrations.FORMAT + 1}
-    written = "has form 10, written by SASE .*; this version reads form 9: restore it with"
+    written = "has form 11, written by SASE .*; this version reads form 10: restore it with"
     with pytest.raises(SnapshotError, match=written):
         plan.restore(to_bytes(other))
     del other["version"]
-    with pytest.raises(SnapshotError, match="this snapshot has form 10; this version reads form 9"):
+    with pytest.raises(
+        SnapshotError, match="this snapshot has form 11; this version reads form 10"
+    ):
         plan.restore(to_bytes(other))
     with pytest.raises(SnapshotError, match="another version of SASE"):
         plan.restore(state.replace(b"SASE state 1", b"SASE state 9", 1))

@@ -78,7 +78,7 @@ def test_expected() -> None:
 
         may be cut by tag_id or in slices of time that look 12,000 units of time before
         passed over (--verbose says why): infer_equivalence_tests, derive_conditions, build_composite_key,
-          filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
+          unfold_aggregates, filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
 
 
 def test_measured_beside_expected_with_the_worst_estimate_marked() -> None:

@@ -56,7 +56,7 @@ def test_walked_back_with_what_is_decided_on_the_way() -> None:
         on the way back, when a b before another is chosen: b[i].v > b[i-1].v
         on the way back, when the last b is chosen: b[b.len].v > 3
         on the way back, when a is chosen: a.v < c[i].v
-        when a match is whole: c[i].v > c[1].v
+        when a match is whole (UNSAFE): c[i].v > c[1].v
         [tag_id = 7]
         within 9 units of time""")
 

@@ -31,9 +31,12 @@ STEP = 6
 WAY_LEVEL, WAY_LENGTH, WAY_ON, WAY_AT, WAY_EVENT = range(5)
 WAY = 5
 # Of the state: the event to go on with, steps of the walk, ways; instances ever, and dead ones;
-# walks, instances looked at, matches bound, and those that failed then.
+# walks, instances looked at, matches bound, and those that failed then; last events without a walk
+# by conditions on all candidates, walks in which some were safe; of this walk the matches bound,
+# and whether they are.
 AT, DEPTH, WAYS, COUNT, TAIL, WALKS, VISITED, BOUND, FAILED = range(9)
-STATE = 9
+DISMISSED, SAFE_WALKS, BOUND_NOW, IS_SAFE = range(9, 13)
+STATE = 13
 # What is known of a level of a partition: the last instance; the latest first events from which one
 # of the level can be reached, of all instances and of those before the last order.
 TOP, REACHED, REACHED_NOW, NOW = range(4)
@@ -44,7 +47,9 @@ class Bounds(NamedTuple):
     """What the window spans, at which levels a match may begin and end, and if it must be bound.
 
     `prunes` says whether measures never fall, so that what is too old stays so; `asks` whether
-    there are early conditions. `before` are by level the levels that may come before it, as bits.
+    there are early conditions, `asks_all` whether some are on all candidates or on their number;
+    `has_safe` whether some may be safe, and `binds_unsafe` whether others are left then. `before`
+    are by level the levels that may come before it, as bits.
     """
 
     span: int
@@ -53,11 +58,17 @@ class Bounds(NamedTuple):
     last: int
     binds: int
     asks: int
+    asks_all: int
+    has_safe: int
+    binds_unsafe: int
     before: OutInts
 
 
 class WalkBack(NamedTuple):
-    """The plan, instances, what is known by partition and level, the walk, and nodes to bind in."""
+    """The plan, instances, what is known by partition and level, the walk, and nodes to bind in.
+
+    In `unsafe` nodes matches are bound of which the safe conditions are known.
+    """
 
     pattern: Pattern
     bounds: Bounds
@@ -66,6 +77,7 @@ class WalkBack(NamedTuple):
     steps: OutIntRows
     ways: OutIntRows
     nodes: OutIntRows
+    unsafe: OutIntRows
     state: OutInts
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
-from sase.engine.kernels.jit.signatures import OutInts
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.candidate_filters import PAYS_FROM, are_safe, is_dismissed
 from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
@@ -80,7 +81,11 @@ def begin_walk(early: Machine, walk: WalkBack, number: int) -> bool:
                 state[of.WAYS] += 1
     if state[of.WAYS] == 0:
         return False
+    if walk.bounds.asks_all == 1 and is_dismissed(early, walk, number):
+        state[of.DISMISSED] += 1
+        return False
     state[of.WALKS] += 1
+    state[of.BOUND_NOW] = state[of.IS_SAFE] = 0
     push_step(walk, number, ROOT)
     return True
 
@@ -136,9 +141,25 @@ def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None
 
 
 @linked
-def is_bound(machine: Machine, walk: WalkBack, place: int) -> bool:
+def are_bound(
+    machine: Machine, unsafe: Machine, early: Machine, walk: WalkBack, place: int
+) -> bool:
+    """Whether the events of a way are a match, by what is not known of all candidates."""
+    state = walk.state
+    state[of.BOUND_NOW] += 1
+    asks = walk.bounds.has_safe == 1 and state[of.BOUND_NOW] == PAYS_FROM
+    if asks and are_safe(early, walk, walk.steps[0, of.INSTANCE]):
+        state[of.IS_SAFE] = 1
+        state[of.SAFE_WALKS] += 1
+    if state[of.IS_SAFE] == 0:
+        return is_bound(machine, walk, walk.nodes, place)
+    return walk.bounds.binds_unsafe == 0 or is_bound(unsafe, walk, walk.unsafe, place)
+
+
+@linked
+def is_bound(machine: Machine, walk: WalkBack, nodes: OutIntRows, place: int) -> bool:
     """Whether the events of a way are a match, when they are bound from the first one on."""
-    nodes, ways, node = walk.nodes, walk.ways, ROOT
+    ways, node = walk.ways, ROOT
     walk.state[of.BOUND] += 1
     while place != NOTHING:
         level, event = ways[place, of.WAY_LEVEL], ways[place, of.WAY_EVENT]
@@ -199,7 +220,9 @@ def write_way(walk: WalkBack, place: int, written: MatchBuffer) -> bool:
 
 
 @linked
-def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: MatchBuffer) -> int:
+def continue_walk(
+    machine: Machine, unsafe: Machine, early: Machine, walk: WalkBack, written: MatchBuffer
+) -> int:
     """Continue a walk, and write the matches that it meets; return why it stops."""
     state, cells, mask = walk.state, walk.cells, walk.cells.shape[0] - 1
     levels = walk.pattern.least.shape[0]
@@ -210,7 +233,7 @@ def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: Mat
         while step[of.LOOKED] < step[of.HIGH]:
             place = step[of.LOOKED]
             if may_be_first(walk, place):
-                if walk.bounds.binds == 1 and not is_bound(machine, walk, place):
+                if walk.bounds.binds == 1 and not are_bound(machine, unsafe, early, walk, place):
                     state[of.FAILED] += 1
                 elif not write_way(walk, place, written):
                     return FULL
@@ -238,7 +261,12 @@ def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: Mat
 
 @kernel
 def advance_walks(
-    machine: Machine, early: Machine, walk: WalkBack, incoming: Incoming, written: MatchBuffer
+    machine: Machine,
+    unsafe: Machine,
+    early: Machine,
+    walk: WalkBack,
+    incoming: Incoming,
+    written: MatchBuffer,
 ) -> int:
     """Add events, on from where it stopped, and write the matches that they complete."""
     state = walk.state
@@ -254,7 +282,7 @@ def advance_walks(
             if not is_new or not begin_walk(early, walk, state[of.COUNT] - 1):
                 state[of.AT] += 1
                 continue
-        why = continue_walk(machine, early, walk, written)
+        why = continue_walk(machine, unsafe, early, walk, written)
         if why != DONE:
             return why
         state[of.AT] += 1

@@ -1,0 +1,105 @@
+"""(SASE++, 5.2) What conditions say of all candidates of a series, before a walk chooses some.
+
+The candidates are the instances of a level that the walk can reach. A condition on the greatest
+value of a series is asked of each by itself (`planning.extremes`): in place of the event that a way
+chose last stands the candidate.
+"""
+
+from __future__ import annotations
+
+from sase.engine.kernels.jit.compiler import linked
+from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.candidates import WalkBack
+from sase.engine.kernels.kleene.early_filters import allow_at
+from sase.engine.kernels.kleene.run_nodes import MOMENTS_AT, Machine, entry
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
+
+# Of the conditions on all candidates of a level: what must be true of one of them for a walk, and
+# what is safe where it is true of each. They stand behind those of the ways.
+OF_ONE, OF_EACH = range(2)
+# A walk asks what is safe once so many of its matches were bound: then that is soon paid for.
+PAYS_FROM = 8
+
+
+@linked
+def is_dismissed(early: Machine, walk: WalkBack, last: int) -> bool:
+    """Whether no match can end with an instance: too few candidates, or none that would do."""
+    levels = walk.pattern.least.shape[0]
+    for level in range(levels):
+        least = walk.pattern.least[level]
+        if least > 1 and not has_candidates(walk, last, level, least):
+            return True
+        first = 2 * levels + 2 * level + OF_ONE
+        for condition in range(
+            entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
+        ):
+            if not holds_of(early, walk, last, level, condition, True):
+                return True
+    return False
+
+
+@linked
+def are_safe(early: Machine, walk: WalkBack, last: int) -> bool:
+    """Whether the conditions that may be safe are true of each candidate."""
+    levels = walk.pattern.least.shape[0]
+    for level in range(levels):
+        first = 2 * levels + 2 * level + OF_EACH
+        for condition in range(
+            entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
+        ):
+            if not holds_of(early, walk, last, level, condition, False):
+                return False
+    return True
+
+
+@linked
+def has_candidates(walk: WalkBack, last: int, level: int, least: int) -> bool:
+    """Whether there are so many candidates of a level."""
+    candidate = first_candidate(walk, last, level)
+    while candidate != NOTHING:
+        least -= 1
+        if least == 0:
+            return True
+        candidate = next_candidate(walk, last, level, candidate)
+    return False
+
+
+@linked
+def holds_of(
+    early: Machine, walk: WalkBack, last: int, level: int, condition: int, of_one: bool
+) -> bool:
+    """Whether a condition holds of one candidate of a level, or else of each."""
+    mask, levels = walk.cells.shape[0] - 1, walk.pattern.least.shape[0]
+    place = walk.state[of.WAYS]
+    way = walk.ways[place]
+    way[of.WAY_LEVEL], way[of.WAY_ON] = level, NOTHING
+    for other in range(levels):
+        way[of.WAY + other] = walk.cells[last & mask, of.ROW]
+    candidate = first_candidate(walk, last, level)
+    while candidate != NOTHING:
+        way[of.WAY_EVENT] = walk.cells[candidate & mask, of.ROW]
+        if allow_at(early.condition, early.arrays, walk.ways, condition, place) == of_one:
+            return of_one
+        candidate = next_candidate(walk, last, level, candidate)
+    return not of_one
+
+
+@linked
+def first_candidate(walk: WalkBack, last: int, level: int) -> int:
+    """Return the last candidate of a level, which the last instance itself may be."""
+    cell = walk.cells[last & (walk.cells.shape[0] - 1)]
+    if ((cell[of.BEGINS] | cell[of.TAKES]) >> level) & 1:
+        return last
+    return next_candidate(walk, last, level, last)
+
+
+@linked
+def next_candidate(walk: WalkBack, last: int, level: int, candidate: int) -> int:
+    """Return the candidate of a level before another, or `NOTHING`."""
+    mask = walk.cells.shape[0] - 1
+    bound = window_start(walk.cells[last & mask, of.MEASURE], walk.bounds.span)
+    before = walk.cells[candidate & mask, of.FIELDS + level]
+    if before < walk.state[of.TAIL] or walk.cells[before & mask, of.MEASURE] < bound:
+        return NOTHING
+    return int(before)

@@ -1,0 +1,29 @@
+"""(Unfold) Say of single events and neighbours what comes to the same as a greatest or least value.
+
+`a[i].p > max(a[..i-1].p)` is `a[i].p > a[i-1].p`: the values rise, and the last is the greatest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.extremes import unfolded
+from sase.planning.nodes import EdgeCondition, Operator, RunEvaluation, exchanged, require
+from sase.planning.rewrites.contract import Declined, Outcome
+
+
+def unfold_aggregates(plan: Operator) -> Outcome:
+    """Sequences have no series."""
+    return Declined("there is no series")
+
+
+def unfold_aggregates_of_runs(plan: Operator) -> Outcome:
+    """Runs need no aggregate for it, and what is on one event alone can be pushed."""
+    runs = require(plan, RunEvaluation)
+    found = list[EdgeCondition]()
+    for edge in runs.conditions:
+        new = unfolded(edge.conjunct)
+        found += [EdgeCondition(each, each.quantified) for each in new] or [edge]
+    if tuple(found) == runs.conditions:
+        return Declined("no aggregate comes down to single events")
+    return exchanged(plan, replace(runs, conditions=tuple(found)))
