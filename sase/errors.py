@@ -9,7 +9,8 @@ SaseError                 everything that this package raises on purpose
 ├── SnapshotError         the snapshot of a matcher cannot be restored
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 ├── BudgetError           there is more of something than was allowed, or than memory can hold
-│   └── TimeLimitError    a run took longer than it was allowed; a TimeoutError as well
+│   ├── TimeLimitError    a run took longer than it was allowed; a TimeoutError as well
+│   └── MemoryLimitError  a run took more memory than it was allowed
 └── SparkError            Spark cannot run here, or gave up a job
     └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
@@ -147,6 +148,10 @@ class BudgetError(SaseError):
 
 class TimeLimitError(BudgetError, TimeoutError):
     """A run took longer than it was allowed."""
+
+
+class MemoryLimitError(BudgetError):
+    """A run took more memory than it was allowed."""
 
 
 class SparkError(SaseError):

@@ -6,21 +6,34 @@ import time as clocks
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.execution import run
+from sase.api.limits import limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.engine.pipeline.limits import Limits
 from sase.engine.sources.discovered import Discovered
-from sase.errors import BudgetError, BudgetWarning, PlanError
+from sase.errors import (
+    BudgetError,
+    BudgetWarning,
+    MemoryLimitError,
+    PlanError,
+    TimeLimitError,
+)
 from sase.lang.ast import STRATEGIES, Query, Strategy, StrategyName
 from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 
 if TYPE_CHECKING:
-    from sase.diagnostics.strategies.comparison import Comparison, Difference, StrategyResult
+    from sase.diagnostics.strategies.comparison import (
+        Comparison,
+        Difference,
+        EndedBy,
+        StrategyResult,
+    )
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
 
@@ -47,6 +60,8 @@ def compare(
     outputs: Sequence[str] = ("all",),
     show: int | None = None,
     max_matches: int = MOST,
+    timeout: object = None,
+    max_memory: object = None,
     clock: Callable[[], float] = clocks.perf_counter,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
@@ -57,12 +72,14 @@ def compare(
     The strategy of the query is replaced by each of them. `outputs` are the forms that are counted.
     Of few events, or where `show` is given, the first matches that each strategy has beyond a
     stricter one are shown with the reason, `show` of them. Of a strategy with more than
-    `max_matches` it is only said that there are more. The other keywords are those of `match`.
+    `max_matches` it is only said that there are more, as of one whose search is ended by `timeout`
+    or `max_memory`, which are for each run. The other keywords are those of `match`.
     """
     if max_matches < 1 or (show is not None and show < 0):
         raise PlanError("max_matches is positive, and show is not negative")
     for output in outputs:
         check_output(output)
+    limits = limits_of(timeout, max_memory)
     source = Discovered.of(events, InputOptions(**options))
     # Bound as it is, for errors in its own words.
     own = compile_query(query, source, params=params, plan=plan)
@@ -70,7 +87,7 @@ def compare(
     def compiled(text: str) -> CompiledQuery:
         return compile_query(text, own.source, params=params, plan=plan)
 
-    return _Strategies(own, compiled, clock).comparison(outputs, show, max_matches)
+    return _Strategies(own, compiled, clock, limits).comparison(outputs, show, max_matches)
 
 
 class _Strategies:
@@ -81,7 +98,9 @@ class _Strategies:
         own: CompiledQuery,
         compiled: Callable[[str], CompiledQuery],
         clock: Callable[[], float],
+        limits: Limits,
     ) -> None:
+        self.limits = limits
         tree, self.source, self.clock = parse_query(own.query), own.source, clock
         has_partitions = bool(own.bound.equivalences)
         self.queries = {
@@ -118,21 +137,25 @@ class _Strategies:
         with warnings.catch_warnings():
             # That there are too many is what the comparison says.
             warnings.simplefilter("ignore", BudgetWarning)
-            matches = run(self.queries[strategy].returning(output), max_matches=most)
+            query = self.queries[strategy].returning(output)
+            matches = run(query, max_matches=most, limits=self.limits)
         while True:
             before = compilations()
-            found, seconds, report = self._counted(matches)
+            found, seconds, outcome = self._counted(matches)
             if compilations() == before:
                 break
         if seconds < QUICK:
             # The first one also reads compiled kernels from the disk.
             seconds = min(seconds, self._counted(matches)[1])
-        ended: Literal["matches", "runs"] | None = None
-        if report is not None:
+        ended, report = None, None
+        if isinstance(outcome, BudgetError):
+            ended = _bound(outcome, found, most)
+            if ended in ("time", "memory"):
+                self.notes.append(f"{strategy.value}: {outcome}")
+        else:
+            report = outcome
             self.rows = max(self.rows, report.rows)
             self._note(strategy, report)
-        else:
-            ended = "runs" if found < most else "matches"
         return StrategyResult(
             strategy=strategy.value,
             output=output,
@@ -148,8 +171,8 @@ class _Strategies:
             of_query = {each.sentence for each in self.queries[strategy].bound.warnings}
             self.warnings = [each for each in report.warnings if each not in of_query]
 
-    def _counted(self, matches: Matches) -> tuple[int, float, Report | None]:
-        """Count the matches and the seconds; the report is None if they are too many."""
+    def _counted(self, matches: Matches) -> tuple[int, float, Report | BudgetError]:
+        """Count the matches and the seconds, up to the report, or to what ended the search."""
         found = 0
 
         def count(number: int) -> None:
@@ -158,10 +181,10 @@ class _Strategies:
 
         begin = self.clock()
         try:
-            report: Report | None = matches.first(0, count).report
-        except BudgetError:
-            report = None
-        return found, self.clock() - begin, report
+            outcome: Report | BudgetError = matches.first(0, count).report
+        except BudgetError as problem:
+            outcome = problem
+        return found, self.clock() - begin, outcome
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
         """The differences between neighbours; notes say which have too many matches."""
@@ -176,12 +199,21 @@ class _Strategies:
         for strategy, query in self.queries.items():
             runs: list[Any] = []
             if strategy.value not in ended:
-                runs = runs_of(run(query.returning("all", HELD + 1)))
+                runs = runs_of(run(query.returning("all", HELD + 1), limits=self.limits))
             if strategy.value in ended or len(runs) > HELD:
                 self.notes.append(f"{strategy.value} has too many matches: {NOT_TOLD}")
             else:
                 found.append((strategy, runs))
         return tuple(known.between(found))
+
+
+def _bound(problem: BudgetError, found: int, most: int) -> EndedBy:
+    """Which bound has ended a search."""
+    if isinstance(problem, TimeLimitError):
+        return "time"
+    if isinstance(problem, MemoryLimitError):
+        return "memory"
+    return "runs" if found < most else "matches"
 
 
 def _runs(report: Report) -> int | None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.limits import guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.types import UNKNOWN
+from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.collapse import FEW_AGREE
@@ -47,6 +49,8 @@ def explain(
     limit: int | None = None,
     stats: object = None,
     off: Collection[str] = (),
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Explanation:
     """The plan of a query: as text with `str`, as JSON, as a graph, or as a page.
@@ -56,11 +60,12 @@ def explain(
     rows. Without any a `schema` says which attributes there are, and else every type is taken to
     have those that the query names. `output` is the form of the result, as `match`
     has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
-    off.
+    off. `timeout` and `max_memory` bound what `analyze` reads and runs, as those of `match` do.
     """
     (explanation,) = explain_by(
         [plan], query, events, analyze=analyze, pushed=pushed, schema=schema, params=params,
-        output=output, limit=limit, stats=stats, off=off, **options,
+        output=output, limit=limit, stats=stats, off=off, timeout=timeout, max_memory=max_memory,
+        **options,
     )  # fmt: skip
     return explanation
 
@@ -78,10 +83,16 @@ def explain_by(
     limit: int | None = None,
     stats: object = None,
     off: Collection[str] = (),
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> list[Explanation]:
     """The same by each of some recipes; the query is bound, and its events are measured, once."""
     check_off(off)
+    limits = limits_of(timeout, max_memory)
+    if not (analyze or limits.are_none):
+        raise PlanError("timeout and max_memory bound the run of analyze=True: nothing else is run")
+    guard = guard_of(limits, clock.perf_counter_ns)
     if analyze:
         check_output(output)
         if output in SETS:
@@ -89,13 +100,7 @@ def explain_by(
     if pushed is not None and (pushed < 1 or not analyze):
         raise PlanError(f"pushed={pushed}: analyze=True pushes batches of at least one row")
     names = InputOptions(**options)
-    assumes = events is None and schema is None
-    if assumes:
-        source = Discovered(_assumed_schema(query, names), names)
-    elif events is None:
-        source = Discovered.of(schema, names)
-    else:
-        source = Discovered.of(events, names, schema)
+    source, assumes = _source(query, events, schema, names), events is None and schema is None
     if analyze and source.events is None:
         raise PlanError("analyze=True runs the query: give it events")
     known = compile_query(
@@ -103,14 +108,17 @@ def explain_by(
     )
     statistics = statistics_in(stats)
     if statistics is None and source.events is not None:
-        statistics = measured(known)
+        with working(guard):
+            statistics = measured(known, limits)
+            check_of(guard)(0)
     explanations = []
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
         made = by_recipe.optimized(statistics, off)
         form = _form(by_recipe, made, statistics, output)
         if analyze:
-            found = replace(analyzed(by_recipe, made, statistics, pushed), form=form)
+            found = analyzed(by_recipe, made, statistics, pushed, limits, guard)
+            found = replace(found, form=form)
         else:
             notes = [each.sentence for each in known.bound.warnings]
             notes += [ASSUMED] if assumes else []
@@ -120,6 +128,15 @@ def explain_by(
             )
         explanations.append(found)
     return explanations
+
+
+def _source(query: str, events: object, schema: Schema | None, names: InputOptions) -> Discovered:
+    """What is known of events; without any, and without a schema, what the query asks for."""
+    if events is not None:
+        return Discovered.of(events, names, schema)
+    if schema is None:
+        return Discovered(_assumed_schema(query, names), names)
+    return Discovered.of(schema, names)
 
 
 def _physical(known: CompiledQuery, made: Optimized) -> tuple[PhysicalPath, ...]:
@@ -168,14 +185,14 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     )
 
 
-def measured(known: CompiledQuery) -> Statistics | None:
+def measured(known: CompiledQuery, limits: Limits = UNLIMITED) -> Statistics | None:
     """Statistics of events: of a sample, or of footers where they are too many to be held."""
-    from sase.engine.pipeline.batch import held
+    from sase.engine.pipeline.batch import held, most_held
     from sase.engine.sources import Files
     from sase.engine.statistics import from_footers
 
     events = known.source.events
-    loaded = held(known.unoptimized, events)
+    loaded = held(known.unoptimized, events, most_held(limits))
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)
     assert isinstance(events, Files)
@@ -183,19 +200,31 @@ def measured(known: CompiledQuery) -> Statistics | None:
 
 
 def analyzed(
-    known: CompiledQuery, made: Optimized, statistics: Statistics | None, pushed: int | None
+    known: CompiledQuery,
+    made: Optimized,
+    statistics: Statistics | None,
+    pushed: int | None,
+    limits: Limits,
+    guard: RunGuard | None,
 ) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
+    from sase.engine.pipeline.batch import most_held
     from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
+    settings: dict[str, Any] = {
+        "clock": clock.perf_counter_ns,
+        "shown": 0,
+        "pushed": pushed,
+        "guard": guard,
+        "held": most_held(limits),
+    }
     while report is None or COMPILED in report.notes:
         # What compiles says nothing of times, so it is run once more.
         begin = clock.perf_counter_ns()
-        events, ticks = known.source.events, clock.perf_counter_ns
-        _, report = run(plan, events, clock=ticks, shown=0, pushed=pushed)
+        _, report = run(plan, known.source.events, **settings)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
     return described(

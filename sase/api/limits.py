@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
-from sase.engine.pipeline.limits import SECOND, Limits, RunGuard
+from sase.engine.pipeline.limits import RUN, SECOND, LimitedWork, Limits, RunGuard
 from sase.errors import PlanError
 
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
@@ -26,9 +26,9 @@ def limits_of(timeout: object, max_memory: object) -> Limits:
     )
 
 
-def guard_of(limits: Limits, clock: Callable[[], int]) -> RunGuard | None:
-    """What ends a run that exceeds its limits; None without any."""
-    return None if limits.are_none else RunGuard(limits, clock)
+def guard_of(limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> RunGuard | None:
+    """What ends work that exceeds its limits; None without any."""
+    return None if limits.are_none else RunGuard(limits, clock, work)
 
 
 def _amount(option: str, given: object, units: dict[str, float], right: str) -> float | None:

@@ -14,6 +14,7 @@ from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
 from sase.engine.options import Options
+from sase.engine.pipeline.limits import CALL, RunGuard
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain, outline
@@ -85,22 +86,38 @@ class Plan:
         }
         return timed(lambda: run(self.engine, events, **settings), clock)
 
-    def open(self, *, streaming: bool = True) -> Matcher:
-        """A matcher, to which events are pushed as they come."""
+    def open(
+        self, *, streaming: bool = True, timeout: object = None, max_memory: object = None
+    ) -> Matcher:
+        """A matcher, to which events are pushed as they come.
+
+        `timeout` is how long each call to it may work, `max_memory` by how much the process may
+        grow from now on; a call that exceeds them is an error, and ends the matcher if it was in
+        its midst.
+        """
         from sase.engine.pipeline.matcher import Matcher
 
-        return Matcher(self.engine, streaming=streaming)
+        guard = _guard_of_calls(timeout, max_memory)
+        return Matcher(self.engine, streaming=streaming, guard=guard)
 
-    def restore(self, snapshot: bytes, *, key: bytes | None = None) -> Matcher:
+    def restore(
+        self,
+        snapshot: bytes,
+        *,
+        key: bytes | None = None,
+        timeout: object = None,
+        max_memory: object = None,
+    ) -> Matcher:
         """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have.
 
         With a key the snapshot must be signed with it. What is no snapshot of this plan, or was
-        changed to what none of it can be, is a `SnapshotError`.
+        changed to what none of it can be, is a `SnapshotError`. The limits are those of `open`.
         """
         from sase.engine.pipeline.checkpoint import restored
         from sase.engine.pipeline.matcher import Matcher
 
-        return Matcher.of(restored(self.engine, snapshot, key))
+        guard = _guard_of_calls(timeout, max_memory)
+        return Matcher.of(restored(self.engine, snapshot, key, guard), guard)
 
     @cached_property
     def engine(self) -> EnginePlan:
@@ -150,3 +167,8 @@ class Plan:
 
         text = f"plan {self.recipe} of\n{self.query}\n\n{self}"
         return f"<pre>{escape(printable_lines(text))}</pre>"
+
+
+def _guard_of_calls(timeout: object, max_memory: object) -> RunGuard | None:
+    """What ends calls to a matcher that exceed their limits."""
+    return guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, CALL)

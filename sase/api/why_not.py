@@ -9,11 +9,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Unpack
 
 from sase.api.compiled_query import compile_query
+from sase.api.limits import guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.binder import bind_where
 from sase.binding.bound import Condition
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.engine.pipeline.limits import EXPLANATION, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
@@ -37,6 +39,8 @@ def why(
     near: int = NEAR,
     most: int = MOST,
     seconds: float = SECONDS,
+    timeout: object = None,
+    max_memory: object = None,
     clock: Callable[[], float] = clocks.monotonic,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
@@ -47,29 +51,33 @@ def why(
     `where` is a condition on the attributes of events, `from_` and `to` are times, both included:
     only such events are looked at. `near` is how many near misses are shown, `most` how many
     partial matches each search may find, and `seconds` how long all of them may take by `clock`;
-    what these bounds end is said with "at least". The other keywords are those of `match`.
+    what these bounds end is said with "at least". `timeout` and `max_memory` bound all of it, and
+    end it with an error. The other keywords are those of `match`.
     """
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain
 
     _check(near, most, seconds)
+    guard = guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, EXPLANATION)
     source = Discovered.of(events, InputOptions(**options))
     known = compile_query(query, source, params=params, plan=plan)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
-    return explain(
-        known.bound,
-        query,
-        known.unoptimized,
-        known.source.events,
-        restrictions,
-        # Every plan finds the same; of runs the default one keeps none where there are too many.
-        recipe=read_recipe(DEFAULT_PLAN) if known.has_runs else _without_runs(known.recipe),
-        near=near,
-        budget=Budget(most, seconds, clock),
-    )
+    with working(guard):
+        return explain(
+            known.bound,
+            query,
+            known.unoptimized,
+            known.source.events,
+            restrictions,
+            # Every plan finds the same; of runs the default one keeps none where there are too
+            # many.
+            recipe=read_recipe(DEFAULT_PLAN) if known.has_runs else _without_runs(known.recipe),
+            near=near,
+            budget=Budget(most, seconds, clock, check_of(guard)),
+        )
 
 
 def _check(*bounds: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.event_arguments import add_events, add_report, print_report
+from sase.cli.event_arguments import add_events, add_limits, add_report, limit_options, print_report
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,6 +28,7 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         help="matches after which it is only said that there are more (default: 1,000,000)",
     )
+    add_limits(parser, "each run")
     add_report(parser)
 
 
@@ -41,4 +42,5 @@ def run(arguments: Namespace) -> int:
         outputs=tuple(dict.fromkeys(arguments.output or ("all",))),
         show=arguments.show,
         max_matches=arguments.max_matches,
+        **limit_options(arguments),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.pandas_import import hide_pandas
-from sase.cli.queries import ArgumentError, add_queries, named_value, read_queries
+from sase.cli.queries import ArgumentError, add_queries, named_value, read_queries, refuse_given
 from sase.nearest import did_you_mean
 from sase.printable import printable_json
 
@@ -84,6 +84,29 @@ def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None
             metavar="FILE",
             help="write the rows put aside to a file, with the reasons",
         )
+
+
+def add_limits(parser: ArgumentParser, of: str) -> None:
+    """Add what ends something if it takes too long, or too much memory."""
+    parser.add_argument(
+        "--timeout", metavar="TIME", help=f"end {of} after such a time: 30 (seconds), 5min"
+    )
+    parser.add_argument(
+        "--max-memory", metavar="SIZE", help=f"end {of} if it takes more memory: 500MB, 2GB"
+    )
+
+
+def limit_options(arguments: Namespace) -> dict[str, Any]:
+    """The limits by the keywords of public functions."""
+    return {"timeout": arguments.timeout, "max_memory": arguments.max_memory}
+
+
+def refuse_limits_unless(runs: bool, option: str, arguments: Namespace) -> None:
+    """Refuse limits of a run where there is none without an option."""
+    if not runs:
+        limits = limit_options(arguments)
+        given = {f"--{name.replace('_', '-')}": limits[name] is not None for name in limits}
+        refuse_given(given, f"what runs nothing without {option}")
 
 
 def add_report(parser: ArgumentParser) -> None:

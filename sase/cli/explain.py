@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import (
     add_events,
+    add_limits,
     discovered,
+    limit_options,
     one_query,
     options_without_events,
     query_options,
+    refuse_limits_unless,
 )
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
@@ -61,6 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         help="the form of the result: what it does, and what a list would cost (default: all)",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="as if the query had this LIMIT")
+    add_limits(parser, "the run of --analyze")
     parser.add_argument("--save-stats", metavar="FILE", help="write the statistics to a file")
     parser.add_argument("-o", "--out", metavar="FILE", help="write to a file")
     parser.add_argument(
@@ -74,6 +78,7 @@ def run(arguments: Namespace) -> int:
     for option, path in ("-o", arguments.out), ("--save-stats", arguments.save_stats):
         if path is not None:
             check_unread(Target(option, path), arguments)
+    refuse_limits_unless(arguments.analyze, "--analyze", arguments)
     if arguments.spark:
         return _run_on_spark(arguments)
     for option in ("table", "master", "conf", "strategy", "slices"):
@@ -131,6 +136,7 @@ def _explained(arguments: Namespace) -> Explanation:
         "off": arguments.off,
         "analyze": arguments.analyze,
         "pushed": arguments.pushed,
+        **limit_options(arguments),
     }
     if arguments.events is None:
         if arguments.analyze:

@@ -8,7 +8,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.event_arguments import on_bad_row, one_query, options_for, query_options
+from sase.cli.event_arguments import (
+    limit_options,
+    on_bad_row,
+    one_query,
+    options_for,
+    query_options,
+)
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import abandon
 from sase.cli.pandas_import import hide_pandas
@@ -52,7 +58,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
 
     judges = on_bad_row(arguments) == "quarantine"
     rows = TailReader(arguments.events, judges=judges, null=arguments.null)
-    matcher = _compiled(one_query(arguments), rows, arguments).open()
+    matcher = _compiled(one_query(arguments), rows, arguments).open(**limit_options(arguments))
     writer = _MatchWriter(arguments)
     count = bad = 0
     try:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
     add_events,
+    add_limits,
     discovered,
+    limit_options,
     one_query,
     options_without_events,
     query_options,
+    refuse_limits_unless,
 )
 from sase.cli.queries import ArgumentError
 from sase.printable import printable
@@ -25,6 +28,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--run", action="store_true", help="run every plan, and show what each took and found"
     )
+    add_limits(parser, "all that --run runs")
     parser.add_argument("--rewrites", action="store_true", help="list the rewrites instead")
 
 
@@ -33,6 +37,7 @@ def run(arguments: Namespace) -> int:
     from sase.planning.recipes import read_recipe, recipe_names
     from sase.planning.rewrites import REWRITES
 
+    refuse_limits_unless(arguments.run, "--run", arguments)
     if arguments.rewrites:
         _print_aligned([(rule.name, rule.summary) for rule in REWRITES.values()])
     elif not arguments.files and arguments.query is None:
@@ -73,6 +78,7 @@ def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]
         options |= vars(options_without_events(arguments)) | {"stats": arguments.stats}
         return explain_by(recipes, text, **options)
     options |= {"stats": arguments.stats, "analyze": arguments.run}
+    options |= limit_options(arguments)
     return explain_by(recipes, text, discovered(arguments), **options)
 
 

@@ -7,7 +7,7 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_events, add_on_bad_row, on_bad_row
+from sase.cli.event_arguments import add_events, add_limits, add_on_bad_row, on_bad_row
 from sase.cli.messages import counted, notify, warnings_as_messages
 from sase.cli.output_files import (
     Target,
@@ -60,6 +60,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=int, help="only the first matches: needs --seq"
     )
+    add_limits(parser, "the search of a part")
     add_csv_safe(parser)
     add_on_bad_row(parser, quarantines=True)
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
     add_events,
+    add_limits,
     add_on_bad_row,
     discovered,
+    limit_options,
     one_query,
     query_options,
 )
@@ -81,12 +83,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
-    parser.add_argument(
-        "--timeout", metavar="TIME", help="end the run after such a time: 30 (seconds), 5min"
-    )
-    parser.add_argument(
-        "--max-memory", metavar="SIZE", help="end the run if it takes more memory: 500MB, 2GB"
-    )
+    add_limits(parser, "the run, or with --follow a step of it,")
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
     add_csv_safe(parser)
     add_on_bad_row(parser, quarantines=True)
@@ -117,8 +114,6 @@ def _check_follow(arguments: Namespace) -> None:
         f"--output {arguments.output}": arguments.output in FORMS,
         "--threads": arguments.threads is not None,
         "--max-matches": arguments.max_matches is not None,
-        "--timeout": arguments.timeout is not None,
-        "--max-memory": arguments.max_memory is not None,
         "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "--follow, which has no end")
@@ -154,7 +149,7 @@ def _searched(
 
     names = ("stats", "threads", "max_matches")
     settings = {name: getattr(arguments, name) for name in names}
-    settings["limits"] = limits_of(arguments.timeout, arguments.max_memory)
+    settings["limits"] = limits_of(**limit_options(arguments))
     if arguments.output in FORMS:
         progress.matches, report = deliver_form(known, arguments, settings, ending)
         return report, ""

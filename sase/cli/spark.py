@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.event_arguments import discovered, one_query, options_for, query_options
+from sase.cli.event_arguments import (
+    discovered,
+    limit_options,
+    one_query,
+    options_for,
+    query_options,
+)
 from sase.cli.messages import notify
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError, named_value
@@ -75,13 +81,17 @@ class ReplayRequest:
             raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
         if arguments.events == STANDARD_INPUT:
             raise ArgumentError("--events -: only  sase run  reads events from standard input")
+        from sase.api.limits import limits_of
+
         conf_of(arguments)
+        limits_of(**limit_options(arguments))
         given = cls(arguments, one_query(arguments), options)
         if arguments.events is not None and ADDRESS not in arguments.events:
             given._open()
         else:
             given._check_order(ordering_of(given.query, **options))
         options |= {"strategy": arguments.strategy, "slices": slices_of(arguments.slices)}
+        options |= limit_options(arguments)
         return given
 
     def _open(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.event_arguments import add_events, add_report, print_report
+from sase.cli.event_arguments import add_events, add_limits, add_report, limit_options, print_report
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -31,6 +31,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
     )
+    add_limits(parser, "all of it")
     add_report(parser)
 
 
@@ -47,4 +48,5 @@ def run(arguments: Namespace) -> int:
         near=arguments.near,
         most=arguments.most,
         seconds=arguments.seconds,
+        **limit_options(arguments),
     )

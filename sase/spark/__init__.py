@@ -71,6 +71,8 @@ def match(
     stats: object = None,
     lateness: object = None,
     buckets: int | None = None,
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> DataFrame | int:
     """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
@@ -82,6 +84,10 @@ def match(
 
     Streaming DataFrames give a streaming one. `lateness` is how late their rows may be where they
     have no watermark, `buckets` the number of parts that the keys and the state are in.
+
+    `timeout` is how long the search of each part may take, `max_memory` by how much its worker may
+    grow meanwhile, both as in `sase.match`; in a stream they are of each push into a bucket. What
+    exceeds them ends the job with a `TimeLimitError` or a `MemoryLimitError`.
     """
     if FrameSource.of(df).is_streaming:
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
@@ -89,12 +95,12 @@ def match(
         return stream(
             query, df, params=params, plan=plan, lateness=lateness, buckets=buckets,
             output="flat" if flat and output == "structs" else output, limit=limit, stats=stats,
-            **options,
+            timeout=timeout, max_memory=max_memory, **options,
         ).matches  # fmt: skip
     _refuse("are of streams, and these events are all there", lateness=lateness, buckets=buckets)
     found = replay(
         query, df, params=params, plan=plan, slices=slices, strategy=strategy, output=output,
-        flat=flat, limit=limit, stats=stats, **options,
+        flat=flat, limit=limit, stats=stats, timeout=timeout, max_memory=max_memory, **options,
     )  # fmt: skip
     return found.count() if output == "count" else found.matches
 

@@ -38,6 +38,9 @@ def explain(
 
     Only jobs that look for the bounds of slices run; with `analyze` the query, for its counters.
     """
+    limits = [name for name in ("timeout", "max_memory") if options.get(name) is not None]
+    if limits and not analyze:
+        raise PlanError(f"{' and '.join(limits)}: without analyze=True no task runs")
     return explained(replay(query, df, **options), analyze=analyze)
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.limits import limits_of
 from sase.binding.bound import EquivalenceTest
 from sase.binding.input_options import (
     InputKeywords,
@@ -22,6 +23,7 @@ from sase.binding.input_options import (
     check_choice,
     takes_input_options,
 )
+from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
@@ -69,6 +71,8 @@ class Replay:
     flat: bool = False
     # The tests within whose partitions a second step chooses among the matches, if it does.
     non_overlapping: tuple[EquivalenceTest, ...] | None = None
+    # Of each task that searches.
+    limits: Limits = UNLIMITED
 
     @property
     def on_bad_row(self) -> str:
@@ -206,6 +210,7 @@ class Replay:
             limit,
             self._rows.slack,
             non_overlapping=within,
+            limits=self.limits,
         )
 
     def _run(self, task: Task, schema: st.StructType) -> DataFrame:
@@ -284,10 +289,13 @@ def replay(
     flat: bool = False,
     limit: int | None = None,
     stats: object = None,
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Replay:
     """The query over the events, ready to give its DataFrames."""
     check_form(output, flat=flat)
+    limits = limits_of(timeout, max_memory)
     source = FrameSource.of(df)
     if source.is_streaming:
         raise PlanError(
@@ -317,7 +325,9 @@ def replay(
     cut = cut_of(SourceScan(source, every), slices, forced, statistics, written)
     if within is None or has_whole_partitions(cut, engine):
         every, within = engine, None
-    return Replay(compiled, source, optimized, statistics, every, cut, output, is_flat, within)
+    return Replay(
+        compiled, source, optimized, statistics, every, cut, output, is_flat, within, limits
+    )
 
 
 def form_of(compiled: CompiledQuery, plan: EnginePlan) -> SetPlan:

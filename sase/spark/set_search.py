@@ -16,6 +16,7 @@ from sase.binding.bound import WindowKind
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultBatch
@@ -73,7 +74,9 @@ class SetSearch:
         owned: tuple[int, int] | None,
         *,
         counts: bool,
+        guard: RunGuard | None = None,
     ) -> None:
+        self._guard = guard
         self._form, self._shape, self._counts = form, shape, counts
         self._low, self._high = owned or (EARLIEST, LATEST)
         self._loader = Pipeline(form.plan)
@@ -119,7 +122,8 @@ class SetSearch:
             self._blocks = [block for block in self._blocks if block.last >= oldest]
 
     def _searched(self, rows: pa.Table, low: int, high: int) -> Iterator[pa.Table]:
-        pipeline = open_pipeline(self._form.plan)
+        guard = self._guard
+        pipeline = open_pipeline(self._form.plan, watch=watch_of(guard), check=check_of(guard))
         inputs, events = pipeline.load(self._shape.events(rows))
         within = range(
             int(np.searchsorted(events.ts, low, "left")),
@@ -128,7 +132,7 @@ class SetSearch:
         if self._form.reasons:
             found, pieces = self._listed(pipeline.search(inputs, events), within)
         else:
-            known = CountedMatches(self._form.plan, inputs, events)
+            known = CountedMatches(self._form.plan, inputs, events, guard)
             if self._counts:
                 self.results += known.count_within(within)
                 return

@@ -6,7 +6,7 @@ A part is whole histories of keys, or a slice of time with its halo, which owns 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias
@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.api.limits import guard_of
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.limits import TASK, UNLIMITED, Limits, RunGuard, check_of, watch_of
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
@@ -67,6 +69,8 @@ class Task:
     form: SetPlan | None = None
     # The tests within whose partitions results are not to overlap, if they are not.
     non_overlapping: tuple[EquivalenceTest, ...] | None = None
+    # Of the search of a part.
+    limits: Limits = UNLIMITED
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of the rows of one part, how many there are, or all that was counted."""
@@ -79,18 +83,26 @@ class Task:
 
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Search the rows of a part, and give its output."""
+        guard = guard_of(self.limits, time.perf_counter_ns, TASK)
+        found = self._searched(part, blocks, guard)
         with without_traceback():
-            search = self._search(part)
-            time, *_ = self.shape.order(self.plan.schema)
-            for rows in whole_moments(blocks, time, self.slack):
-                yield from self._shown(search.push(rows))
-                if search.is_done:
-                    break
-            yield from self._shown(search.finish())
-            if isinstance(search, PartSearch) and self.gives == "metrics":
-                yield search.metrics()
-            elif self.gives == "count":
-                yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
+            yield from found if guard is None else guard.pulled(found)
+
+    def _searched(
+        self, part: int, blocks: Iterable[pa.Table], guard: RunGuard | None
+    ) -> Generator[pa.RecordBatch]:
+        """The output of a part, that a guard may end."""
+        search = self._search(part, guard)
+        moment, *_ = self.shape.order(self.plan.schema)
+        for rows in whole_moments(blocks, moment, self.slack):
+            yield from self._shown(search.push(rows))
+            if search.is_done:
+                break
+        yield from self._shown(search.finish())
+        if isinstance(search, PartSearch) and self.gives == "metrics":
+            yield search.metrics()
+        elif self.gives == "count":
+            yield pa.record_batch([[f"{search.results:x}"]], schema=COUNT)
 
     def with_bad_rows(self, on_bad_row: str) -> Task:
         """The task for tasks that read files, and so meet the bad rows themselves."""
@@ -105,11 +117,11 @@ class Task:
             return None
         return self.slices.owned(part - self.whole)
 
-    def _search(self, part: int) -> PartSearch | SetSearch:
+    def _search(self, part: int, guard: RunGuard | None) -> PartSearch | SetSearch:
         if self.form is None or self.gives == "metrics":
-            return PartSearch(self, part)
-        counts = self.gives == "count"
-        return SetSearch(self.form, self.shape, self.slack, self.owned(part), counts=counts)
+            return PartSearch(self, part, guard)
+        counts, owned = self.gives == "count", self.owned(part)
+        return SetSearch(self.form, self.shape, self.slack, owned, counts=counts, guard=guard)
 
     def _shown(self, found: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         for table in found:
@@ -137,9 +149,9 @@ def _checked(rows: pa.Table, part: int) -> pa.Table:
 class PartSearch:
     """The search of one part."""
 
-    def __init__(self, task: Task, part: int) -> None:
+    def __init__(self, task: Task, part: int, guard: RunGuard | None = None) -> None:
         self.part, self._task = part, task
-        self._matcher = Matcher(task.plan)
+        self._matcher = Matcher(task.plan, watch=watch_of(guard), check=check_of(guard))
         self._first, within = None, task.non_overlapping
         if task.limit is not None and task.gives == "results":
             self._first = PartitionHead(task.limit)

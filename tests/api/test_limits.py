@@ -13,8 +13,9 @@ import pytest
 
 import sase
 from sase.api.limits import limits_of
-from sase.engine.pipeline.limits import Limits, RunGuard
-from sase.errors import BudgetError, PlanError, TimeLimitError
+from sase.engine.pipeline.limits import CALL, Limits, RunGuard
+from sase.engine.pipeline.matcher import Matcher
+from sase.errors import MemoryLimitError, PlanError, SaseError, TimeLimitError
 
 SEQUENCES = (
     "ais", "ais_windows", "basic", "composite_key", "dynamic_filtering", "multi_pais", "pais",
@@ -100,7 +101,7 @@ events = stream(("A", 4000), ("B", 4000), ("C", 10))
 query = "EVENT SEQ(A a, B b, C+ c[]) WITHIN 1000000"
 try:
     print(len(sase.match(query, events, plan="nfab", max_memory="100 MB")))
-except sase.BudgetError as problem:
+except sase.MemoryLimitError as problem:
     print(problem)
 """
     assert "the run needs more than its max_memory of 100,000,000 bytes" in ended(script)
@@ -141,8 +142,158 @@ def test_time_counts_while_the_run_works_alone() -> None:
 def test_a_guard_counts_the_bytes_that_are_about_to_be_taken() -> None:
     guard = RunGuard(Limits(memory=1 << 30), lambda: 0)
     guard.check(1 << 20)
-    with pytest.raises(BudgetError, match="max_memory of 1,073,741,824 bytes, before rows were"):
+    with pytest.raises(
+        MemoryLimitError, match="max_memory of 1,073,741,824 bytes, before rows were"
+    ):
         guard.check(1 << 40)
+
+
+# ---------------------------------------------------------------- calls to a matcher
+
+
+def test_a_push_ends_in_time_and_nothing_goes_on_from_its_half() -> None:
+    script = """
+import sase
+from tests.api.test_limits import NEVER, stream
+events = stream(("A", 1000), ("B", 1000), ("C", 20000))
+matcher = sase.compile(NEVER, events.schema).open(timeout="500 ms")
+for call in (lambda: matcher.push(events), matcher.finish, matcher.snapshot):
+    try:
+        print(call())
+    except sase.SaseError as problem:
+        print(type(problem).__name__, problem)
+"""
+    first, *others = ended(script).splitlines()
+    assert "TimeLimitError the call to this matcher takes longer than its timeout of 0.5" in first
+    assert ["ended by a TimeLimitError in the midst of a call" in each for each in others] == [
+        True
+    ] * 2
+
+
+def slow(guard: RunGuard, now: list[int], seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each block of what a guard looks after take some seconds."""
+
+    def note(rows: int) -> None:
+        now[0] += seconds * 10**9
+
+    monkeypatch.setattr(guard, "note_rows", note)
+
+
+def test_each_call_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, events = [0], stream(("A", 1), ("B", 1))
+    plan = sase.compile("EVENT SEQ(A a, !(B b), A c) WHERE a.v = c.v WITHIN 9", events.schema)
+    guard = RunGuard(Limits(time=5 * 10**9), lambda: now[0], CALL)
+    slow(guard, now, 3, monkeypatch)
+    matcher = Matcher(plan.engine, guard=guard)
+    for _ in range(4):
+        matcher.push(events)
+    slow(guard, now, 6, monkeypatch)
+    with pytest.raises(TimeLimitError, match="timeout of 5 s"):
+        Matcher(plan.engine, guard=guard).push(events)
+
+
+def test_a_call_is_refused_where_too_much_is_held_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything of it is done, so that the matcher can be saved, and goes on elsewhere."""
+    events, held = stream(("A", 1), ("B", 1)), [10**9]
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 9", events.schema)
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: held[0])
+    matcher = plan.open(max_memory="1 MB")
+    matcher.push(events.slice(0, 1))
+    held[0] += 10**7
+    with pytest.raises(MemoryLimitError, match=r"max_memory of 1,000,000 bytes, with 1 rows sear"):
+        matcher.push(events.slice(1))
+    restored = plan.restore(matcher.snapshot(), max_memory="1 MB")
+    held[0] += 10**5
+    assert len(restored.push(events.slice(1))) == 1
+    held[0] += 10**7
+    with pytest.raises(MemoryLimitError):
+        restored.finish()
+
+
+def test_a_matcher_that_was_interrupted_goes_no_further() -> None:
+    events = stream(("A", 1), ("B", 1))
+    plan = sase.compile("EVENT SEQ(A a, !(B b), A c) WHERE a.v = c.v WITHIN 9", events.schema)
+
+    def interrupt(more: int) -> None:
+        raise KeyboardInterrupt
+
+    matcher = Matcher(plan.engine, check=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        matcher.push(events)
+    for call in (matcher.finish, matcher.snapshot):
+        with pytest.raises(SaseError, match="ended by a KeyboardInterrupt in the midst of a call"):
+            call()
+
+
+# ---------------------------------------------------------------- explanations and comparisons
+
+
+@pytest.mark.parametrize("way", ["", ", pushed=5000"])
+def test_an_analysis_ends_in_time(way: str) -> None:
+    script = f"""
+import sase
+from tests.api.test_limits import NEVER, stream
+events = stream(("A", 1000), ("B", 1000), ("C", 20000))
+try:
+    print(sase.explain(NEVER, events, analyze=True, timeout=1{way}))
+except sase.TimeLimitError as problem:
+    print(problem)
+"""
+    assert "the run takes longer than its timeout of 1 s" in ended(script)
+
+
+def test_an_explanation_that_runs_nothing_has_no_limits() -> None:
+    with pytest.raises(PlanError, match="timeout and max_memory bound the run of analyze=True"):
+        sase.explain("EVENT A a", stream(("A", 1)), timeout=5)
+
+
+def test_why_ends_in_time() -> None:
+    script = """
+import sase
+from tests.api.test_limits import NEVER, stream
+events = stream(("A", 1000), ("B", 1000), ("C", 20000))
+try:
+    print(sase.why(NEVER, events, seconds=100, most=10**15, timeout=1))
+except sase.TimeLimitError as problem:
+    print(problem)
+"""
+    assert "the explanation takes longer than its timeout of 1 s" in ended(script)
+
+
+@pytest.mark.parametrize("query", ["EVENT SEQ(A a, B b) WITHIN 9", "EVENT SEQ(A+ a[], B b)"])
+def test_why_ends_within_memory(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a search of its own has a bound, which ends that search alone."""
+    events, asked = stream(("A", 9), ("B", 9)), [0]
+
+    def resident() -> int:
+        asked[0] += 1
+        return 10**7 if asked[0] > 2 else 0  # once the events are read
+
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", resident)
+    with pytest.raises(MemoryLimitError, match="the explanation needs more than its max_memory"):
+        sase.why(query, events, max_memory="5 MB")
+
+
+def test_a_comparison_says_which_strategies_are_ended() -> None:
+    script = """
+import sase
+from tests.api.test_limits import NEVER, stream
+events = stream(("A", 1000), ("B", 1000), ("C", 20000))
+found = sase.compare(NEVER, events, timeout=3)
+for each in found.measured:
+    print(each.strategy, each.ended, each.found)
+print(*found.notes, sep="\\n")
+"""
+    lines = ended(script).splitlines()
+    assert "strict_contiguity None 0" in lines
+    assert "skip_till_any_match time at least 0" in lines
+    assert any(
+        each.startswith("skip_till_any_match: the run takes longer than its timeout of 3 s")
+        for each in lines
+    )
+
+
+# ---------------------------------------------------------------- what is given
 
 
 @pytest.mark.parametrize(

@@ -159,3 +159,10 @@ def test_what_is_wrong_is_said(
     out, err = capsys.readouterr()
     assert said in err
     assert out == ""
+
+
+def test_limits_of_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare("-q", QUERY, "--max-memory", "some") == 2
+    assert "max_memory='some': give a number of bytes" in capsys.readouterr().err
+    assert compare("-q", QUERY, "--timeout", "0.000001") == 1
+    assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err

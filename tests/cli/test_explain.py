@@ -324,6 +324,14 @@ def test_the_form_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'output="count" is not analyzed' in capsys.readouterr().err
 
 
+def test_limits_are_of_the_run_of_analyze(capsys: pytest.CaptureFixture[str]) -> None:
+    assert measured("--timeout", "5s") == 2
+    assert "what runs nothing without --analyze" in capsys.readouterr().err
+    assert measured("--analyze", "--max-memory", "2GB") == 0
+    assert measured("--analyze", "--timeout", "0.000001") == 1
+    assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["-o", "--save-stats"])
 def test_events_are_not_written_over(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+import sase
 from sase.cli.main import main
 from sase.engine.sources import tail
 from sase.engine.sources.tail import TailReader
@@ -543,6 +547,46 @@ def test_no_line_at_all(runs: list[Run]) -> None:
 def test_options_that_need_an_end(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--follow", "--events", "-", "-q", QUERY, option]) == 2
     assert "does not go with --follow" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--timeout=1e-9", "--max-memory=some"])
+def test_limits_that_are_none(option: str, runs: list[Run]) -> None:
+    run = Run("-", "-q", QUERY, option)
+    runs.append(run)
+    run.write("\n".join(CSV) + "\n")
+    status, _, err = run.end()
+    assert (status, "give a number of" in err) == (2, True), err
+
+
+@pytest.mark.slow
+def test_each_step_has_its_time(tmp_path: Path, runs: list[Run]) -> None:
+    """And matches of steps before stay as a whole file."""
+    out = tmp_path / "found.csv"
+    # For each A all triples of C before it are looked at, of which few are right.
+    query = "EVENT SEQ(C c, C d, C e, A a) WHERE c.id + d.id + e.id < a.id WITHIN 1000000"
+    query += " RETURN a.id AS n"
+    first = "ts,type,id\n1,C,0\n1,C,0\n2,C,0\n3,C,0\n4,A,1\n"
+    rows = pyarrow.csv.read_csv(io.BytesIO(first.encode()))
+    # Or the time would go by while kernels are compiled.
+    assert len(sase.compile(query, rows.schema).open().push(rows)) == 2
+    run = Run("-", "-q", query, "--timeout", "5s", "-o", str(out))
+    runs.append(run)
+    run.write(first)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "found.csv.partial").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    many = "".join(f"{ts},C,9\n" for ts in range(5, 6000))
+    with suppress(BrokenPipeError):
+        run.write(many)
+        run.write("".join(f"{ts},A,1\n" for ts in range(6000, 6100)))
+    status, _, err = run.end()
+    assert (status, "the call to this matcher takes longer than its timeout of 5 s" in err) == (
+        1, True
+    ), err  # fmt: skip
+    assert not out.exists()
+    assert (tmp_path / "found.csv.partial").read_text().split() == [
+        '"n","ts_start","ts_end","detected_at"', "1,1,4,4", "1,1,4,4"
+    ]  # fmt: skip
 
 
 def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:

@@ -147,3 +147,8 @@ def test_files_that_are_too_large_are_looked_at_in_part(
     assert 0 < found["rows"] < 60
     assert not found["is_complete"]
     assert "too many to be held" in found["words"][-1]
+
+
+def test_limits_end_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert why("-q", QUERY, "--timeout", "0.000001") == 1
+    assert "the explanation takes longer than its timeout of 1e-06 s" in capsys.readouterr().err

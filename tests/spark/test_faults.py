@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
-from sase.errors import DataError, PlanError, SaseError, SchemaError
+from sase.errors import DataError, PlanError, SaseError, SchemaError, TimeLimitError
 from tests.spark.known import BY_KEY, COUNTED, events, frame
 
 # ---------------------------------------------------------------- before any job
@@ -121,3 +121,27 @@ def test_two_events_whose_order_decides_are_named(spark: SparkSession) -> None:
     df = frame(spark, pa.concat_tables([good, pa.Table.from_pylist(twice, good.schema)]))
     with pytest.raises(PySparkException, match=r"two events are equal.*'seq': 500.*'seq': 500"):
         on_spark.match(COUNTED, df, seq="seq", slices=[4, 9]).toArrow()
+
+
+# ---------------------------------------------------------------- limits of tasks
+
+
+@pytest.mark.parametrize("output", ["structs", "non_overlap", "compressed", "count"])
+def test_a_task_that_takes_too_long_is_ended(spark: SparkSession, output: str) -> None:
+    df = frame(spark, events(300))
+    said = {"seq": "seq", "output": output, "slices": 2}
+    with pytest.raises(Exception, match="the task takes longer than its timeout of 1e-06 s") as by:
+        found = on_spark.match(BY_KEY, df, timeout=0.000001, **said)
+        found.toArrow()
+    assert isinstance(by.value, PySparkException if output != "count" else TimeLimitError)
+    limits = {"timeout": "5 min", "max_memory": "2 GB"}
+    found, free = (on_spark.replay(BY_KEY, df, **said, **each).count() for each in (limits, {}))
+    assert found == free > 0
+
+
+def test_an_explanation_has_limits_where_it_runs_tasks(spark: SparkSession) -> None:
+    df = frame(spark, events(300))
+    with pytest.raises(PlanError, match="timeout: without analyze=True no task runs"):
+        on_spark.explain(BY_KEY, df, timeout=5)
+    with pytest.raises(PySparkException, match="the task takes longer than its timeout of 1e-06 s"):
+        on_spark.explain(BY_KEY, df, analyze=True, timeout=0.000001)

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
+from sase.engine.pipeline.limits import Limits
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
-from sase.errors import DataError, SnapshotError
+from sase.errors import DataError, MemoryLimitError, SnapshotError
 from sase.spark.row_layout import PART, RowLayout
 from sase.spark.streaming.bucket import (
     PACKED,
@@ -272,3 +273,17 @@ def test_a_damaged_state_is_refused() -> None:
     for damaged in (b"", state[:20], state[:24], state[:-9], state[:40] + b"x" * 40, huge):
         with pytest.raises(SnapshotError):
             bucket.open(damaged, 0)
+
+
+def test_a_push_into_a_bucket_that_takes_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = numbered(stream(1))
+    bucket = bucket_of(NAMES[0], events, "n", 3)
+    first = bucket.open(None, 0)
+    assert [*first.results([to_bytes(events)])]
+    held = [10**9]
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: held[0])
+    for state in (None, first.state()):
+        opened = replace(bucket, limits=Limits(memory=10**6)).open(state, 0)
+        held[0] += 10**7
+        with pytest.raises(MemoryLimitError, match="the call to this matcher needs more than"):
+            list(opened.results([to_bytes(events)]))

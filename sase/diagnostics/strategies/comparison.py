@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import compress, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
 from sase.printable import printable, printable_lines
 
+EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]
 # The matches of each strategy, by input rows; the strictest strategy first.
 Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
 
@@ -28,14 +29,14 @@ Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
 class StrategyResult:
     """What a strategy finds in a form of output, in which time, with how many runs.
 
-    `ended` says which bound ended the search, if one did: that of "matches", or the memory of
-    "runs". `runs` is None where the plan keeps none, or was ended.
+    `ended` says which bound ended the search, if one did: that of "matches", the memory of "runs",
+    or a limit of "time" or "memory". `runs` is None where the plan keeps none, or was ended.
     """
 
     strategy: str
     output: str
     matches: int
-    ended: Literal["matches", "runs"] | None = None
+    ended: EndedBy | None = None
     seconds: float
     runs: int | None = None
 
@@ -44,6 +45,8 @@ class StrategyResult:
         """The number of matches in words."""
         if self.ended == "runs":
             return "too many runs"
+        if self.ended in ("time", "memory"):
+            return f"at least {self.matches:,}"
         return f"{self.matches:,}" if self.ended is None else f"more than {self.matches:,}"
 
 

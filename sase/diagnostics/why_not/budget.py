@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log10
 
 from sase.engine.kernels.jit.compiler import compilations
+from sase.engine.operators.contract import Check, no_check
 
 # Of the time that is left the first search, of the query itself, may take so much, and each other
 # one less, so that the last ones have some, too.
@@ -47,10 +48,15 @@ def _shown(number: int) -> str:
 
 
 class Budget:
-    """At most so many matches for each search, and seconds for all, but for compiling kernels."""
+    """At most so many matches for each search, and seconds for all, but for compiling kernels.
 
-    def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
-        self.most, self._left, self._clock = most, seconds, clock
+    `check` ends all of it with an error.
+    """
+
+    def __init__(
+        self, most: int, seconds: float, clock: Callable[[], float], check: Check = no_check
+    ) -> None:
+        self.most, self._left, self._clock, self.check = most, seconds, clock, check
         self._share = FIRST
 
     @property
@@ -67,6 +73,7 @@ class Budget:
 
         def look(rows: int) -> None:
             nonlocal share, before, compiled
+            self.check(0)
             now, known = self._clock(), compilations()
             if before is not None and known == compiled:
                 self._left -= now - before

@@ -52,6 +52,7 @@ def explain(
     # The searches that matter most come first, as they have more of the budget.
     query = bare(query)
     sample = sample_events(plan, query, events, restrictions)
+    budget.check(0)
     parts = parts_of(query, text)
     search = RelaxedSearch(query, parts, sample.events, plan.schema, recipe, budget)
     attributes = Attributes(sample.events, plan.schema, query.components)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
-from sase.diagnostics.why_not.budget import BudgetSpent, Count
+from sase.diagnostics.why_not.budget import Budget, BudgetSpent, Count
 from sase.diagnostics.why_not.relaxation import ending, starting
 from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
@@ -57,8 +57,9 @@ def keeps_runs(query: BoundQuery) -> bool:
 class PathCounter:
     """Counts paths through graphs of events that cost no more than a search may."""
 
-    def __init__(self, pieces: Sequence[Events], schema: Schema, most: int) -> None:
-        self._pieces, self._schema, self._most = pieces, schema, STEPS * most
+    def __init__(self, pieces: Sequence[Events], schema: Schema, budget: Budget) -> None:
+        self._pieces, self._schema = pieces, schema
+        self._most, self._check = STEPS * budget.most, budget.check
 
     def counted(self, query: BoundQuery, form: Collapsible, look: Look) -> PathCount:
         """Count what a query finds."""
@@ -101,7 +102,7 @@ class PathCounter:
     def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
         """Build the graph of all events, or of those before a position."""
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
-        pipeline = Pipeline(plan, watch=look)
+        pipeline = Pipeline(plan, watch=look, check=self._check)
         (evaluation, *_) = pipeline.operators
         assert isinstance(evaluation, MatchSetEvaluationState)
         until: int | None = None

@@ -16,7 +16,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.plan import EnginePlan
-from sase.errors import BudgetError
+from sase.errors import BudgetError, MemoryLimitError, TimeLimitError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator
@@ -55,7 +55,7 @@ class RelaxedSearch:
         self.is_whole = True
         self._counted: dict[BoundQuery, PathCount] = {}
         self._plans: dict[Operator, EnginePlan] = {}
-        self._paths = PathCounter(self._pieces, schema, budget.most)
+        self._paths = PathCounter(self._pieces, schema, budget)
 
     def planned(self, query: BoundQuery) -> EnginePlan:
         """Plan a query, once."""
@@ -78,6 +78,8 @@ class RelaxedSearch:
             if _may_explode(query):
                 until = self._paths.affordable(query, share)
             yield from self._listed(query, until, share)
+        except (TimeLimitError, MemoryLimitError):
+            raise
         except (BudgetSpent, BudgetError):
             self.is_cut, self.is_whole = True, False
 
@@ -98,7 +100,7 @@ class RelaxedSearch:
             if "most_alive" in counted and counted["alive"] > self.budget.most:
                 raise BudgetSpent
 
-        pipeline = open_pipeline(self.planned(query), watch=watch)
+        pipeline = open_pipeline(self.planned(query), watch=watch, check=self.budget.check)
         for results in pipeline.results(*pieces):
             yield results
             if query.level > 1:
@@ -133,6 +135,8 @@ class RelaxedSearch:
             return UNCOUNTED, True
         try:
             found = self._paths.counted(query, form, self.budget.share(len(self.events)))
+        except (TimeLimitError, MemoryLimitError):
+            raise
         except BudgetError:
             found = UNCOUNTED
         return found, not form.reasons

@@ -6,12 +6,14 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from sase.engine.kernels.jit.compiler import compilations
-from sase.engine.pipeline.batch import batches_in, push_all, read, run
+from sase.engine.pipeline.batch import Overseen, batches_in, push_all, read, run
+from sase.engine.pipeline.limits import RunGuard, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
+from sase.engine.sources import MOST_HELD
 from sase.engine.stopwatch import Stopwatch
 
 READING, SEARCH = "Reading", "Search"
@@ -26,19 +28,25 @@ def analyzed(
     shown: int | None = None,
     pushed: int | None = None,
     watch: Callable[[int], object] = lambda rows: None,
+    guard: RunGuard | None = None,
+    held: int = MOST_HELD,
 ) -> tuple[Matches, Report]:
     """The matches, of which only so many are held as are to be `shown`, and the report of the run.
 
     `clock` counts forward, as `time.perf_counter_ns` does; one thread searches. With `pushed` the
-    events are a stream, pushed in batches of so many rows.
+    events are a stream, pushed in batches of so many rows. A `guard` ends a run that exceeds its
+    limits; files of more bytes than may be `held` are read during the search.
     """
     counting = replace(plan, options=replace(plan.options, analyze=True))
     before = compilations()
     if pushed is None:
-        matches = run(counting, events, threads=1, watch=watch, clock=clock)
+        matches = run(counting, events, threads=1, watch=watch, held=held, clock=clock, guard=guard)
     else:
-        batches = batches_in(read(counting, events), counting, pushed)
-        matches = push_all(Matcher(counting, watch=watch, clock=clock), batches)
+        with working(guard):
+            rows = read(counting, events, held)
+        overseen = Overseen.by(guard, watch, clock)
+        matcher = Matcher(counting, watch=overseen.watch, clock=clock, check=overseen.check)
+        matches = push_all(matcher, batches_in(rows, counting, pushed), overseen)
     if shown is not None:
         matches = matches.first(shown, lambda count: None)
     report = matches.report

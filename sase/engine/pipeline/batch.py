@@ -16,10 +16,10 @@ from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
-from sase.engine.operators.contract import Check, no_check
+from sase.engine.operators.contract import Check
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
-from sase.engine.pipeline.limits import Limits, RunGuard, working
+from sase.engine.pipeline.limits import Limits, RunGuard, check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
@@ -64,7 +64,7 @@ class Overseen:
             return cls(watch, clock)
 
         def watched(rows: int) -> None:
-            guard.rows = rows
+            guard.note_rows(rows)
             watch(rows)
 
         return cls(watched, clock, guard)
@@ -72,7 +72,7 @@ class Overseen:
     @property
     def check(self) -> Check:
         """What is called between the pieces of the run."""
-        return no_check if self.guard is None else self.guard.check
+        return check_of(self.guard)
 
     def limited(self, search: MatchSearch) -> MatchSearch:
         """A search of which the time counts that it works, after what was spent before."""
@@ -83,15 +83,7 @@ class Overseen:
 
         def found() -> Generator[ResultBatch, None, Report]:
             guard.spent = before
-            with closing(search()) as parts:
-                while True:
-                    with guard.working():
-                        try:
-                            part = next(parts)
-                        except StopIteration as end:
-                            report: Report = end.value
-                            return report
-                    yield part
+            return (yield from guard.pulled(search()))
 
         return found
 
@@ -217,9 +209,9 @@ def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
     return files
 
 
-def held(plan: EnginePlan, events: object) -> tuple[Inputs, Events] | None:
-    """Load events of any kind; None of files that are too many to be held."""
-    rows = read(plan, events)
+def held(plan: EnginePlan, events: object, most: int = MOST_HELD) -> tuple[Inputs, Events] | None:
+    """Load events of any kind; None of files of more bytes than may be held."""
+    rows = read(plan, events, most)
     if not isinstance(rows, RowsInMemory):
         return None
     rows, loaded = rows.load(plan)
@@ -315,7 +307,7 @@ def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Itera
         yield Inputs((replace(table, source=part),)) if table.is_sparse else as_batch(part)
 
 
-def push_all(matcher: Matcher, batches: Iterator[object]) -> Matches:
+def push_all(matcher: Matcher, batches: Iterator[object], overseen: Overseen) -> Matches:
     """The matches of a stream, which is pushed as they are asked for."""
 
     def search() -> Generator[ResultBatch, None, Report]:
@@ -325,7 +317,7 @@ def push_all(matcher: Matcher, batches: Iterator[object]) -> Matches:
         yield from rest.parts
         return rest.report
 
-    return Matches(search)
+    return Matches(overseen.limited(search))
 
 
 def _in_pieces(

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.live_events import live_events
-from sase.engine.pipeline.pipeline import Pipeline, StreamState
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.pipeline.stream_state import StreamState
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import restored as history_restored
 from sase.engine.snapshots import codec
@@ -32,6 +34,7 @@ def checkpoint(pipeline: Pipeline, key: bytes | None = None) -> bytes:
 def _saved(pipeline: Pipeline) -> dict[str, Any]:
     """The state as arrays and plain values."""
     state = pipeline.state
+    state.check_whole()
     if state.is_finished:
         raise SaseError("this matcher is finished: there is nothing to go on from")
     if state.is_undelivered:
@@ -63,7 +66,9 @@ def _saved(pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-def restored(plan: EnginePlan, data: bytes, key: bytes | None = None) -> Pipeline:
+def restored(
+    plan: EnginePlan, data: bytes, key: bytes | None = None, guard: RunGuard | None = None
+) -> Pipeline:
     """A pipeline that goes on from a state of one of the same plan, signed with a key if given."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
@@ -74,7 +79,7 @@ def restored(plan: EnginePlan, data: bytes, key: bytes | None = None) -> Pipelin
             "this is the snapshot of another plan: restore it with the plan of the same query,"
             " compiled with the same schema and options, best kept beside it as  plan.to_json()"
         )
-    pipeline = open_pipeline(plan, streaming=True)
+    pipeline = open_pipeline(plan, streaming=True, watch=watch_of(guard), check=check_of(guard))
     try:
         _fill(pipeline, saved)
     except (SchemaError, DataError) as problem:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from sase.engine.resources import resident_memory
-from sase.errors import BudgetError, TimeLimitError
+from sase.errors import MemoryLimitError, TimeLimitError
+
+if TYPE_CHECKING:
+    from sase.engine.operators.contract import Check
 
 SECOND = 10**9
+_Part = TypeVar("_Part")
+_End = TypeVar("_End")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +34,70 @@ class Limits:
 UNLIMITED = Limits()
 
 
+@dataclass(frozen=True, slots=True)
+class LimitedWork:
+    """What limits are of, and what helps where it takes too long, or too much memory."""
+
+    name: str
+    quicker: str
+    smaller: str
+
+
+RUN = LimitedWork(
+    "the run",
+    "narrow its conditions, give it a smaller WITHIN or a LIMIT, or more time",
+    "narrow its conditions, give it a smaller WITHIN, read the matches with to_reader(), which"
+    " holds none, or allow it more",
+)
+CALL = LimitedWork(
+    "the call to this matcher",
+    "push fewer rows at once, narrow the conditions of the query, give it a smaller WITHIN, or more"
+    " time",
+    "narrow the conditions of its query, give it a smaller WITHIN, or allow it more",
+)
+TASK = LimitedWork(
+    "the task",
+    "narrow the conditions of the query, give it a smaller WITHIN, cut the events into more parts,"
+    " or give it more time",
+    "narrow the conditions of the query, give it a smaller WITHIN, cut the events into more parts,"
+    " or allow it more",
+)
+EXPLANATION = LimitedWork(
+    "the explanation",
+    "give it fewer events, or more time",
+    "give it fewer events, or allow it more",
+)
+
+
 class RunGuard:
-    """Ends a run that exceeds its limits.
+    """Ends work that exceeds its limits.
 
     Time counts while the run works, and not while its caller does something with what was found.
     """
 
-    def __init__(self, limits: Limits, clock: Callable[[], int]) -> None:
-        self._limits, self._clock = limits, clock
+    def __init__(self, limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> None:
+        self._limits, self._clock, self._work = limits, clock, work
         self._before = 0 if limits.memory is None else resident_memory()
         self._since: int | None = None
         self.spent = 0
         # How many rows have been searched, for the message.
         self.rows = 0
 
+    def note_rows(self, rows: int) -> None:
+        """Take note of how many rows have been searched."""
+        self.rows = rows
+
+    def begin(self) -> None:
+        """Begin anew to count time; what memory is held already may be too much."""
+        self.spent = 0
+        self.check()
+
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Count the time that is spent here."""
+        """Count the time that is spent here, once."""
+        if self._since is not None:
+            yield
+            return
         self._since = self._clock()
         try:
             yield
@@ -52,28 +105,54 @@ class RunGuard:
             self.spent += self._clock() - self._since
             self._since = None
 
+    def pulled(self, parts: Generator[_Part, None, _End]) -> Generator[_Part, None, _End]:
+        """Count the time that it takes to make parts, and none that their taker takes."""
+        with closing(parts):
+            while True:
+                with self.working():
+                    try:
+                        part = next(parts)
+                    except StopIteration as end:
+                        value: _End = end.value
+                        return value
+                yield part
+
     def check(self, more: int = 0) -> None:
-        """End the run if it took too long, or holds too much with some more bytes."""
+        """End the work if it took too long, or holds too much with some more bytes."""
         time, memory, since = self._limits.time, self._limits.memory, self._since
         if time is not None:
             working = 0 if since is None else self._clock() - since
             if self.spent + working > time:
                 raise TimeLimitError(
-                    f"the run takes longer than its timeout of {time / SECOND:g} s,"
-                    f" {self._place()}: narrow its conditions, give it a smaller WITHIN or a LIMIT,"
-                    " or more time"
+                    f"{self._work.name} takes longer than its timeout of {time / SECOND:g} s,"
+                    f" {self._place()}: {self._work.quicker}"
                 )
         if memory is not None and resident_memory() - self._before + more > memory:
-            raise BudgetError(
-                f"the run needs more than its max_memory of {memory:,} bytes, {self._place()}:"
-                " narrow its conditions, give it a smaller WITHIN, read the matches with"
-                " to_reader(), which holds none, or allow it more"
+            raise MemoryLimitError(
+                f"{self._work.name} needs more than its max_memory of {memory:,} bytes,"
+                f" {self._place()}: {self._work.smaller}"
             )
 
     def _place(self) -> str:
         return f"with {self.rows:,} rows searched" if self.rows else "before rows were searched"
 
 
+def no_watch(rows: int) -> None:
+    """Be told how many rows have been searched, and do nothing."""
+
+
+def watch_of(guard: RunGuard | None) -> Callable[[int], object]:
+    """What is told how many rows have been searched, for the message of a guard."""
+    return no_watch if guard is None else guard.note_rows
+
+
 def working(guard: RunGuard | None) -> AbstractContextManager[None]:
     """Count the time that is spent here, if some guard does."""
     return nullcontext() if guard is None else guard.working()
+
+
+def check_of(guard: RunGuard | None) -> Check:
+    """What is called between the pieces of work that a guard may end."""
+    from sase.engine.operators.contract import no_check  # with all that operators need
+
+    return no_check if guard is None else guard.check

@@ -19,15 +19,17 @@ from sase.engine.operators.contract import Check, no_check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
 from sase.engine.pipeline.fused.choose import open_pipeline
-from sase.engine.pipeline.pipeline import BEGINNING, Counted, Pipeline
+from sase.engine.pipeline.limits import RunGuard
+from sase.engine.pipeline.pipeline import Counted, Pipeline
 from sase.engine.pipeline.reader import read_through
 from sase.engine.pipeline.reorder_buffer import Arrived
+from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line
-from sase.errors import SaseError
+from sase.errors import BudgetError, SaseError
 
 _Taken = ParamSpec("_Taken")
 _Given = TypeVar("_Given")
@@ -52,10 +54,33 @@ def _alone(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
     return called
 
 
+def _limited(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
+    """End a call that exceeds its limits, after which nothing goes on from the half that it did."""
+
+    @wraps(method)
+    def called(matcher: Matcher, /, *values: _Taken.args, **named: _Taken.kwargs) -> _Given:
+        matcher.pipeline.state.check_open()
+        guard = matcher.guard
+        if guard is not None:
+            guard.begin()
+        try:
+            if guard is None:
+                return method(matcher, *values, **named)
+            with guard.working():
+                return method(matcher, *values, **named)
+        except BaseException as problem:
+            if isinstance(problem, BudgetError) or not isinstance(problem, Exception):
+                matcher.pipeline.state.ended_by = type(problem).__name__
+            raise
+
+    return called
+
+
 class Matcher:
     """Finds the matches of a plan in events that are pushed as they come, by one call at a time.
 
-    Row numbers in what `push`, `advance` and `finish` return count from the first row pushed.
+    Row numbers in what `push`, `advance` and `finish` return count from the first row pushed. A
+    `guard` ends calls that exceed its limits, `check` the run that the calls are part of.
     """
 
     def __init__(
@@ -66,27 +91,30 @@ class Matcher:
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
         check: Check = no_check,
+        guard: RunGuard | None = None,
     ) -> None:
+        if guard is not None:
+            watch, check = guard.note_rows, guard.check
         self.pipeline = open_pipeline(
             plan, streaming=streaming, watch=watch, clock=clock, check=check
         )
-        self.is_free = Lock()
+        self.is_free, self.guard = Lock(), guard
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> Matcher:
-        """The matcher that goes on with a pipeline."""
+    def of(cls, pipeline: Pipeline, guard: RunGuard | None = None) -> Matcher:
+        """The matcher that goes on with a pipeline, which a guard checks."""
         matcher = cls.__new__(cls)
-        matcher.pipeline, matcher.is_free = pipeline, Lock()
+        matcher.pipeline, matcher.is_free, matcher.guard = pipeline, Lock(), guard
         return matcher
 
     @_alone
+    @_limited
     def push(self, batch: object) -> Matches:
         """The matches that some more rows complete: known as soon as nothing can come before them.
 
         Rows that are late go to `late` (docs/semantics.md, Late rows).
         """
         pipeline = self.pipeline
-        pipeline.check_open()
         if pipeline.pushed_path is not None:
             results = pipeline.pushed_path.push(batch)
             if results is not None:
@@ -94,16 +122,16 @@ class Matcher:
         return self._push(pipeline.open_input(batch), None)
 
     @_alone
+    @_limited
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
         """The same with row numbers, for rows that do not come as in the input."""
-        self.pipeline.check_open()
         return self._push(inputs, rows)
 
     @_alone
+    @_limited
     def push_ordered(self, events: object) -> Matches:
         """The same for rows of which none comes before any of an earlier push: none has to wait."""
         pipeline = self.pipeline
-        pipeline.check_open()
         inputs, loaded, rows = self._good(pipeline.open_input(events), None)
         return self._matches(pipeline.ingest([Arrived(inputs, loaded, pipeline.at.events, rows)]))
 
@@ -127,6 +155,7 @@ class Matcher:
         return inputs, events, rows
 
     @_alone
+    @_limited
     def advance(self, to: object) -> Matches:
         """The matches that become known when time passes without an event, up to a timestamp.
 
@@ -135,15 +164,14 @@ class Matcher:
         numpy, pandas and pyarrow have for them, or ISO text: in UTC without a zone, rounded down.
         """
         pipeline = self.pipeline
-        pipeline.check_open()
         raw = raw_moment(to, pipeline.loader.time, pipeline.plan.schema.time)
         return self._matches(list(pipeline.ingest(pipeline.reorder_buffer.advance(raw))))
 
     @_alone
+    @_limited
     def finish(self) -> Matches:
         """The matches that become known because no event is to come."""
         pipeline = self.pipeline
-        pipeline.check_open()
         results = list(pipeline.ingest(pipeline.reorder_buffer.finish()))
         pipeline.state.is_finished = True
         return self._matches([*results, *pipeline.end()])
@@ -153,7 +181,7 @@ class Matcher:
 
         A batch of events is read when its matches are; at its end the matcher is finished.
         """
-        self.pipeline.check_open()
+        self.pipeline.state.check_open()
         return read_through(self.pipeline, reader, self.push, self.finish)
 
     @_alone

@@ -7,7 +7,7 @@ fused path where the plan has one (see `fused`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,35 +27,16 @@ from sase.engine.operators.contract import Check, Context, OperatorState, no_che
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
+from sase.engine.pipeline.stream_state import END, StreamState
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
 from sase.engine.report import FusedUse, Report, totals
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
-from sase.errors import SaseError
 from sase.planning.nodes import chain
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
-BEGINNING, END = -(2**63), 2**63 - 1
-
-
-@dataclass
-class StreamState:
-    """How far a stream has come, and the input that results may still show.
-
-    `last` is the order key of the last event, `oldest` the position before which no result to come
-    has an event, and `evicted` the position at which state was last evicted.
-    """
-
-    watermark: int = BEGINNING
-    last: tuple[int, ...] | None = None
-    oldest: int = 0
-    evicted: int = 0
-    history: RowHistory = field(default_factory=RowHistory)
-    is_finished: bool = False
-    # Whether matches of the last push are not read yet.
-    is_undelivered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +142,6 @@ class Pipeline:
         """Whether no event to come can bring a result, since LIMIT is reached."""
         return bool(self.top.is_done)
 
-    def check_open(self) -> None:
-        """Refuse to go on behind the end."""
-        if self.state.is_finished:
-            raise SaseError("this matcher is finished: open another one with  plan.open()")
-
     # ------------------------------------------------------------ loading
 
     def open_input(self, events: object) -> Inputs:
@@ -191,7 +167,7 @@ class Pipeline:
 
     def bind_input(self, inputs: Inputs, events: Events) -> RowHistory:
         """Remember events that are all there are, and put the bad rows among them aside."""
-        self.check_open()
+        self.state.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
         self.warnings.note_whole(events)

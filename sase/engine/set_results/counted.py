@@ -16,9 +16,8 @@ from sase.engine.columns.input import Inputs
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
-from sase.engine.operators.contract import no_check
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
-from sase.engine.pipeline.limits import RunGuard, working
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -47,7 +46,7 @@ class CountedMatches:
     def __init__(
         self, plan: EnginePlan, inputs: Inputs, events: Events, guard: RunGuard | None = None
     ) -> None:
-        check = no_check if guard is None else guard.check
+        check = check_of(guard)
         self._pipeline = Pipeline(plan, check=check)
         self._pipeline.bind_input(inputs, events)
         with working(guard):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from sase.api.limits import guard_of
 from sase.binding import Schema
 from sase.binding.folding import INT64_MAX
 from sase.engine.pipeline.checkpoint import restored
+from sase.engine.pipeline.limits import CALL, UNLIMITED, Limits
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due
 from sase.engine.plan import EnginePlan
@@ -61,11 +64,14 @@ class Bucket:
     ticks: Ticks
     buckets: int
     lateness: int | None = None
+    # Of each push.
+    limits: Limits = UNLIMITED
 
     def open(self, state: bytes | None, watermark: int) -> OpenedBucket:
         """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
+        guard = guard_of(self.limits, perf_counter_ns, CALL)
         if state is None:
-            return OpenedBucket(self, Matcher(self.plan), watermark, 0)
+            return OpenedBucket(self, Matcher(self.plan, guard=guard), watermark, 0)
         if len(state) < _HEAD.size:
             raise SnapshotError(f"the state of this stream is damaged: it has {len(state)} bytes")
         buckets, timer, size = _HEAD.unpack_from(state)
@@ -78,7 +84,8 @@ class Bucket:
             snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
         except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as problem:
             raise SnapshotError(f"the state of this stream is damaged: {problem}") from problem
-        return OpenedBucket(self, Matcher.of(restored(self.plan, snapshot)), watermark, timer)
+        pipeline = restored(self.plan, snapshot, guard=guard)
+        return OpenedBucket(self, Matcher.of(pipeline, guard), watermark, timer)
 
 
 class OpenedBucket:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.limits import limits_of
 from sase.binding.bound import EquivalenceTest
 from sase.binding.folding import INT64_MIN
 from sase.binding.input_options import (
@@ -22,6 +23,7 @@ from sase.binding.input_options import (
     takes_input_options,
 )
 from sase.binding.lateness import lateness_in
+from sase.engine.pipeline.limits import Limits
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
@@ -68,6 +70,8 @@ class Stream:
     lateness: int | None
     output: str
     metrics: str
+    # Of each push into a bucket.
+    limits: Limits
 
     @property
     def on_bad_row(self) -> str:
@@ -113,6 +117,7 @@ class Stream:
             ticks,
             self.buckets,
             None if delay is None else ticks.reach(delay),
+            self.limits,
         )
 
 
@@ -129,9 +134,12 @@ def stream(
     limit: int | None = None,
     stats: object = None,
     metrics: str = "sase",
+    timeout: object = None,
+    max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Stream:
     """The query over the stream, ready to give its DataFrame."""
+    limits = limits_of(timeout, max_memory)
     check_choice("output", output, OUTPUTS)
     if output == "non_overlap":
         raise PlanError(
@@ -154,7 +162,7 @@ def stream(
     allowed = _lateness(engine, source, lateness)
     keys = _keys(StreamScan(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
-    return Stream(compiled, source, engine, keys, count, allowed, output, metrics)
+    return Stream(compiled, source, engine, keys, count, allowed, output, metrics, limits)
 
 
 def _check(plan: EnginePlan, source: FrameSource) -> None:
