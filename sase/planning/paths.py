@@ -58,10 +58,15 @@ def paths_of(runs: RunEvaluation) -> Paths:
         elif not bounds.take(edge.conjunct.condition):
             left.append(edge)
     reasons += [why_no_path(edge.conjunct.condition, names) for edge in left]
-    for each in bounds.components:
-        if (most := max(each.minimum, each.maximum or 0)) > MOST_SLOTS:
-            reasons.append(f"{each.variable} counts up to {most:,} events")
+    if (most := slots_of(bounds.components)) > MOST_SLOTS:
+        reasons.append(f"its components count up to {most:,} events")
     return Paths(bounds, tuple(found), tuple(left), tuple(reasons))
+
+
+def slots_of(components: Sequence[BoundComponent], events: int | None = None) -> int:
+    """How many slots the graph of components has; of so many events it needs no more for each."""
+    sizes = (max(each.minimum, each.maximum or 0) for each in components)
+    return sum(size if events is None else min(size, events) for size in sizes)
 
 
 def neighbours(conjunct: Conjunct, components: Sequence[BoundComponent]) -> tuple[int, int] | None:

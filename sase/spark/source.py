@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from sase.binding.input_options import InputOptions
 from sase.binding.schema import ROW_ORDER
+from sase.engine.columns.gate import prove_distinct
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError, PlanError, SchemaError
@@ -103,9 +104,7 @@ class FrameSource:
     def arrow_schema(self, frame: Frame) -> pa.Schema:
         """The columns of a DataFrame as Arrow has them; a type that it has not is opaque bytes."""
         names = [field.name for field in frame.df.schema.fields]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SchemaError(f"there are several columns `{twice}`: rename all but one")
+        prove_distinct(names)
         kinds = (self.arrow_type(field.dataType) for field in frame.fields.values())
         return pa.schema([(n, k or pa.binary()) for n, k in zip(names, kinds, strict=True)])
 

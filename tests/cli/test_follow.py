@@ -445,6 +445,30 @@ def test_what_is_not_utf8(
     assert "this is not UTF-8: convert it" in err
 
 
+def test_surrogates_of_json_in_a_bad_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    r"""JSON has them by their numbers, as in `"\\ud800"`, and they are no text."""
+    lines = [JSON[0], JSON[1].replace('"B"', r'"\ud800"')]
+    query = ["-q", f"{QUERY} seconds"]
+    status, _, err = told(lines, *query, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 1
+    assert r"line 2: `type` is \ud800" in err
+    query += ["--on-bad-row", "quarantine"]
+    status, _, err = told(lines, *query, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 0
+    assert "1 row could not be used" in err
+
+
+def test_columns_of_one_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["ts,type,id,id", "1,A,x,x"]
+    status, _, err = told(lines, "-q", QUERY, monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 2
+    assert "standard input: there are several columns `id`: rename all but one" in err
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -24,8 +24,10 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
+from os import cpu_count
 from pathlib import Path
 from random import SystemRandom
 from typing import IO
@@ -70,9 +72,11 @@ class Outcome:
 
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
+    seconds: float = 0.0
 
     def __str__(self) -> str:
-        parts = [f"{sum(self.counts.values()):,} documents"]
+        number = sum(self.counts.values())
+        parts = [f"{number:,} documents, {number / max(self.seconds, 1e-9):,.0f} a second"]
         parts += [f"{count:,} {word}" for word, count in sorted(self.counts.items())]
         return ", ".join(parts)
 
@@ -134,6 +138,10 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self._stop()
         self._folder.cleanup()
+
+    def start(self) -> None:
+        """Begin, which takes a while, if it has not begun."""
+        self._running()
 
     def ask(self, given: int | Path) -> tuple[str, str]:
         """The word for the document of a number or a file, and what is known of a finding.
@@ -210,19 +218,23 @@ def fuzz(
     module: str, numbers: Iterable[int], *, seconds: float = float("inf"), say: bool = False
 ) -> Outcome:
     """Judge the documents of numbers, for so long at most."""
-    outcome, end = Outcome(), time.monotonic() + seconds
+    outcome = Outcome()
     with Worker(module) as worker:
+        worker.start()
+        begin = time.monotonic()
         for place, number in enumerate(numbers, 1):
             if say and place % 10_000 == 0:
-                print(f"{module} {place:,}: {outcome}", flush=True)
+                print(f"{module}: {outcome}", flush=True)
             word, said = worker.ask(number)
             outcome.counts[word] += 1
             if word in FINDINGS:
                 what = f"{module} {number} {word}:\n{said}"
                 outcome.findings.append(Finding(number, what, worker.place.read_bytes()))
                 if say:
-                    print(what, flush=True)
-            if time.monotonic() > end or len(outcome.findings) >= MOST_FINDINGS:
+                    kept = keep(module, outcome.findings[-1]).relative_to(ROOT)
+                    print(f"{what}\nkept: {kept}", flush=True)
+            outcome.seconds = time.monotonic() - begin
+            if outcome.seconds > seconds or len(outcome.findings) >= MOST_FINDINGS:
                 break
     return outcome
 
@@ -250,21 +262,19 @@ def run(modules: list[str], arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long, in all (60)")
     parser.add_argument("--seed", type=int, help="the seed of the documents; made without it")
     parser.add_argument("--cases", type=int, help="how many documents a target, however long")
+    parser.add_argument("--at-once", type=int, default=cpu_count(), help="targets at a time")
     given = parser.parse_args(arguments)
     seed = SystemRandom().randrange(SEEDS) if given.seed is None else given.seed
-    numbers = range(seed * NUMBERS, (seed + 1) * NUMBERS)
-    found = 0
-    for module in modules:
-        print(f"{module}, seed {seed}", flush=True)
-        if given.cases is None:
-            outcome = fuzz(module, numbers, seconds=given.seconds / len(modules), say=True)
-        else:
-            outcome = fuzz(module, numbers[: given.cases], say=True)
-        for finding in outcome.findings:
-            print(f"kept: {keep(module, finding).relative_to(ROOT)}", flush=True)
+    numbers = range(seed * NUMBERS, (seed + 1) * NUMBERS)[: given.cases]
+    at_once = min(given.at_once, len(modules))
+    share = given.seconds * at_once / len(modules) if given.cases is None else float("inf")
+    print(f"seed {seed}: {', '.join(modules)}", flush=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        ran = pool.map(lambda module: fuzz(module, numbers, seconds=share, say=True), modules)
+        outcomes = dict(zip(modules, ran, strict=True))
+    for module, outcome in outcomes.items():
         print(f"{module}: {outcome}", flush=True)
-        found += len(outcome.findings)
-    return min(found, 1)
+    return int(any(outcome.findings for outcome in outcomes.values()))
 
 
 if __name__ == "__main__":

@@ -163,7 +163,8 @@ def _change(data: bytearray, random: Random) -> None:
 # ---------------------------------------------------------------- ways in
 
 
-def _shown(matches: Any) -> None:
+def shown(matches: Any) -> None:
+    """Read all that there is of matches."""
     matches.rows, matches.report, matches.to_arrow().validate()
     with suppress(OverflowError):  # Python has no times as far as Arrow's
         repr(matches), matches.to_pylist()
@@ -179,15 +180,15 @@ def judge(document: bytes) -> str:
         path.write_bytes(data)
         match how["way"]:
             case "quarantine":
-                _shown(sase.match(query, path, on_bad_row="quarantine"))
+                shown(sase.match(query, path, on_bad_row="quarantine"))
             case "compile":
-                _shown(sase.compile(query, path).run(path))
+                shown(sase.compile(query, path).run(path))
             case "pieces":
-                _shown(run(sase.compile(query, path).engine, path, held=-1))
+                shown(run(sase.compile(query, path).engine, path, held=-1))
             case "explain":
                 str(sase.explain(query, path, analyze=True))
             case _:
-                _shown(sase.match(query, path))
+                shown(sase.match(query, path))
     return "opened"
 
 

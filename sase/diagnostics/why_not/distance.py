@@ -27,7 +27,8 @@ def compared(condition: bound.Condition) -> tuple[bound.Expression, ...]:
             found = (operand, *values)
         case _:
             return ()
-    return found if all(_is_measured(each) for each in found) else ()
+    # IN (NULL) has no value that there could be a distance to.
+    return found if len(found) > 1 and all(_is_measured(each) for each in found) else ()
 
 
 def _is_measured(value: bound.Expression) -> bool:
@@ -50,8 +51,8 @@ def distances(condition: bound.Condition, columns: Sequence[Floats]) -> Floats:
     if isinstance(condition, bound.Between):
         low, high = others
         return np.maximum(np.maximum(low - first, first - high), 0.0)
-    gaps = [np.abs(first - each) for each in others]
-    return np.min(gaps, axis=0) if gaps else np.full(len(first), np.nan)
+    least: Floats = np.min([np.abs(first - each) for each in others], axis=0)
+    return least
 
 
 def as_floats(values: Numbers) -> Floats:

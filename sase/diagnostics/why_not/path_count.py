@@ -18,9 +18,11 @@ from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.options import Options
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
+from sase.errors import BudgetError
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import Collapsible, collapsible
 from sase.planning.nodes import RunEvaluation, require
+from sase.planning.paths import MOST_SLOTS, slots_of
 
 Look = Callable[[int], None]
 # What a graph may cost for each partial match that a search may find; and what an event costs
@@ -101,6 +103,9 @@ class PathCounter:
 
     def _graph(self, query: BoundQuery, form: Collapsible, look: Look) -> tuple[Graph, int | None]:
         """Build the graph of all events, or of those before a position."""
+        runs, events = require(form.plan, RunEvaluation), sum(map(len, self._pieces))
+        if slots_of(runs.components, events) > MOST_SLOTS:
+            raise BudgetError("the graph would have too many slots")
         plan = EnginePlan(form.plan, self._schema, query.definitions, SMALL)
         pipeline = Pipeline(plan, watch=look, check=self._check)
         (evaluation, *_) = pipeline.operators

@@ -26,6 +26,9 @@ _FIXED = {
     pa.date64().id, pa.time32("s").id, pa.time64("us").id, pa.decimal32(1).id,
     pa.decimal64(1).id, pa.decimal128(1).id, pa.decimal256(1).id,
 }  # fmt: skip
+# What is nested deeper takes Arrow time and memory that grow with the square of the levels, until
+# the process ends; its own files hold no more.
+DEEPEST = 64
 # Up to so many rows and values Arrow alone is faster.
 FEW = 1 << 11
 _VIEWS = {pa.string_view().id, pa.binary_view().id}
@@ -101,14 +104,38 @@ class Gate:
         return DataError(f"{where}{said}: {self._remedy}", None, name)
 
 
-def prove_names(schema: pa.Schema, where: str = "") -> None:
-    """Refuse columns whose names are not UTF-8, as bytes from elsewhere may be."""
+def prove_schema(schema: pa.Schema, where: str = "") -> None:
+    """Refuse names that are not UTF-8, as bytes from elsewhere may be, and types too deep."""
     try:
         schema.names  # noqa: B018 - which decodes them
     except UnicodeDecodeError as problem:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
         raise SchemaError(message) from problem
+    deep = next((each.name for each in schema if _is_deeper(each.type, DEEPEST)), None)
+    if deep is not None:
+        raise SchemaError(
+            f"{where}`{deep}` is nested more than {DEEPEST} levels deep: leave the column out, or"
+            " give it as text"
+        )
+
+
+def _is_deeper(kind: pa.DataType, most: int) -> bool:
+    """Whether a type has parts within parts, for more levels than these."""
+    level = [kind]
+    while level and most >= 0:
+        level, most = (
+            [each.field(n).type for each in level for n in range(each.num_fields)],
+            most - 1,
+        )
+    return bool(level)
+
+
+def prove_distinct(names: Sequence[str], where: str = "") -> None:
+    """Refuse columns of one name, of which nobody knows which is meant."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SchemaError(f"{where}there are several columns `{twice}`: rename all but one")
 
 
 def _has_name(schema: pa.Schema, number: int) -> bool:

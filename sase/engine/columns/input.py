@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.foreign import foreign_table, is_of_spark
-from sase.engine.columns.gate import Gate, prove_names
+from sase.engine.columns.gate import Gate, prove_schema
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
 
@@ -262,7 +262,7 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
 def as_batch(events: Any) -> Any:
     """Return a small table of one chunk as a batch, for `BatchDecoder`."""
     if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
-        prove_names(events.schema)  # without which there are no columns
+        prove_schema(events.schema)  # without which there are no columns
         # Chunks are not to be sliced: nothing of them is proved yet.
         if all(column.num_chunks == 1 for column in events.columns):
             return events.to_batches()[0]
@@ -273,7 +273,7 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return _foreign(as_batch(events), type_name)
     if isinstance(events, pa.Schema):
-        prove_names(events)
+        prove_schema(events)
         return Input(_no_rows(events), type_name)
     if isinstance(events, Input):
         return replace(events, type_name=type_name)
@@ -326,7 +326,7 @@ def _empty(kind: pa.DataType) -> pa.Array:
 
 def _foreign(source: Any, type_name: str | None) -> Input:
     """Take a table, batch or reader of which nothing is proved yet."""
-    prove_names(source.schema)
+    prove_schema(source.schema)
     return Input(source, type_name, unproved=frozenset(source.schema.names))
 
 

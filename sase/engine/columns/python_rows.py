@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sase.engine.columns.gate import DEEPEST, prove_distinct
 from sase.errors import DataError, SchemaError
 
 Row = Mapping[str, Any]
@@ -95,6 +96,8 @@ def array_of(values: list[Any]) -> pa.Array:
     types = set(map(type, values)) - {type(None)}
     if len({family(each) for each in types} - {None}) > 1:
         raise pa.ArrowTypeError("there are values of several kinds")
+    if any(issubclass(each, _NESTED) for each in types) and any(map(_is_deeper, values)):
+        raise pa.ArrowInvalid(f"a value is nested more than {DEEPEST} levels deep")
     has_moments = any(issubclass(each, datetime) for each in types)
     if has_moments and len({is_zoned(each) for each in values} - {None}) > 1:
         raise MixedZonesError(ZONES)
@@ -106,6 +109,24 @@ def array_of(values: list[Any]) -> pa.Array:
             pa.timestamp("us"),
         )
     return pa.array(values)
+
+
+_NESTED = (dict, list, tuple)
+
+
+def _is_deeper(value: object, most: int = DEEPEST) -> bool:
+    """Whether a value has others within others, for more levels than Arrow takes."""
+    level = [value]
+    while level and most >= 0:
+        level = [part for each in level for part in _parts(each)]
+        most -= 1
+    return bool(level)
+
+
+def _parts(value: object) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataError:
@@ -187,9 +208,7 @@ def table_of_frame(
 
 def _check_names(frame: Any, where: str) -> None:
     names = list(frame.columns)
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SchemaError(f"{where}there are several columns `{twice}`: rename all but one")
+    prove_distinct(names, where)
     odd = next((name for name in names if not isinstance(name, str)), None)
     if odd is not None:
         raise SchemaError(f"{where}the column {odd!r} has no name as text: rename it")

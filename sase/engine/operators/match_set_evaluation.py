@@ -133,7 +133,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
         components = self._context.components
         bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
-        levels = Levels(tuple(least for least, _ in bounds), tuple(most for _, most in bounds))
+        levels = _levels(bounds, max((part.shape[1] for part in partitions), default=0))
         span = None if self._window is None else span_of(self._window)
         candidates = [self._candidates(part) for part in partitions]
         found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
@@ -159,6 +159,15 @@ class MatchSetEvaluationState(RunEvaluationBase):
     ) -> NDArray[np.bool_]:
         """Whether neighbours in a match may stand at these places of a partition."""
         return self._neighbours.evaluate(numbers[earlier], one, numbers[later], other)
+
+
+def _levels(bounds: Sequence[tuple[int, int | None]], events: int) -> Levels:
+    """The bounds of components, as far as so many events of a partition can tell."""
+    most = events + 1
+    return Levels(
+        tuple(min(least, most) for least, _ in bounds),
+        tuple(None if greatest is None else min(greatest, most) for _, greatest in bounds),
+    )
 
 
 class NeighbourConditions:

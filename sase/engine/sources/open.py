@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 
 from sase.engine.columns.data_types import value_type
-from sase.engine.columns.gate import prove_names
+from sase.engine.columns.gate import prove_schema
 from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
@@ -98,7 +98,7 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
             schema = found.format.infer_schema(path, judges=judges)
         except DAMAGE as problem:
             raise found.format.explain_fault(path, None, problem) from problem
-        prove_names(schema, f"{path}: ")
+        prove_schema(schema, f"{path}: ")
         schemas.append(schema)
     schema, conflicts = unified(schemas, found.paths, found.format.common_kind)
     folders = folder_columns(found.paths, found.base)

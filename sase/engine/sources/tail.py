@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
+from sase.engine.columns.gate import prove_distinct
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
@@ -110,6 +111,7 @@ class TailReader:
                 raise DataError(f"{self.name} ended before there was a row")
             self._first += more
             table = self._sample(self._first)
+        prove_distinct(table.column_names, f"{self.name}: ")
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         moments = moments_among(table.select(texts), may_be_times(table.column_names))
         for field in table.schema:  # where Arrow found moments in text
@@ -274,7 +276,10 @@ def _escaped(value: Any) -> Any:
     """Show the surrogates in a value as the bytes that they are."""
     if not isinstance(value, str) or is_unicode(value):
         return value
-    return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # a surrogate that JSON has by its number
+        return value.encode("utf-8", "backslashreplace").decode()
 
 
 def _chunks(path: str, pause: float) -> Iterator[bytes]:

@@ -355,3 +355,10 @@ def test_a_match_that_absences_at_both_ends_stop_is_a_near_miss_of_neither() -> 
     near = sase.why(query, events, near=5).near_misses.to_pylist()
     shown = {(each["stopped_by"], each["rows"]["a"]) for each in near}
     assert shown == {("!(D y)", 1), ("!(D x)", 4)}
+
+
+def test_a_list_of_nothing_but_null() -> None:
+    """There is no value that others could be near to."""
+    found = why("EVENT EXIT-READING x WHERE x.w IN (NULL)")
+    assert found.words[0] == "there is no match"
+    assert {miss["stopped_by"] for miss in found.near_misses.to_pylist()} == {"x.w IN (NULL)"}

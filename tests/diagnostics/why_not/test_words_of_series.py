@@ -170,3 +170,17 @@ def test_what_cannot_be_counted_is_cut() -> None:
 def test_contiguity_counts_events_of_every_type() -> None:
     found = why("EVENT SEQ(A+ a[], B b) WHERE strict_contiguity", "a0 d0 b0 a0 b0")
     assert found.matches.number == 1
+
+
+@pytest.mark.parametrize("bounds", ["{1000000000}", "{1,1000000000}", "{1000000000,}"])
+def test_bounds_beyond_all_events(bounds: str) -> None:
+    """What is counted grows with the events, and not with the bounds."""
+    found = why(f"EVENT SEQ(A{bounds} a[], B b) WITHIN 100", "a1 a2 b1")
+    assert found.matches == Count(3 if bounds.startswith("{1,") else 0)
+
+
+def test_many_long_series_cannot_be_counted() -> None:
+    """The graph would have a slot for each event of each component: it is not begun."""
+    parts = ", ".join(f"A{{200}} a{number}[]" for number in range(60))
+    found = why(f"EVENT SEQ({parts}) WITHIN 100000", "a1 " * 300)
+    assert found.matches == Count(0, is_exact=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import sase
 from sase.engine.columns import gate
 from sase.engine.columns.gate import Gate
-from sase.errors import DataError, SchemaError
+from sase.errors import BindingError, DataError, SchemaError
 from tests.engine.columns.layouts import containers
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [s] WITHIN 10"
@@ -334,3 +336,32 @@ def test_names_that_are_not_utf_8() -> None:
             sase.match("EVENT A a", each)
     with pytest.raises(SchemaError, match=said):
         sase.compile("EVENT A a", batch.schema)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def test_types_that_are_nested_too_deep(tmp_path: Path) -> None:
+    """Arrow would take time and memory that grow with the square of the levels."""
+    rows = [{"ts": n, "type": "AB"[n], "v": nested(64)} for n in range(2)]
+    path = tmp_path / "e.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    query = "EVENT SEQ(A a, B b)"
+    assert len(sase.match(query, pa.Table.from_pylist(rows)).to_pylist()) == 1
+    assert len(sase.match(query, path).to_pylist()) == 1
+    rows = [{**row, "v": nested(900)} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = "`v` is nested more than 64 levels deep: leave the column out, or give it as text"
+    deep = pa.schema({"ts": pa.int64(), "type": pa.string(), "v": pa.array([nested(65)]).type})
+    for given in path, deep, deep.empty_table():
+        with pytest.raises(SchemaError, match=said):
+            sase.compile(query, given)
+    # Of dicts it is a column that nothing can read.
+    (match,) = sase.match(query, rows).to_pylist()
+    assert match["b"] == {"ts": 1, "type": "B"}
+    with pytest.raises(BindingError, match="`a.v` is a value that conditions cannot read"):
+        sase.match(f"{query} WHERE a.v = b.v", rows)

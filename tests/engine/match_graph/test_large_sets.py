@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+import sase
 from tests.engine.match_graph.sizes import enclosed, series
 
 
@@ -87,3 +88,13 @@ def test_the_first_matches_come_at_once():
     assert perf_counter() - start < 1
     assert len(set(first)) == 1_000
     assert first[0].places == tuple(range(62))
+
+
+def test_many_long_series_make_no_graph():
+    """What joins its slots would take minutes: their number is that of all components."""
+    events = [{"ts": number, "type": "A"} for number in range(3)]
+    parts = ", ".join(f"A{{1000}} a{number}[]" for number in range(60))
+    query = f"EVENT SEQ({parts})"
+    said = str(sase.explain(query, events, output="count"))
+    assert "its components count up to 60,000 events" in said
+    assert sase.match(query, events, output="count") == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import sase
@@ -192,3 +193,14 @@ def as_json(line: str) -> str:
     quoted = celsius if celsius[0].isdigit() else f'"{celsius}"'
     time = time if time.count("-") < 2 else f'"{time}"'
     return f'{{"time": {time}, "type": "{kind}", "sensor": {sensor}, "celsius": {quoted}}}'
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.zst"])
+@pytest.mark.parametrize("policy", ["error", "quarantine"])
+def test_columns_of_one_name(name: str, policy: str, tmp_path: Path) -> None:
+    """Nobody knows which is meant, whatever becomes of bad rows."""
+    data = b"ts,type,s,s\n1,A,x,x\n2,B,x\n"
+    path = tmp_path / name
+    path.write_bytes(pa.compress(data, "zstd", asbytes=True) if name.endswith("zst") else data)
+    with pytest.raises(sase.SchemaError, match="line 1: there are several columns `s`: rename all"):
+        sase.match("EVENT SEQ(A a, B b)", path, on_bad_row=policy)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.engine.columns.gate import prove_distinct
 from sase.engine.columns.numbers import MOST_EXACT
 from sase.engine.columns.python_rows import BEYOND
 from sase.engine.columns.strings import is_unicode
@@ -208,8 +209,10 @@ class CsvFormat(TextFormat):
 
     def _first_block(self, path: str) -> pa.Schema:
         """Return the columns by the first block; their names are UTF-8."""
-        if not all(map(is_unicode, self.own_columns(path))):
+        names = self.own_columns(path)
+        if not all(map(is_unicode, names)):
             raise DataError(f"{path}, line 1: the header {NO_UNICODE}")
+        prove_distinct(names, f"{path}, line 1: ")
         if is_arrows(path):
             return FileFormat.infer_schema(self, path)
         from pyarrow import csv as arrow_csv
