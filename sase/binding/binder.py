@@ -165,11 +165,10 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
             message = f"no component of the pattern is called `{name.text}`"
             hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
             scope.problems.error("unknown-variable", message, name.span, *hints)
-        elif component.negated or name.text in earlier:
-            is_so = "negative: no event is selected for it" if component.negated else "named twice"
+        elif name.text in earlier:
             scope.problems.error(
                 "strategy-variables",
-                f"`{name.text}` is {is_so}",
+                f"`{name.text}` is named twice",
                 name.span,
                 f"the list names every positive variable once:  ({', '.join(positive)})",
             )

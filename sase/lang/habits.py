@@ -94,6 +94,8 @@ HABITS = (
           "write  {type}{here} {name}[]", _behind_variable),
     Habit("(?:event|pattern) (?P<first>.*)", ",", "several components stand in SEQ(…)",
           "write  EVENT SEQ({first}, …)", _behind_component),
+    Habit(r"(?:event|pattern) \( [^()]*", ",", "SEQ is missing before the bracket",
+          "write  EVENT SEQ(A x, B y)"),
     Habit("(?:seq|set)", r"[^(,)]*", "the components are listed in brackets",
           "write  SEQ(A x, B y)"),
     Habit(f"{NAME} as", NAME, "a variable follows its event type directly",

@@ -55,7 +55,7 @@ class OperatorText:
             case nodes.RunEvaluation():
                 return algorithm_of(operator)
             case nodes.Negation():
-                return "negation on a time-partitioned index"
+                return "negation by an index of negative events"
             case _:
                 return type(operator).__name__.lower()
 

@@ -28,3 +28,30 @@ def listed(rows: int | list[int] | None) -> list[int]:
     if rows is None:
         return []
     return rows if isinstance(rows, list) else [rows]
+
+
+def counted(types: str, where: str, values: tuple[float, ...], recipe: str) -> dict[str, Any]:
+    """The matches and the counters of a pattern of SASE++ (2014)."""
+    events = [
+        {"ts": n, "type": kind, "task": 1, "val": value}
+        for n, (kind, value) in enumerate(zip(types, values, strict=True), 1)
+    ]
+    query = f"EVENT SEQ(A a, B+ b[], C c) WHERE {where} WITHIN 10"
+    found = sase.match(query, events, plan=recipe)
+    return {**dict(found.report.counters)["RunEvaluation"], "found": len(found)}
+
+
+def test_the_runs_of_figure_3() -> None:
+    """SASE++, Figure 3: 14 runs under skip till any match, of which 6 make matches."""
+    of_runs = counted("AABBC", "[task]", (0,) * 5, "nfab")
+    assert (of_runs["runs"], of_runs["found"]) == (14, 6)
+
+
+def test_the_runs_and_the_walk_of_figure_4() -> None:
+    """SASE++, Figure 4: 15 runs, or one postponed, and 7 matches."""
+    where, values = "[task] AND b[i].val >= b[i-1].val", (0, 6, 7, 9, 0)
+    of_runs = counted("ABBBC", where, values, "nfab")
+    assert (of_runs["runs"], of_runs["found"]) == (15, 7)
+    for recipe in ("postponed", "postponed_filters"):
+        walked = counted("ABBBC", where, values, recipe)
+        assert (walked["walks"], walked["found"]) == (1, 7)

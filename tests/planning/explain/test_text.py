@@ -35,7 +35,7 @@ def test_nothing_known() -> None:
 
         TF transformation
              every attribute of x1, x2, x4
-        └─ NG negation on a time-partitioned index
+        └─ NG negation by an index of negative events
                 no x3: C between x2 and x4 with the same attr1, attr2
            └─ WD window
                    within 6 units of time
@@ -175,7 +175,7 @@ def test_what_was_pushed_is_on_the_operator_that_decides_it() -> None:
         TF transformation
              RETURN x.v AS low, z.v
              LIMIT 5
-        └─ NG negation on a time-partitioned index
+        └─ NG negation by an index of negative events
                 no m: C after z, within the window with the same tag_id
            └─ SC← walk back from each z through the stacks
                    within 9 units of time
