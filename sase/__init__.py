@@ -16,6 +16,7 @@ if typing.TYPE_CHECKING:
     from sase.api.plan import Plan
     from sase.api.why_not import why
     from sase.binding import Schema
+    from sase.binding.aggregates import aggregate
     from sase.diagnostics.strategies.comparison import Comparison
     from sase.diagnostics.why_not.why_not import WhyNot
     from sase.engine.pipeline.matcher import Matcher
@@ -67,6 +68,7 @@ _HOMES = {
     "Plan": "sase.api.plan",
     "Schema": "sase.binding",
     "WhyNot": "sase.diagnostics.why_not.why_not",
+    "aggregate": "sase.binding.aggregates",
     "compare": "sase.api.compare",
     "compile": "sase.api",
     "explain": "sase.api.explain",
@@ -100,6 +102,7 @@ __all__ = [
     "Plan",
     "Schema",
     "WhyNot",
+    "aggregate",
     "compare",
     "compile",
     "explain",

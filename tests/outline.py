@@ -144,8 +144,10 @@ def _value(node: Any) -> _Item | None:
             return _name(text)
         case ast.Attribute(name, variable):
             return _item(name) if variable is None else f"{_item(variable)}.{_item(name)}"
-        case ast.Indexed(variable, index, attribute):
+        case ast.Indexed(variable, index, attribute, others):
             suffix = f".{_item(attribute)}" if attribute else ""
+            if others:
+                suffix = f".({' '.join(map(_item, node.attributes))})"
             return f"{_item(variable)}[{_index(index)}]{suffix}"
         case ast.Call(function, arguments):
             return _form(_head(function.text), *_items(arguments))

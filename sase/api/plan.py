@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,10 @@ class Plan:
 
         guard = _guard_of_calls(timeout, max_memory)
         return Matcher.of(restored(self.engine, snapshot, key, guard), guard)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The value alone, which names aggregates of users: their functions need not be pickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def engine(self) -> EnginePlan:

@@ -39,6 +39,7 @@ from sase.planning.nodes import (
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.serialisation import decoded, plan_from_json, refusing_depth
+from sase.planning.user_aggregates import user_aggregates
 
 PARAMETERS = "params"
 # What a plan in JSON holds beside the operators and the schema; parameters where it has some.
@@ -63,6 +64,7 @@ MOST_STEPS = 1000
 def read_parts(text: str, key: bytes | None = None) -> dict[str, Any]:
     """What a plan is made of, by the text of one, or a `PlanError` that says where it is none."""
     stored = plan_from_json(text, key)
+    user_aggregates(stored.root)
     _check_text(text)
     if set(stored.options) - {PARAMETERS} != set(PARTS) - {PARAMETERS}:
         raise PlanError("this is no compiled query: it does not say " + ", ".join(PARTS))

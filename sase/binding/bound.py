@@ -85,13 +85,26 @@ class Reference(Value):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Value):
-    """A function over a range of a series; `count` without an attribute is its length."""
+    """A function over a range of a series; `count` without an attribute is its length.
+
+    One that a user defined may have a `trend`, and may be over several attributes: for each of the
+    `others` it holds itself over that alone, and `place` is its place among them.
+    """
 
     function: str
     component: int
     part: Part
     attribute: str | None = None
     undeclared_by: frozenset[str] | None = frozenset()
+    others: tuple[Aggregate, ...] = ()
+    place: int = 0
+    trend: str | None = None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All attributes that it is over."""
+        every = (self.attribute, *(each.attribute for each in self.others))
+        return tuple(name for name in every if name is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,9 @@ def default_name(expression: ast.Expression, place: int) -> str:
     match expression:
         case ast.Attribute(name=name, variable=variable):
             return f"{variable.text}_{name.text}" if variable else name.text
-        case ast.Indexed(variable=variable, index=index, attribute=name):
+        case ast.Indexed(variable=variable, index=index, attributes=names):
             kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
-            return "_".join(filter(None, [variable.text, kind, name.text if name else None]))
+            return "_".join(filter(None, [variable.text, kind, *(name.text for name in names)]))
         case ast.Call(function=function, arguments=(argument,)):
             return f"{function.text}_{default_name(argument, place)}"
     return f"column_{place}"

@@ -24,8 +24,11 @@ from sase.binding.bound import (
 def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
     """Every reference to an event in a condition or expression, from left to right."""
     match node:
-        case Reference() | Aggregate():
+        case Reference():
             yield node
+        case Aggregate(others=others):
+            yield node
+            yield from others
         case Operation(operands=operands) | All(operands=operands) | Any(operands=operands):
             for operand in operands:
                 yield from references(operand)

@@ -62,6 +62,14 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
             f"put it into an aggregate, such as  avg({range_text}.{attribute}) ,"
             f" or name one event:  {_single_forms(variable, attribute, scope)}",
         )
+    if node.others:
+        names = ", ".join(name.text for name in node.attributes)
+        return scope.refuse(
+            "wrong-arguments",
+            f"`({names})` are {len(node.attributes)} attributes, and a single value is needed here",
+            node.span,
+            f"name one of them:  {variable}[{kind.value}].{node.attributes[0].text}",
+        )
     if node.attribute is None:
         return scope.refuse(
             "event-as-value",

@@ -56,11 +56,10 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return f":{name}"
         case bound.Reference(component=component, part=part, attribute=attribute):
             return f"{_series(component, part, names)}.{attribute}"
-        case bound.Aggregate(
-            function=function, component=component, part=part, attribute=attribute
-        ):
-            of = _series(component, part, names)
-            return f"{function}({of}{'' if attribute is None else f'.{attribute}'})"
+        case bound.Aggregate(function=function, component=component, part=part):
+            listed = ", ".join(value.attributes)
+            attributes = f".({listed})" if value.others else f".{listed}" if listed else ""
+            return f"{function}({_series(component, part, names)}{attributes})"
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
         case bound.Operation(name=name, operands=(left, right)) if not name.isalpha():

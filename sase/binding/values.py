@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
-from sase.binding.bound import Aggregate, Constant, Expression, Operation, Placeholder
+from sase.binding.aggregates import UserAggregate, find, names
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    Constant,
+    Expression,
+    Operation,
+    Placeholder,
+)
 from sase.binding.folding import INT64_MAX, fold_operation
 from sase.binding.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, computed
 from sase.binding.literals import bind_literal
@@ -201,7 +210,7 @@ def _mismatch(message: str, node: ast.Node, scope: Scope, *hints: str) -> None:
 
 def _call(node: ast.Call, scope: Scope) -> Expression:
     name = node.function.text
-    if name in AGGREGATES:
+    if name in AGGREGATES or find(name):
         return _aggregate(node, scope)
     function = FUNCTIONS.get(name)
     if function is None:
@@ -249,10 +258,13 @@ def _function(
 
 def _unknown_function(node: ast.Call, scope: Scope) -> None:
     name = node.function
-    every = [*FUNCTIONS, *AGGREGATES]
+    every = [*FUNCTIONS, *AGGREGATES, *names()]
     instead = INSTEAD.get(name.text.lower())
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
     hints = hints if instead is None else (instead,)
+    if instead is None and _has_range(node) and not nearest(name.text, every):
+        added = f"aggregates of your own are added by  sase.aggregate('{name.text}', …)"
+        hints = (*hints, f"{added} , before the query is compiled")
     if scope.clause is Clause.RETURN and all(isinstance(a, ast.Attribute) for a in node.arguments):
         hints = (*hints, f"a new event names its attributes:  RETURN {name.text}(x.a AS a)")
     is_near = instead is None and nearest(name.text, ["len"])
@@ -269,14 +281,17 @@ _OF_ANYTHING = ("count", "min", "max", "first", "last")
 def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     name = node.function.text
     argument = node.arguments[0] if len(node.arguments) == 1 else None
-    is_range = isinstance(argument, ast.Indexed) and argument.index.kind in RANGES
-    if not isinstance(argument, ast.Indexed) or not is_range:
+    if not isinstance(argument, ast.Indexed) or not _has_range(node):
         _refuse_aggregate(node, scope)
         return unknown(node)
     component = find_series(argument, scope)
     if component is None:
         return unknown(node)
-    part = RANGES[argument.index.kind]
+    part, user = RANGES[argument.index.kind], find(name)
+    if not _takes(1 if user is None else len(user.over), argument, node, scope):
+        return unknown(node)
+    if user is not None:
+        return _user_aggregate(user, argument, component, node, scope)
     if argument.attribute is None:
         if name == "count":
             return Aggregate(INTEGER, name, component.index, part, span=node.span)
@@ -304,6 +319,60 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
         undeclared_by,
         span=node.span,
     )
+
+
+def _has_range(node: ast.Call) -> bool:
+    """Whether an argument is a range of a series."""
+    return any(isinstance(a, ast.Indexed) and a.index.kind in RANGES for a in node.arguments)
+
+
+def _takes(count: int, argument: ast.Indexed, node: ast.Call, scope: Scope) -> bool:
+    """Whether so many attributes are named; none is another mistake."""
+    name, found = node.function.text, len(argument.attributes)
+    if found in (0, count):
+        return True
+    form = "p" if count == 1 else f"({', '.join(f'p{place + 1}' for place in range(count))})"
+    scope.problems.error(
+        "wrong-arguments",
+        f"{name} takes {'one attribute' if count == 1 else f'{count} attributes'},"
+        f" and {'here is one' if found == 1 else f'here are {found}'}",
+        argument.span,
+        f"write  {name}({to_text(replace(argument, attribute=None, others=()))}.{form})",
+    )
+    return False
+
+
+def _user_aggregate(
+    user: UserAggregate,
+    argument: ast.Indexed,
+    component: BoundComponent,
+    node: ast.Call,
+    scope: Scope,
+) -> Expression:
+    if argument.attribute is None:
+        return scope.refuse(
+            "event-as-value",
+            f"{user.name} needs attributes of the events",
+            argument.span,
+            f"it is called as  {user.form}",
+        )
+    over: list[Aggregate] = []
+    for place, (attribute, wanted) in enumerate(zip(argument.attributes, user.over, strict=True)):
+        data_type, undeclared_by = declared(component, attribute, scope)
+        if not user.accepts(place, data_type):
+            return scope.refuse(
+                "incompatible-types",
+                f"{user.name} does not take `{attribute.text}`: it is {data_type.described()}",
+                attribute.span,
+                f"it was added over {wanted.described()} there",
+            )
+        part, name = RANGES[argument.index.kind], attribute.text
+        found = Aggregate(
+            data_type, user.name, component.index, part, name, undeclared_by,
+            place=place, trend=user.trend, span=node.span,
+        )  # fmt: skip
+        over.append(found)
+    return replace(over[0], type=user.type, others=tuple(over[1:]), span=node.span)
 
 
 def _refuse_aggregate(node: ast.Call, scope: Scope) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from sase.binding import Schema
+from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import (
+    Aggregate,
     BoundComponent,
     BoundWindow,
     Condition,
@@ -37,6 +39,7 @@ from sase.planning.nodes import (
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
 from sase.planning.traversal import attributes_read, within
+from sase.planning.user_aggregates import user_aggregates
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class EnginePlan:
     """Operators, the schema they were made for, the conditions that define types, and sizes.
 
     `on_bad_row` is "error" or "quarantine"; `lateness` is how long rows of a stream may be late, in
-    raw units of time. `warnings` are of the query: every report has them.
+    raw units of time. `warnings` are of the query: every report has them. `aggregates` are those
+    that users added, as they are now: a plan that is sent somewhere takes them along.
     """
 
     operators: Operator
@@ -54,6 +58,11 @@ class EnginePlan:
     on_bad_row: str = "error"
     lateness: int | None = None
     warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    aggregates: Mapping[str, UserAggregate] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.aggregates is None:
+            object.__setattr__(self, "aggregates", user_aggregates(self.operators))
 
     @cached_property
     def cache(self) -> dict[Hashable, Any]:
@@ -74,10 +83,17 @@ class EnginePlan:
             on_bad_row=self.on_bad_row,
             definitions=encoded(self.definitions),
             options=encoded(replace(self.options, fused=True)),
+            **self._shapes,
         )
         return fingerprint(text)
 
-    def text_of(self, operation: Operation) -> str:
+    @property
+    def _shapes(self) -> dict[str, Any]:
+        """What the states are that operators keep of aggregates of users, if there are any."""
+        shapes = [user.shape for _, user in sorted((self.aggregates or {}).items())]
+        return {"aggregates": shapes} if shapes else {}
+
+    def text_of(self, operation: Operation | Aggregate) -> str:
         """A part of the query as text."""
         return value_text(operation, variables_of(self.operators))
 
@@ -141,7 +157,7 @@ class EnginePlan:
     @cached_property
     def unsaid(self) -> LateTypes:
         """What the query leaves to the events to say."""
-        return LateTypes(self.operators, self.definitions)
+        return LateTypes(self.operators, self.definitions, self.aggregates or {})
 
     def check_types(self, known: Known, time: DataType) -> None:
         """Refuse events whose columns hold what the query does not compare with, or cannot.

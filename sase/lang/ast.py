@@ -133,11 +133,17 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Indexed(Node):
-    """`a[1].p`, `a[..i].p`, `a[].p`, or without an attribute `a[]`."""
+    """`a[1].p`, `a[..i].p`, `a[].p`, without an attribute `a[]`, with several `a[].(p, q)`."""
 
     variable: Name
     index: Index
     attribute: Name | None = None
+    others: tuple[Name, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[Name, ...]:
+        """All attributes that it names."""
+        return (self.attribute, *self.others) if self.attribute else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,11 @@ class _Builder:
             index = ast.Index(ast.IndexKind.LAST, span=index.span)
         return ast.Indexed(variable, index, attribute, span=span)
 
+    def several_indexed(
+        self, span: Span, variable: ast.Name, index: ast.Index | None, *attributes: ast.Name
+    ) -> ast.Indexed:
+        return replace(self.indexed(span, variable, index, attributes[0]), others=attributes[1:])
+
     def at(self, span: Span, text: str) -> ast.Index:
         return _index(text, span)
 

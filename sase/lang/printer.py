@@ -85,8 +85,9 @@ def _value(node: Any) -> str:
             series = to_text(node.variable)
             is_last = node.index.kind is ast.IndexKind.LAST
             index = f"{series}.len" if is_last else to_text(node.index)
-            attribute = f".{spelled_field(node.attribute.text)}" if node.attribute else ""
-            return f"{series}[{index}]{attribute}"
+            names = ", ".join(spelled_field(name.text) for name in node.attributes)
+            attributes = f".({names})" if node.others else f".{names}" if names else ""
+            return f"{series}[{index}]{attributes}"
         case ast.Call(function=function, arguments=arguments):
             return f"{to_text(function)}({_listed(arguments)})"
         case ast.Negative(operand=operand):

@@ -216,6 +216,8 @@ class _Growing:
             # The value of an end stays while events are added at the other.
             other = Growth.LATER if name == "first" else Growth.EARLIER
             return Trend.STEADY if self.growth is other else Trend.OPEN
+        if isinstance(reference, bound.Aggregate) and reference.trend is not None:
+            return Trend.RISING if reference.trend == "rising" else Trend.FALLING
         return {"min": Trend.FALLING, "max": Trend.RISING, "count": Trend.RISING}.get(
             name, Trend.OPEN
         )
@@ -312,7 +314,8 @@ def _phrases(growing: _Growing, condition: bound.Condition) -> Iterator[str]:
     names = {each.index: each.variable for each in growing.components}
     for each in references(condition):
         trend, text = growing.reference(each), value_text(each, names)
-        if trend is Trend.STEADY:
+        is_other = isinstance(each, bound.Aggregate) and each.place > 0
+        if trend is Trend.STEADY or is_other:
             continue
         if _function(each) in ("first", "last"):
             yield f"{text} may be of another event"

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import combinations
 
 from sase.binding import bound
+from sase.binding.aggregates import UserAggregate
 from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
@@ -23,6 +24,8 @@ Definitions = tuple[tuple[str, bound.Condition], ...]
 # The types of columns, by name, or by type where each type has a table.
 Known = Mapping[tuple[str | None, str], DataType]
 
+NONE: Mapping[str, UserAggregate] = {}
+
 # The kind whose order is not that of numbers; arithmetic is on times.
 TEXTS = frozenset((Kind.STRING,))
 
@@ -33,8 +36,13 @@ OF_NUMBERS = frozenset(("avg", "stddev"))
 class LateTypes:
     """The values of a query whose types only the events know."""
 
-    def __init__(self, operators: Operator, definitions: Definitions = ()) -> None:
-        self._parts = (operators, definitions)
+    def __init__(
+        self,
+        operators: Operator,
+        definitions: Definitions = (),
+        aggregates: Mapping[str, UserAggregate] = NONE,
+    ) -> None:
+        self._parts, self._aggregates = (operators, definitions), aggregates
         self._returned = require(operators, Transformation).columns
 
     @cached_property
@@ -44,18 +52,18 @@ class LateTypes:
         return any(
             each.type == UNKNOWN
             or isinstance(each, bound.Aggregate)
-            and each.function in OF_NUMBERS
+            and (each.function in OF_NUMBERS or each.function in self._aggregates)
             for each in within(self._parts)
             if isinstance(each, values)
         )
 
     def disagreement(self, known: Known) -> str | None:
         """What cannot be compared or computed with, as the events are; None if all can."""
-        return next(_Values(self._parts, known).wrong(), None)
+        return next(_Values(self._parts, known, self._aggregates).wrong(), None)
 
     def columns(self, known: Known) -> tuple[bound.Column, ...] | None:
         """The columns of RETURN with the types that the events give them."""
-        values = _Values(self._parts, known)
+        values = _Values(self._parts, known, self._aggregates)
         if self._returned is None:
             return None
         return tuple(replace(each, value=values.typed(each.value)) for each in self._returned)
@@ -64,9 +72,11 @@ class LateTypes:
 class _Values:
     """The values of a query, typed by the events."""
 
-    def __init__(self, parts: Iterable[object], known: Known) -> None:
+    def __init__(
+        self, parts: Iterable[object], known: Known, aggregates: Mapping[str, UserAggregate]
+    ) -> None:
         self._each = list(within(tuple(parts)))
-        self._known = known
+        self._known, self._aggregates = known, aggregates
         components = [each for each in self._each if isinstance(each, bound.BoundComponent)]
         self._components = {component.index: component for component in components}
         self._names = {component.index: component.variable for component in components}
@@ -89,7 +99,7 @@ class _Values:
                 case bound.Operation():
                     yield from self._uncomputed(each)
                 case bound.Aggregate(function=function, attribute=str()):
-                    if not AGGREGATES[function].accepts(self._operand_type(each)):
+                    if not self._is_taken(each):
                         yield f"{function} does not take {self._operand_type(each).described()}"
                     if function in ("min", "max"):
                         yield from self._too_late(function, [each], TEXTS)
@@ -186,6 +196,13 @@ class _Values:
         if len(types) == 1:
             return computed(types[0])
         return arithmetic(value.name, *types) or UNKNOWN
+
+    def _is_taken(self, aggregate: bound.Aggregate) -> bool:
+        """Whether an aggregate takes the values of its attribute."""
+        user = self._aggregates.get(aggregate.function)
+        if user is not None:
+            return user.accepts(aggregate.place, self._operand_type(aggregate))
+        return AGGREGATES[aggregate.function].accepts(self._operand_type(aggregate))
 
     def _operand_type(self, aggregate: bound.Aggregate) -> DataType:
         """The type of an aggregate."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from sase.lang import ast
 from sase.lang.ast import IndexKind
+from tests.naive.aggregates import DEFINED, of_events
 from tests.naive.values import (
     Value,
     arithmetic,
@@ -132,6 +133,13 @@ def events_of(reference: Reference, scope: Scope) -> Series:
             return series[: i + 1]
 
 
+def attributes_of(reference: Reference) -> tuple[str, ...]:
+    """All attributes that a reference names: `a[].(p, q)` names several."""
+    if isinstance(reference, ast.Indexed):
+        return tuple(name.text for name in reference.attributes)
+    return (reference.name.text,)
+
+
 def attribute_of(reference: Reference) -> str | None:
     """The attribute that a reference names; `a[]` by itself names none."""
     name = reference.name if isinstance(reference, ast.Attribute) else reference.attribute
@@ -141,12 +149,13 @@ def attribute_of(reference: Reference) -> str | None:
 def is_undeclared(reference: Reference, scope: Scope) -> bool:
     """Rule 1: an ANY component has bound an event whose type does not declare the attribute."""
     component = scope.components[scope.number(reference.variable)]
-    attribute = attribute_of(reference)
-    if not isinstance(component.test, ast.AnyTest) or attribute is None:
+    if not isinstance(component.test, ast.AnyTest) or is_length(reference, scope):
         return False
-    if is_length(reference, scope):
-        return False
-    return any(attribute not in event.declared for event in events_of(reference, scope))
+    return any(
+        attribute not in event.declared
+        for attribute in attributes_of(reference)
+        for event in events_of(reference, scope)
+    )
 
 
 # ---------------------------------------------------------------- values
@@ -159,7 +168,7 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return len(events_of(node, scope))
         case ast.Attribute() | ast.Indexed():
             return _value_of_reference(node, scope)
-        case ast.Call(ast.Name(name), arguments) if name in AGGREGATES:
+        case ast.Call(ast.Name(name), arguments) if name in AGGREGATES or name in DEFINED:
             return _aggregate(name, arguments, scope)
         case ast.Call(ast.Name(name), arguments):
             return function(name, [value(a, scope) for a in arguments], scope.unit)
@@ -202,6 +211,13 @@ def _aggregate(name: str, arguments: Sequence[ast.Expression], scope: Scope) -> 
             selected = events_of(reference, scope)
         case _:
             raise NotImplementedError(f"{name} of what is no a[…].p")
+    if name in DEFINED:
+        names = attributes_of(reference)
+        if len(names) + 1 != len(DEFINED[name].kinds):
+            raise NotImplementedError(f"{name} of {len(names)} attributes")
+        return of_events(DEFINED[name], [[event[each] for each in names] for event in selected])
+    if isinstance(reference, ast.Indexed) and reference.others:
+        raise NotImplementedError(f"{name} of several attributes")
     attribute = attribute_of(reference)
     if attribute is None:
         if name != "count":

@@ -10,7 +10,7 @@ from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
 from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
-from tests.naive.expressions import Event, Scope, references, value
+from tests.naive.expressions import Event, Scope, attributes_of, references, value
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.problem import Bound, Problem, events_in
 from tests.naive.values import python
@@ -135,5 +135,5 @@ def _reference_name(reference: ast.Attribute | ast.Indexed) -> str:
         names = [reference.variable, reference.name]
         return "_".join(name.text for name in names if name)
     middle = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(reference.index.kind)
-    attribute = reference.attribute.text if reference.attribute else None
-    return "_".join(part for part in (reference.variable.text, middle, attribute) if part)
+    parts = (reference.variable.text, middle, *attributes_of(reference))
+    return "_".join(part for part in parts if part)

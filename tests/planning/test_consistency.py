@@ -18,6 +18,15 @@ from sase.planning.walk_back import WalkStep, decided_walking_back
 from tests.naive.conditions import Condition, Part, condition, conjuncts, is_true
 from tests.naive.expressions import Event, Scope, Series
 from tests.seeds import draw_numbers, tries
+from tests.user_aggregates import added_here, define_all
+
+
+@pytest.fixture(autouse=True)
+def _defined() -> Iterator[None]:
+    with added_here():
+        define_all()
+        yield
+
 
 # b may be empty, and its D declares no p.
 PATTERN = "EVENT SEQ(X x, A+ a[], ANY(B, D)* b[], C c)"
@@ -62,6 +71,10 @@ FORMS = [
     ("min(a[..i].n) > -1", NEITHER, TRUE, True, True),
     ("max(a[].n) < 1", NEITHER, TRUE, True, True),
     ("max(a[].n) > 1", FALSE, FALSE, False, False),
+    ("most(a[].n) < 1", NEITHER, TRUE, True, True),
+    ("most(a[].n) > 1", FALSE, FALSE, False, False),
+    ("hashed(a[].n) > 500", NEITHER, NEITHER, False, False),
+    ("cross(a[].(n, n)) > 1", NEITHER, NEITHER, False, False),
     ("c.n < max(a[].n)", FALSE, FALSE, True, False),
     ("c.n > 80% * max(a[].n)", NEITHER, TRUE, True, True),
     ("c.n > -80% * max(a[].n)", FALSE, FALSE, True, False),

@@ -158,6 +158,7 @@ def _leaves() -> Trees:
         constants(),
         *[attributes] * 3,
         *[st.builds(ast.Indexed, names(), indexes(), st.none() | names())] * 2,
+        st.builds(ast.Indexed, names(), indexes(), names(), _several(names(), 1, 2)),
         st.builds(ast.Call, _functions(), st.just(())),
         st.builds(ast.Equivalence, _several(tests, 1, 2)),
     )

@@ -16,6 +16,7 @@ from operator import add
 from typing import Any, TypeAlias
 
 from sase.binding import BoundQuery, Schema, bound
+from sase.binding.aggregates import find
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
 from sase.binding.types import TIMES, Kind
@@ -141,6 +142,11 @@ class Interpreter:
         selected, name = binding.selected(aggregate), aggregate.function
         if aggregate.attribute is None:
             return len(selected)
+        user = find(name)
+        if user is not None:
+            every = zip((aggregate, *aggregate.others), user.over, strict=True)
+            columns = [self.column(a.component, a.attribute or "", t.kind) for a, t in every]
+            return user.of([[column[each] for column in columns] for each in selected])
         column = self.column(aggregate.component, aggregate.attribute, aggregate.type.kind)
         values = [column[each] for each in selected]
         if name in ("first", "last"):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Self
 
+from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import Aggregate, Condition, Expression, Operation, Reference
 from sase.binding.parts import references
 from sase.binding.types import Kind
@@ -30,7 +31,7 @@ class ProgramLayout:
     `places` are columns of `Columns`, shared by needs of one attribute. `positions` are the
     rows of components in an evaluation; without them that is a component's number. `lacking`
     are attributes that unknown types, whose code is `unknown_type`, do not declare. With
-    `mixes` columns may hold values with a scale.
+    `mixes` columns may hold values with a scale. `aggregates` are those that users added.
     """
 
     places: Mapping[Need, int]
@@ -40,6 +41,7 @@ class ProgramLayout:
     lacking: frozenset[Need] = frozenset()
     unknown_type: int = 0
     mixes: bool = True
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 
     @classmethod
     def over(cls, base: ProgramLayout, **more: object) -> Self:

@@ -32,7 +32,15 @@ from sase.engine.expressions.constants import constant, is_text, is_time, litera
 from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
-from sase.engine.kernels.expressions.program import ADDRESS, ARGUMENTS, WORD, Program, Stack
+from sase.engine.kernels.expressions.program import (
+    ADDRESS,
+    ARGUMENTS,
+    RAISED_AT,
+    RAISED_WORDS,
+    WORD,
+    Program,
+    Stack,
+)
 from sase.engine.kernels.expressions.slow_paths import Called, address_for, called
 from sase.engine.kernels.jit.signatures import frozen
 
@@ -43,7 +51,6 @@ ARITHMETIC = {
 TIME_ARITHMETIC = {"+": Op.TIME_ADD, "-": Op.TIME_SUBTRACT}
 CHOICES = {"coalesce": Op.COALESCE, "least": Op.LEAST, "greatest": Op.GREATEST}
 OF_STRINGS = {"lower": LOWER, "upper": UPPER, "length": LENGTH}
-DEPTH_OF_NOTES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +75,10 @@ class Lowered:
         return Program(frozen(code))
 
 
-def make_stack(depth: int) -> Stack:
-    """A stack for programs of this depth."""
-    return Stack(np.zeros((depth, 2), np.int64), np.zeros(DEPTH_OF_NOTES, np.int64))
+def make_stack(depth: int, aggregates: int = 0) -> Stack:
+    """A stack for programs of this depth, with notes of so many aggregates of users."""
+    notes = np.zeros(RAISED_AT + RAISED_WORDS * aggregates, np.int64)
+    return Stack(np.zeros((depth, 2), np.int64), notes)
 
 
 def lower(term: Condition | Expression, layout: ProgramLayout) -> Lowered:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part, Predicate
 from sase.binding.bound import Reference as EventReference
 from sase.binding.parts import references
@@ -56,6 +57,10 @@ class NodeWords:
     before: int
     changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     lacking: list[tuple[int, str, frozenset[int]]] = field(default_factory=list)
+    # What users defined, by number, and the columns that it reads.
+    defined: list[tuple[Aggregate, UserAggregate]] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    _numbers: dict[Hashable, int] = field(default_factory=dict)
     _places: dict[tuple[int, int, str | None], int] = field(default_factory=dict)
     _used: int = 0
 
@@ -70,8 +75,22 @@ class NodeWords:
         if key not in self._places:
             self._places[key] = self.before + self._used
             self.changes.append((level, kind, self._places[key], column, table))
-            self._used += of.WORDS[kind]
+            self._used += words_of(kind)
         return self._places[key]
+
+    def defined_word(
+        self, level: int, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
+    ) -> tuple[int, int]:
+        """The word and the kind of what a user defined, over columns of a level."""
+        key = level, aggregate.function, tuple(columns)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.defined)
+            self.defined.append((aggregate, user))
+            kind, first = of.DEFINED + self._numbers[key], len(self.columns)
+            self.columns += columns
+            self.word(level, kind, None, first, len(columns))
+        kind = of.DEFINED + self._numbers[key]
+        return self._places[(level, kind, None)], kind
 
 
 @dataclass
@@ -124,6 +143,13 @@ class Fills:
         word = self.words.word(self.levels[component], kinds[0], name, column, table)
         return self._value(aggregate, word, kinds[1])
 
+    def defined(self, aggregate: Aggregate, user: UserAggregate) -> int:
+        """The place of tag and bits of what a user defined."""
+        component = aggregate.component
+        columns = [self.base.places[(component, name)] for name in aggregate.attributes]
+        level = self.levels[component]
+        return self._value(aggregate, *self.words.defined_word(level, aggregate, user, columns))
+
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
         """The place of the flag that an event of the range lacks the attribute."""
         component, name = aggregate.component, aggregate.attribute
@@ -152,13 +178,18 @@ class Fills:
         return self._places[row]
 
 
+def words_of(kind: int) -> int:
+    """How many words the kind of a change, or of a value, has in a node."""
+    return of.WORDS_OF_DEFINED if kind >= of.DEFINED else of.WORDS[of.MADE_OF.get(kind, kind)]
+
+
 def words_read(row: tuple[int, int, int, int, int]) -> range:
     """The words of a node that fill a place of a program."""
     source, _, word, kind, _ = row
     if source == of.KNOWN_EVENT:
         return range(word, word + 1)
     if source in (of.KNOWN_VALUE, of.VALUE_AT, of.VALUE_BEFORE):
-        return range(word, word + of.WORDS[of.MADE_OF.get(kind, kind)])
+        return range(word, word + words_of(kind))
     return range(0)
 
 
@@ -197,6 +228,9 @@ class SeriesLayout(ProgramLayout):
         assert self.fills is not None
         if aggregate.attribute is None:
             return self.fills.value(aggregate, (of.COUNT, of.COUNT))
+        user = self.aggregates.get(aggregate.function)
+        if user is not None:
+            return self.fills.defined(aggregate, user)
         if aggregate.function not in FUNCTIONS:
             raise LoweringError(f"there is no way to find {aggregate.function} of a series")
         is_ranked = aggregate.function in ("min", "max") and aggregate.type.kind is Kind.STRING

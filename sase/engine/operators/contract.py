@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
 from sase.binding import Schema
+from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import (
+    Aggregate,
     BoundComponent,
     BoundWindow,
     Comparison,
@@ -26,7 +28,7 @@ from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
-from sase.engine.kernels.expressions.program import Stack
+from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
 from sase.engine.snapshots.saved_state import Saved
@@ -79,15 +81,19 @@ class HasTimers(Protocol):
 
 @dataclass
 class OverflowCounts:
-    """How often arithmetic left int64, by operation, and an event with which it did."""
+    """How often arithmetic left int64, by operation, and an event with which it did.
 
-    arithmetic: dict[int, Operation]
+    Or how often an aggregate of a user raised. The notes of that begin `at` a place.
+    """
+
+    arithmetic: Mapping[int, Operation | Aggregate]
     stack: Stack
-    counts: dict[Operation, list[int]] = field(default_factory=dict)
+    counts: dict[Operation | Aggregate, list[int]] = field(default_factory=dict)
+    at: int = 0
 
     def collect(self, place_of: Callable[[int], int]) -> None:
         """Take the notes of the last evaluations; `place_of` maps their rows to events."""
-        notes = self.stack.notes
+        notes = self.stack.notes[self.at :]
         if notes[0]:
             operation = self.arithmetic[int(notes[1])]
             seen = self.counts.setdefault(operation, [0, place_of(int(notes[2]))])
@@ -138,6 +144,8 @@ class Context:
     # What depends on the plan alone, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
     check: Check = no_check
+    # Those that users added, by name.
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
@@ -181,6 +189,12 @@ class Context:
             self.overflows.append(overflows)
         return overflows
 
+    def watch_aggregates(self, aggregates: Iterable[Aggregate], stack: Stack) -> None:
+        """Count for the report how often aggregates of users raise, each by its number."""
+        for number, aggregate in enumerate(aggregates):
+            at = RAISED_AT + RAISED_WORDS * number
+            self.overflows.append(OverflowCounts({0: aggregate}, stack, at=at))
+
     def text_of(self, condition: Condition) -> str:
         """A condition as the query writes it."""
         every = (*self.components, *self.negatives)
@@ -222,6 +236,7 @@ class Context:
             self.lacking(needed),
             known.unknown_type,
             known.mixes(name for _, name in needed),
+            self.aggregates,
         )
 
     def lacking(self, needed: Iterable[Need]) -> frozenset[Need]:

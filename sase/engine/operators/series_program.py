@@ -10,10 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import BoundComponent, EquivalenceTest, Part
+from sase.binding.bound import Aggregate, BoundComponent, EquivalenceTest, Part
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
+from sase.engine.expressions.compiled_aggregates import CompiledAggregate, compiled_aggregate
 from sase.engine.expressions.series import Fills, NodeWords, Term, laid_out, words_read
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
@@ -71,7 +72,8 @@ class SeriesCode:
     """The code of terms by moment, the same for all runs of a plan.
 
     `ranges` says whether a condition ranges over the events of a series, `asks` whether one
-    needs a program. `gates` are the rows of direct comparisons with their moments, `reads` the
+    needs a program. `defined` are the aggregates that users added, `compiled` what is at the
+    addresses of these. `gates` are the rows of direct comparisons with their moments, `reads` the
     fills of programs with theirs.
     """
 
@@ -87,6 +89,8 @@ class SeriesCode:
     moments: tuple[int, ...]
     gates: tuple[tuple[int, int], ...]
     reads: tuple[tuple[int, Fills], ...]
+    compiled: tuple[CompiledAggregate, ...]
+    defined: tuple[Aggregate, ...]
 
     @classmethod
     def of(
@@ -112,13 +116,16 @@ class SeriesCode:
             else NOT_DIRECT
             for each in fills
         ]
+        compiled = tuple(compiled_aggregate(user) for _, user in words.defined)
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
             np.stack(pattern_of(context.components), axis=1),
             np.array([context.keep_test(test) for test in tests], np.int64),
-            *_changes(words, context.levels, mixes=base.mixes),
+            *_changes(words, context.levels, compiled, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
+            np.array(words.columns, np.int64),
+            np.array([each.value.value for each in compiled], np.int64),
         )
         first, numbered = int(tables[0, of.CHECKS]), enumerate(zip(ordered, compared, strict=True))
         return cls(
@@ -134,6 +141,8 @@ class SeriesCode:
             tuple(each.moment for each in ordered),
             tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_DIRECT),
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
+            compiled,
+            tuple(aggregate for aggregate, _ in words.defined),
         )
 
     def keep(self, context: Context) -> None:
@@ -190,8 +199,9 @@ class SeriesProgram:
             lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs),
         )
         self.code.keep(context)
-        self.stack = make_stack(self.code.lowered.depth)
+        self.stack = make_stack(self.code.lowered.depth, len(self.code.defined))
         context.watch(dict(self.code.lowered.arithmetic), self.stack)
+        context.watch_aggregates(self.code.defined, self.stack)
         self.width = len(self.code.root)
 
     def machine(self) -> Machine:
@@ -299,15 +309,17 @@ def conditions_of(
     )
 
 
-def _changes(words: NodeWords, levels: int, *, mixes: bool) -> tuple[Numbers, Numbers]:
+def _changes(
+    words: NodeWords, levels: int, compiled: Sequence[CompiledAggregate], *, mixes: bool
+) -> tuple[Numbers, Numbers]:
     """Lower the changes of each level; only if it `mixes`, compile kernels for scaled values."""
     calls = {of.SUM: rounded, of.SPREAD: rounded, of.LEAST: ordered, of.MOST: ordered}
     called = calls if mixes else {}
     changes = sorted(words.changes, key=lambda change: change[0])
     counts = np.bincount([change[0] for change in changes], minlength=levels)[:levels]
-    rows = [
-        (*change[1:], address_of(called[change[1]]) if change[1] in called else 0)
-        for change in changes
-    ]
+    kinds = {change[1] for change in changes}
+    addresses = {kind: address_of(called[kind]) for kind in kinds & called.keys()}
+    addresses |= {of.DEFINED + n: each.step.value for n, each in enumerate(compiled)}
+    rows = [(*change[1:], addresses.get(change[1], 0)) for change in changes]
     table = np.array(rows, np.int64).reshape(-1, 5)
     return np.append(0, np.cumsum(counts)).astype(np.int64), table

@@ -95,6 +95,7 @@ class Pipeline:
             EventBuffer(plan.options.stack),
             cache=plan.cache,
             check=check,
+            aggregates=plan.aggregates or {},
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]

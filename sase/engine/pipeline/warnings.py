@@ -1,4 +1,4 @@
-"""The warnings of a run: types that never occurred, events that tie, arithmetic beyond int64."""
+"""The warnings of a run: types that never occurred, events that tie, and what was NULL instead."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sase.binding.bound import Aggregate
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.time_column import doubt_of_unit
@@ -24,7 +25,7 @@ ENOUGH = 1000
 
 
 class RunWarnings:
-    """Collect types of the query that have not occurred, and rows where arithmetic overflowed.
+    """Collect types of the query that have not occurred, and rows where something was NULL.
 
     Beside them stand what the query itself is warned of, and which share of the events tie.
     """
@@ -105,9 +106,11 @@ class RunWarnings:
             yield TieShare, ties.warning(seq)
         for overflows in self._overflows:
             for operation, (count, position) in overflows.counts.items():
+                is_user = isinstance(operation, Aggregate)
+                does = "raised" if is_user else "left the range of 64-bit integers"
                 yield (
                     operation,
-                    f"`{self._plan.text_of(operation)}` left the range of 64-bit integers {count:,}"
+                    f"`{self._plan.text_of(operation)}` {does} {count:,}"
                     f" times and was NULL there, for example in row {self._rows[position]}",
                 )
 

@@ -48,11 +48,15 @@ class Stack(NamedTuple):
     """Room for the values of an evaluation, and notes of what left int64.
 
     `notes` are how often that was, of the first time the place in the code and the row, and behind
-    them a place for the row that `evaluate_rows` is at.
+    them a place for the row that `evaluate_rows` is at. From `RAISED_AT` on stands the same of each
+    aggregate of a user that raised, without a place.
     """
 
     values: OutIntRows
     notes: OutInts
+
+
+RAISED_AT, RAISED_WORDS = 4, 3
 
 
 # ---------------------------------------------------------------- the loops

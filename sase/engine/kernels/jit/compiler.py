@@ -70,6 +70,11 @@ def inlined(function: Function) -> Function:
     return _LinkedDispatcher(function, forceinline=True)
 
 
+def uncached(function: Callable[..., Any]) -> Any:
+    """Make a function one that kernels can call by its address, compiled in each process."""
+    return _UncachedDispatcher(function)
+
+
 def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Callable[..., Any]:
     """Return what calls a kernel that is compiled apart by the address before its arguments."""
     if numba.config.DISABLE_JIT:
@@ -130,6 +135,20 @@ class _LinkedDispatcher(_Dispatcher):
     def get_call_template(self, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
         """Compile for these arguments."""
         return super().get_call_template(tuple(map(types.unliteral, arguments)), named)
+
+
+class _UncachedDispatcher(_Dispatcher):
+    """What calls functions of users, which are compiled for its annotations when they are used."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, KernelCompiler)
+
+    @cached_property
+    def address(self) -> int:
+        """Where the machine code begins."""
+        self.compile(signature(self.py_func))
+        (found,) = self.overloads.values()
+        return address_in(found)
 
 
 class _KernelDispatcher(_Dispatcher):
@@ -205,9 +224,11 @@ def _without_garbage_collection() -> Iterator[None]:
 class _Announcement(event.Listener):  # type: ignore[misc]
     """Counts compilations and announces the first; loading from the cache makes no event."""
 
-    said, count = False, 0
+    said, count, counts = False, 0, True
 
     def on_start(self, event: Any) -> None:
+        if not self.counts:
+            return
         self.count += 1
         if event.data["dispatcher"].py_func.__module__.startswith(PACKAGE):
             self.say()
@@ -227,6 +248,17 @@ def _announce_compilation() -> _Announcement:
     announcement = _Announcement()
     event.register("numba:compile", announcement)
     return announcement
+
+
+@contextmanager
+def compiling_for_users() -> Iterator[None]:
+    """Count and announce no compilations: of what is compiled in each process."""
+    listener = _announce_compilation()
+    before, listener.counts = listener.counts, False
+    try:
+        yield
+    finally:
+        listener.counts = before
 
 
 def announce_compiling() -> None:

@@ -11,13 +11,14 @@ import math
 import numpy as np
 
 from sase.engine.kernels.expressions import operations as do
-from sase.engine.kernels.expressions.program import evaluate_tuple
+from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, evaluate_tuple
 from sase.engine.kernels.expressions.slow_paths import real_of, side_of
 from sase.engine.kernels.jit.compiler import by_address, kernel, linked, tuple_at
 from sase.engine.kernels.jit.linking import store_at
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import PredicateArrays, entry
+from sase.engine.kernels.kleene.user_aggregates import KNOWN, step_at, value_at
 from sase.engine.kernels.sentinels import NOTHING
 
 
@@ -40,6 +41,9 @@ def update_aggregate(address: int, number: int, cells: OutIntRows, node: int, pl
     kind, word, column, called = row[0], nodes.HEAD + row[1], row[2], row[4]
     if kind == nodes.LACKS:
         words[word] |= arrays.lacking[column, arrays.columns.types[place]]
+        return
+    if kind >= nodes.DEFINED:
+        advance(arrays, row, words, place)
         return
     tag = int(arrays.columns.tags[column, place])
     if tag == do.NULL:
@@ -95,7 +99,41 @@ def spread(words: OutInts, word: int, value: float) -> None:
     words[word + 2] = int(np.float64(squares).view(np.int64))
 
 
+@linked
+def advance(arrays: PredicateArrays, change: Ints, words: OutInts, place: int) -> None:
+    """Change the state of what a user defined by an event, unless an attribute of that is NULL."""
+    tables, tags, cells = arrays.tables, arrays.columns.tags, arrays.columns.cells
+    first, number = tables[0, nodes.COLUMNS] + change[2], change[0] - nodes.DEFINED
+    for row in range(first, first + change[3]):
+        if tags[tables[row, 0], place] == do.NULL:
+            return
+    word = nodes.HEAD + change[1]
+    if step_at(change[4], words, word, tables, first, cells, tags, place):
+        note_raised(arrays, number, place)
+
+
+@linked
+def note_raised(arrays: PredicateArrays, number: int, row: int) -> None:
+    """Note that a function of a user raised, and of the first time the row."""
+    notes, at = arrays.stack.notes, RAISED_AT + RAISED_WORDS * number
+    if notes[at] == 0:
+        notes[at + 2] = row
+    notes[at] += 1
+
+
 # ---------------------------------------------------------------- values
+
+
+@linked
+def value_of_defined(arrays: PredicateArrays, words: OutInts, word: int, number: int) -> do.Value:
+    """Return the value of what a user defined; NULL over nothing, or where that raised."""
+    if words[word] != KNOWN:
+        return do.NOTHING
+    value = value_at(entry(arrays, nodes.VALUES, number, 0), words, word)
+    if value[0] == do.OVERFLOW:
+        note_raised(arrays, number, arrays.rows[0])
+        return do.NOTHING
+    return int(value[0]), int(value[1])
 
 
 @linked
@@ -144,7 +182,12 @@ def fill(arrays: PredicateArrays, cells: OutIntRows, condition: int, judged: int
         elif source in (nodes.EVENT_AT, nodes.EVENT_BEFORE):
             event = cells[node, nodes.EVENT] if node != nodes.ROOT else NOTHING
         else:
-            rows[place], rows[place + 1] = value_of(cells[node], nodes.HEAD + word, kind)
+            word += nodes.HEAD
+            if kind >= nodes.DEFINED:
+                value = value_of_defined(arrays, cells[node], word, kind - nodes.DEFINED)
+            else:
+                value = value_of(cells[node], word, kind)
+            rows[place], rows[place + 1] = value
             continue
         rows[place] = NOTHING if event == NOTHING else event & mask
 

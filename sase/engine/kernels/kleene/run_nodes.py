@@ -33,6 +33,9 @@ ROOT, NO_EVENT = 0, NOTHING
 # What binding an event changes, and what values are made of that.
 FIRST_EVENT, LAST_EVENT, COUNT, NUMBERS, SUM, LEAST, MOST, SPREAD, LACKS = range(9)
 AVERAGE, DEVIATION = 9, 10
+# From here on the aggregates that users defined, by number.
+DEFINED = 11
+WORDS_OF_DEFINED = 5
 # The words of each.
 WORDS = {
     FIRST_EVENT: 1, LAST_EVENT: 1, COUNT: 1, NUMBERS: 1, SUM: 5, LEAST: 2, MOST: 2, SPREAD: 3,
@@ -65,8 +68,10 @@ class Pattern(NamedTuple):
 # moment begin, and the conditions (where the program begins, its loops, its fills, and from PLAIN
 # on what a plain comparison accepts, or 0, the column of the new event, of the other side where
 # from, word and column, and the address of what compares them); the loops (a level, and whether its
-# first event is exempt); the fills (where from, which loop, word, kind, and where to).
-LEVELS, TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS = range(8)
+# first event is exempt); the fills (where from, which loop, word, kind, and where to); the columns
+# of what users defined, which have of a change the first in the place of its column, and in that of
+# its table how many; and by number the address of what makes its value.
+LEVELS, TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS, COLUMNS, VALUES = range(10)
 PLAIN = 5
 TABLE_WIDTH = 11
 

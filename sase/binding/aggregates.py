@@ -1,0 +1,228 @@
+"""Aggregates that users define: a state, a step for each event, and the value of the state."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+from sase.binding.functions import AGGREGATES, FUNCTIONS
+from sase.binding.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, UNKNOWN, DataType, Kind
+from sase.errors import PlanError
+from sase.lang.names import spelled
+from sase.nearest import did_you_mean
+
+StatePart: TypeAlias = bool | int | float
+TrendName: TypeAlias = Literal["rising", "falling"]
+
+# The values of states, attributes and results, by the kind that a user names.
+KINDS = {"integer": INTEGER, "float": FLOAT, "boolean": BOOLEAN}
+# What an attribute of each kind may be: any number becomes a float.
+_ACCEPTED = {
+    Kind.INTEGER: frozenset((Kind.INTEGER,)), Kind.FLOAT: NUMBERS,
+    Kind.BOOLEAN: frozenset((Kind.BOOLEAN,)),
+}  # fmt: skip
+TRENDS = ("rising", "falling")
+MOST_PARTS = 4
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True, eq=False)
+class UserAggregate:
+    """An aggregate by name: where its state starts, and what computes the next one and its value.
+
+    `start` is the parts of the state; one that `is_single` is handed to the functions by itself.
+    """
+
+    name: str
+    start: tuple[StatePart, ...]
+    is_single: bool
+    step: Callable[..., Any]
+    value: Callable[..., Any] | None
+    over: tuple[DataType, ...]
+    type: DataType
+    trend: TrendName | None = None
+    identity: str = field(default_factory=lambda: uuid4().hex)
+
+    def accepts(self, place: int, data_type: DataType) -> bool:
+        """Whether an attribute may be of a type, as far as that is known."""
+        wanted = self.over[place].kind
+        return data_type == UNKNOWN or data_type.kind in _ACCEPTED[wanted]
+
+    @property
+    def shape(self) -> list[object]:
+        """What tells it, beside its functions, from another one of its name."""
+        kinds = [each.kind.value for each in (*self.over, self.type)]
+        return [self.name, self.is_single, list(map(repr, self.start)), kinds]
+
+    @property
+    def form(self) -> str:
+        """How it is called."""
+        return f"{self.name}(a[].{'p' if len(self.over) == 1 else self._listed})"
+
+    @property
+    def _listed(self) -> str:
+        return f"({', '.join(f'p{place}' for place in range(1, len(self.over) + 1))})"
+
+    def of(self, events: Iterable[Sequence[Any]]) -> StatePart | None:
+        """Evaluate it in Python over the attributes of events, as compiled code does."""
+        state: Any = self.start[0] if self.is_single else self.start
+        known = [values for values in events if None not in values]
+        try:
+            for values in known:
+                state = self._state(self.step(state, *map(as_kind, values, self.over)))
+            if not known:
+                return None
+            value = as_kind(state if self.value is None else self.value(state), self.type)
+        except Exception:  # whatever a user's function raises is NULL
+            return None
+        return None if value != value else value
+
+    def _state(self, found: Any) -> Any:
+        kinds = [KINDS[kind_of(part)] for part in self.start]
+        return as_kind(found, kinds[0]) if self.is_single else tuple(map(as_kind, found, kinds))
+
+
+def as_kind(value: Any, data_type: DataType) -> StatePart:
+    """A value in 64 bits."""
+    match data_type.kind:
+        case Kind.BOOLEAN:
+            return bool(value)
+        case Kind.INTEGER:
+            return (int(value) + _WORD // 2) % _WORD - _WORD // 2
+    return float(value)
+
+
+def kind_of(value: object) -> str:
+    """The name of the kind of a part of a state; empty if it can be none."""
+    match value:
+        case bool():
+            return "boolean"
+        case int() if as_kind(value, INTEGER) == value:
+            return "integer"
+        case float():
+            return "float"
+    return ""
+
+
+# ---------------------------------------------------------------- by name
+
+_DEFINED: dict[str, UserAggregate] = {}
+
+
+def aggregate(
+    name: str,
+    start: StatePart | tuple[StatePart, ...],
+    step: Callable[..., Any],
+    result: Callable[..., Any] | None = None,
+    over: int = 1,
+    kinds: Sequence[str] | None = None,
+    trend: TrendName | None = None,
+) -> None:
+    """Add an aggregate by name, which queries call as they call `avg`.
+
+    `start` is the state before the first event: an integer, a float or a boolean, or a tuple of up
+    to four. `step(state, value, …)` is the state after an event with these values of `over`
+    attributes, `result(state)` the value; without one the state is the value. `kinds` are those of
+    the attributes and of the value ("integer", "float", "boolean"); without them all are of the
+    kind of the state. Both functions are compiled by Numba when a plan is opened, and so can do
+    what Numba compiles: arithmetic, comparisons, `math`. What raises is NULL, with a warning.
+
+    `trend` promises that more events, wherever they are added, never make the value less
+    ("rising") or never greater ("falling"), and that nothing raises. An aggregate of the same name
+    is replaced, for plans that are opened from then on. What cannot be one is a `PlanError`:
+
+        sase.aggregate("decayed", 0.0, lambda state, value: 0.5 * state + value)
+        sase.match("EVENT A+ a[] HAVING decayed(a[].p) > 3 WITHIN 100", events)
+    """
+    given = _checked_name(name)
+    parts = start if isinstance(start, tuple) else (start,)
+    _check_start(given, parts, start)
+    is_single = not isinstance(start, tuple)
+    if isinstance(over, bool) or not isinstance(over, int) or over < 1:
+        raise _wrong(given, f"over={over!r}: it is over at least one attribute, such as  over=2")
+    _check_function(given, "step", step, 1 + over)
+    if result is not None:
+        _check_function(given, "result", result, 1)
+    if trend is not None and trend not in TRENDS:
+        hint = (*did_you_mean(str(trend), TRENDS), 'it is "rising", "falling" or None')[0]
+        raise _wrong(given, f"trend={trend!r}: {hint}")
+    *attributes, value = _types(given, kinds, over, parts, is_single=is_single)
+    if result is None and (not is_single or value != KINDS[kind_of(start)]):
+        raise _wrong(
+            given, "its state is not its value: give  result=…  that makes it of the state"
+        )
+    made = UserAggregate(given, parts, is_single, step, result, tuple(attributes), value, trend)
+    _DEFINED[given] = made
+
+
+def find(name: str) -> UserAggregate | None:
+    """The aggregate of a name, if one was added."""
+    return _DEFINED.get(name)
+
+
+def names() -> list[str]:
+    """The names of all that were added."""
+    return [*_DEFINED]
+
+
+def _wrong(name: str, why: str) -> PlanError:
+    return PlanError(f"aggregate `{name}`: {why}")
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or spelled(name) != name:
+        raise PlanError(f"{name!r} cannot name an aggregate: give a word, such as  'orbit'")
+    # A query may write functions in any case.
+    if (lower := name.lower()) in {*FUNCTIONS, *AGGREGATES}:
+        raise PlanError(f"`{lower}` is a function of the language: give the aggregate another name")
+    return lower
+
+
+def _check_start(name: str, parts: tuple[object, ...], start: object) -> None:
+    if not 1 <= len(parts) <= MOST_PARTS:
+        raise _wrong(name, f"start={start!r}: a state has one to {MOST_PARTS} parts")
+    for part in parts:
+        if not kind_of(part):
+            raise _wrong(
+                name,
+                f"start={start!r}: a state is an integer of 64 bits, a float or a boolean, or a"
+                f" tuple of up to {MOST_PARTS} of them",
+            )
+
+
+def _check_function(name: str, role: str, function: object, takes: int) -> None:
+    if not callable(function):
+        raise _wrong(name, f"{role}={function!r}: this is no function")
+    try:
+        inspect.signature(function).bind(*range(takes))
+    except ValueError:  # of what is built in Python does not know
+        return
+    except TypeError:
+        form = {"step": "step(state, value, …)", "result": "result(state)"}[role]
+        noun = "argument" if takes == 1 else "arguments"
+        raise _wrong(name, f"its {role} is called with {takes} {noun}, as  {form}") from None
+
+
+def _types(
+    name: str, kinds: Any, over: int, parts: tuple[StatePart, ...], *, is_single: bool
+) -> list[DataType]:
+    """The types of the attributes and of the value."""
+    if kinds is None:
+        if not is_single:
+            raise _wrong(name, "its state has several parts: say  kinds=  of attributes and result")
+        kinds = [kind_of(parts[0])] * (over + 1)
+    if isinstance(kinds, str) or not isinstance(kinds, Sequence) or len(kinds) != over + 1:
+        form = ", ".join(['"integer"'] * (over + 1))
+        raise _wrong(
+            name,
+            f"kinds={kinds!r}: give one for each of {over} attributes, and then that of the value:"
+            f" ({form})",
+        )
+    for kind in kinds:
+        if kind not in KINDS:
+            hint = (*did_you_mean(str(kind), KINDS), f"the kinds are {', '.join(KINDS)}")[0]
+            raise _wrong(name, f"there is no kind {kind!r}: {hint}")
+    return [KINDS[kind] for kind in kinds]
