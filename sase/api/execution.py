@@ -10,7 +10,7 @@ from warnings import warn
 from sase.api.checks import check_bounds
 from sase.api.compiled_query import CompiledQuery, statistics_in
 from sase.api.limits import guard_of
-from sase.engine.pipeline.limits import UNLIMITED, Limits, working
+from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, working
 from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
 from sase.planning.nodes import Operator
@@ -37,16 +37,21 @@ def run(
     threads: int | None = None,
     max_matches: int | None = None,
     limits: Limits = UNLIMITED,
+    guard: RunGuard | None = None,
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
-    """The matches, by a plan that statistics chose: those given, or of a sample if that pays."""
+    """The matches, by a plan that statistics chose: those given, or of a sample if that pays.
+
+    A `guard` has counted already what was read to compile the query.
+    """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
-    guard = guard_of(limits, clock)
+    guard = guard_of(limits, clock) if guard is None else guard
+    limits = UNLIMITED if guard is None else guard.limits
     settings: dict[str, Any] = {"threads": threads, "most": max_matches, "watch": watch}
 
     def start() -> Matches:
@@ -56,7 +61,7 @@ def run(
 
     def planned() -> tuple[batch.RowsInMemory | Files, EnginePlan]:
         most = batch.most_held(limits)
-        rows, statistics = batch.read(known.reading, known.source.events, most), given
+        rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
         if isinstance(rows, batch.RowsInMemory) and statistics is None:
             sample = sample_that_pays(known, rows.inputs.num_rows)
             if sample:

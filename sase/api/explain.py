@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
-from sase.api.limits import guard_of, limits_of
+from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
@@ -103,14 +103,16 @@ def explain_by(
     source, assumes = _source(query, events, schema, names), events is None and schema is None
     if analyze and source.events is None:
         raise PlanError("analyze=True runs the query: give it events")
-    known = compile_query(
-        query, source, params=params, plan=recipes[0], limit=limit, output=output, assumes=assumes
-    )
-    statistics = statistics_in(stats)
-    if statistics is None and source.events is not None:
-        with working(guard):
-            statistics = measured(known, limits)
-            check_of(guard)(0)
+    bound(source, guard)
+    with working(guard):
+        known = compile_query(
+            query, source,
+            params=params, plan=recipes[0], limit=limit, output=output, assumes=assumes,
+        )  # fmt: skip
+        statistics = statistics_in(stats)
+        if statistics is None and source.events is not None:
+            statistics = measured(known, guard)
+        check_of(guard)(0)
     explanations = []
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
@@ -185,14 +187,15 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     )
 
 
-def measured(known: CompiledQuery, limits: Limits = UNLIMITED) -> Statistics | None:
+def measured(known: CompiledQuery, guard: RunGuard | None = None) -> Statistics | None:
     """Statistics of events: of a sample, or of footers where they are too many to be held."""
     from sase.engine.pipeline.batch import held, most_held
     from sase.engine.sources import Files
     from sase.engine.statistics import from_footers
 
     events = known.source.events
-    loaded = held(known.unoptimized, events, most_held(limits))
+    most = most_held(UNLIMITED if guard is None else guard.limits)
+    loaded = held(known.unoptimized, events, most, guard)
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)
     assert isinstance(events, Files)

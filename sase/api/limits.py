@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sase.engine.pipeline.limits import RUN, SECOND, LimitedWork, Limits, RunGuard
 from sase.errors import PlanError
+
+if TYPE_CHECKING:
+    from sase.engine.sources.discovered import Discovered
 
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 # The unit of a number without one, and all units.
@@ -29,6 +33,14 @@ def limits_of(timeout: object, max_memory: object) -> Limits:
 def guard_of(limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> RunGuard | None:
     """What ends work that exceeds its limits; None without any."""
     return None if limits.are_none else RunGuard(limits, clock, work)
+
+
+def bound(source: Discovered, guard: RunGuard | None) -> None:
+    """Have files be read within the limits of a guard."""
+    if guard is not None:
+        from sase.engine.pipeline.batch import most_held
+
+        source.limit(guard.check, most_held(guard.limits))
 
 
 def _amount(option: str, given: object, units: dict[str, float], right: str) -> float | None:

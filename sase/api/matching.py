@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from sase.api.checks import check_bounds, check_is_listed, check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.api.execution import run
-from sase.api.limits import limits_of
+from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.engine.pipeline.limits import working
 from sase.engine.sources.discovered import Discovered
 
 if TYPE_CHECKING:
@@ -81,21 +83,24 @@ def match(
     """
     check_output(output)
     check_bounds(threads, max_matches)
-    source = Discovered.of(events, InputOptions(**options))
+    limits = limits_of(timeout, max_memory)
+    guard = guard_of(limits, perf_counter_ns)
 
     def compiled(text: str) -> CompiledQuery:
         return compile_query(text, source, params=params, plan=plan, limit=limit, output=output)
 
-    limits = limits_of(timeout, max_memory)
     settings: dict[str, Any] = {
         "stats": stats, "threads": threads, "max_matches": max_matches, "limits": limits
     }  # fmt: skip
-    known = compiled(query)
+    with working(guard):
+        source = Discovered.of(events, InputOptions(**options))
+        bound(source, guard)
+        known = compiled(query)
     if output == "count":
         return counted(known, **settings)
     if output == "compressed":
         return compressed(known, compiled, **settings)
-    return run(known, **settings)
+    return run(known, guard=guard, **settings)
 
 
 @takes_input_options

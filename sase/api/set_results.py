@@ -105,7 +105,8 @@ def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> Match
         )
     guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
     with working(guard):
-        whole = held(plan, events) if form.lacks_having or not form.reasons else None
+        is_held = form.lacks_having or not form.reasons
+        whole = held(plan, events, guard=guard) if is_held else None
     if whole is not None and not form.reasons:
         return CountedMatches(plan, *whole, guard=guard)
     # That HAVING is asked of too many matches is worth to know where there are few events.

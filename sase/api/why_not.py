@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Unpack
 
 from sase.api.compiled_query import compile_query
-from sase.api.limits import guard_of, limits_of
+from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.binder import bind_where
@@ -60,7 +60,9 @@ def why(
     _check(near, most, seconds)
     guard = guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, EXPLANATION)
     source = Discovered.of(events, InputOptions(**options))
-    known = compile_query(query, source, params=params, plan=plan)
+    bound(source, guard)
+    with working(guard):
+        known = compile_query(query, source, params=params, plan=plan)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
@@ -38,6 +40,7 @@ from sase.cli.standard_input import check_inputs, events_in_a_file
 
 if TYPE_CHECKING:
     from sase.api.compiled_query import CompiledQuery
+    from sase.engine.pipeline.limits import RunGuard
     from sase.engine.report import Report
     from sase.engine.results.batch import ResultBatch
     from sase.engine.results.matches import Matches
@@ -122,38 +125,49 @@ def _check_follow(arguments: Namespace) -> None:
 
 def _run(arguments: Namespace, ending: Ending) -> int:
     from sase.api.compiled_query import compile_query
+    from sase.api.limits import bound, guard_of, limits_of
+    from sase.engine.pipeline.limits import working
 
-    known = compile_query(
-        one_query(arguments),
-        discovered(arguments),
-        limit=arguments.limit,
-        output=arguments.output,
-        lateness=lateness_of(arguments.lateness),
-        flat=is_flat(arguments),
-        **query_options(arguments),
-    )
+    guard = guard_of(limits_of(**limit_options(arguments)), perf_counter_ns)
+    with working(guard):
+        query, source = one_query(arguments), discovered(arguments)
+        bound(source, guard)
+        known = compile_query(
+            query,
+            source,
+            limit=arguments.limit,
+            output=arguments.output,
+            lateness=lateness_of(arguments.lateness),
+            flat=is_flat(arguments),
+            **query_options(arguments),
+        )
     rows = None if known.source.files is None else known.source.files.rows()
     with warnings_as_messages(), Progress(rows) as progress:
-        report, where = _searched(known, arguments, progress, ending)
+        report, where = _searched(known, guard, arguments, progress, ending)
     print(end="", flush=True)  # or the summary could overtake what it sums up
     _conclude(report, where, arguments, progress, ending)
     return 0
 
 
 def _searched(
-    known: CompiledQuery, arguments: Namespace, progress: Progress, ending: Ending
+    known: CompiledQuery,
+    guard: RunGuard | None,
+    arguments: Namespace,
+    progress: Progress,
+    ending: Ending,
 ) -> tuple[Report, str]:
     """Deliver what is found in the form that is asked for; where it is, for the summary."""
     from sase.api.execution import run as run_query
-    from sase.api.limits import limits_of
+    from sase.engine.pipeline.limits import UNLIMITED
 
     names = ("stats", "threads", "max_matches")
     settings = {name: getattr(arguments, name) for name in names}
-    settings["limits"] = limits_of(**limit_options(arguments))
+    settings["limits"] = UNLIMITED if guard is None else guard.limits
     if arguments.output in FORMS:
         progress.matches, report = deliver_form(known, arguments, settings, ending)
         return report, ""
-    matches = run_query(known, watch=lambda rows: setattr(progress, "rows", rows), **settings)
+    watch = partial(setattr, progress, "rows")
+    matches = run_query(known, guard=guard, watch=watch, **settings)
     where = _deliver(matches, arguments, progress, ending)
     return matches.report, where
 

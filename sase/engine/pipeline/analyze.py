@@ -43,7 +43,7 @@ def analyzed(
         matches = run(counting, events, threads=1, watch=watch, held=held, clock=clock, guard=guard)
     else:
         with working(guard):
-            rows = read(counting, events, held)
+            rows = read(counting, events, held, guard)
         overseen = Overseen.by(guard, watch, clock)
         matcher = Matcher(counting, watch=overseen.watch, clock=clock, check=overseen.check)
         matches = push_all(matcher, batches_in(rows, counting, pushed), overseen)

@@ -127,7 +127,7 @@ def run(
     a run that exceeds its limits.
     """
     with working(guard):
-        rows = read(plan, events, held)
+        rows = read(plan, events, held, guard)
     return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock, guard=guard)
 
 
@@ -136,12 +136,15 @@ def most_held(limits: Limits) -> int:
     return MOST_HELD if limits.memory is None else min(MOST_HELD, limits.memory // 4)
 
 
-def read(plan: EnginePlan, events: object, most: int = MOST_HELD) -> RowsInMemory | Files:
+def read(
+    plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
+) -> RowsInMemory | Files:
     """Open events, and read those that are not files of more bytes than may be held."""
     if is_path(events):
-        events = _opened(plan, events, most)
+        events = _opened(plan, events, most, guard)
     if not isinstance(events, Files):
         return _held_tables(plan, events)
+    events.between, events.most = check_of(guard), most
     names = _columns(plan, events)
     if events.weight(names) > most:
         return events
@@ -198,10 +201,13 @@ def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
     return RowsInMemory(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
 
 
-def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
+def _opened(
+    plan: EnginePlan, path: str | os.PathLike[str], most: int, guard: RunGuard | None
+) -> Files:
     """Files with the types that the columns of a plan have in them, for which it was compiled."""
     judges = plan.on_bad_row == "quarantine"
     files = open_files(path, plan.schema.time, judges=judges, null=plan.options.null)
+    files.between = check_of(guard)
     infer_types(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
     known = dict(plan.schema.columns or ())
     numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
@@ -209,9 +215,11 @@ def _opened(plan: EnginePlan, path: str | os.PathLike[str], most: int) -> Files:
     return files
 
 
-def held(plan: EnginePlan, events: object, most: int = MOST_HELD) -> tuple[Inputs, Events] | None:
+def held(
+    plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
+) -> tuple[Inputs, Events] | None:
     """Load events of any kind; None of files of more bytes than may be held."""
-    rows = read(plan, events, most)
+    rows = read(plan, events, most, guard)
     if not isinstance(rows, RowsInMemory):
         return None
     rows, loaded = rows.load(plan)

@@ -76,7 +76,7 @@ class RunGuard:
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> None:
-        self._limits, self._clock, self._work = limits, clock, work
+        self.limits, self._clock, self._work = limits, clock, work
         self._before = 0 if limits.memory is None else resident_memory()
         self._since: int | None = None
         self.spent = 0
@@ -119,7 +119,7 @@ class RunGuard:
 
     def check(self, more: int = 0) -> None:
         """End the work if it took too long, or holds too much with some more bytes."""
-        time, memory, since = self._limits.time, self._limits.memory, self._since
+        time, memory, since = self.limits.time, self.limits.memory, self._since
         if time is not None:
             working = 0 if since is None else self._clock() - since
             if self.spent + working > time:

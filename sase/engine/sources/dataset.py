@@ -19,6 +19,7 @@ from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
     DICTIONARY,
+    Between,
     FileFormat,
     Kinds,
     PruningPredicate,
@@ -26,8 +27,9 @@ from sase.engine.sources.formats.base import (
     folder_columns,
     great_floats,
     is_string,
+    nothing_between,
 )
-from sase.errors import DataError, SchemaError
+from sase.errors import DataError, SchemaError, TimeLimitError
 
 # The bytes of columns that are read as a whole; what is larger goes through in pieces.
 MOST_HELD = 1 << 30
@@ -55,6 +57,9 @@ class Files:
     moments: Kinds = field(default_factory=dict)
     # What was read of each file to make sure of the types; whoever runs a query reads no more.
     kept: tuple[pa.Table, ...] | None = None
+    # What is called between the batches that are read, and the bytes that may be held.
+    between: Between = nothing_between
+    most: int = MOST_HELD
 
     @property
     def is_text(self) -> bool:
@@ -136,7 +141,7 @@ class Files:
         """
         is_kept, tables = self.weight(names) <= most, list[pa.Table]()
         for path, fragment in self._fragments():
-            scan = Scan(path, fragment, self.dataset.schema, names, is_whole)
+            scan = self._scan(path, fragment, names)._replace(is_whole=is_whole)
             with self._watched(path, names):
                 if is_kept:
                     tables += self._exact(path, [self.format.read_all(scan)])
@@ -181,14 +186,16 @@ class Files:
                     if piece is not None:
                         read = self._kept(at, columns)
                         if read is None:
-                            schema = self.dataset.schema
-                            scan = Scan(path, piece, schema, columns, first=first)
+                            scan = self._scan(path, piece, columns)._replace(first=first)
                             (read,) = self._exact(path, [self.format.read_all(scan)])
                         rows = read.num_rows
                         tables.append(self._parsed(read, path, named, first))
                         parts.append(FilePart(path, rows, first, number))
                     first, number = first + rows, number + rows
         return pa.concat_tables(tables), tuple(parts)
+
+    def _scan(self, path: str, fragment: Any, columns: Sequence[str]) -> Scan:
+        return Scan(path, fragment, self.dataset.schema, columns, between=self.between)
 
     def _fragments(self) -> Iterator[tuple[str, Any]]:
         return zip(self.paths, self.dataset.get_fragments(), strict=True)
@@ -221,7 +228,7 @@ class Files:
         """Read some columns of all files, piece by piece."""
         columns = list(names)
         for path, fragment in self._fragments():
-            first, scan = 0, Scan(path, fragment, self.dataset.schema, columns)
+            first, scan = 0, self._scan(path, fragment, columns)
             with self._watched(path, columns):
                 for table in self._exact(path, self.format.read(scan, size)):
                     if table.num_rows:
@@ -247,6 +254,8 @@ class Files:
         try:
             yield
             now = stamp(path)
+        except TimeLimitError:  # which is an OSError, too
+            raise
         except DAMAGE as problem:
             raise self.format.explain_fault(path, self.schema, problem, columns) from problem
         if now != self.stamps[self.paths.index(path)]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,13 +55,19 @@ class Discovered:
         """The files that it describes, if the events are in files."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
+    def limit(self, between: Callable[[int], object], most: int) -> None:
+        """Have what reads files be called between batches, and hold at most so many bytes."""
+        if isinstance(self.events, Files):
+            self.events.between, self.events.most = between, most
+
     def with_inferred_types(self, named: frozenset[str]) -> Discovered:
         """Make sure of the types of the columns of files that a query names."""
         files = self.files
         if files is None or named <= self.inferred:
             return self
         before = files.schema
-        infer_types(files, named, shows_all=True, judges=self.names.quarantines)
+        judges = self.names.quarantines
+        infer_types(files, named, shows_all=True, judges=judges, most=files.most)
         schema = self.schema if files.schema is before else _described(files, self.names)
         return replace(self, schema=schema, inferred=self.inferred | named)
 

@@ -25,8 +25,8 @@ from sase.engine.sources.dataset import Files
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
-# Bytes of a sorted run, and rows of what is read of each at once.
-PIECE, ROWS = 1 << 28, 1 << 16
+# The share of what may be held that a sorted run takes, and rows of what is read of each at once.
+SHARE, ROWS = 4, 1 << 16
 
 
 def is_sorted(files: Files, schema: Schema) -> bool:
@@ -45,29 +45,45 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 
 
 def in_order(
-    files: Files, names: list[str], plan: EnginePlan, *, piece: int = PIECE, rows: int = ROWS
+    files: Files, names: list[str], plan: EnginePlan, *, piece: int | None = None, rows: int = ROWS
 ) -> Iterator[tuple[pa.Table, Numbers]]:
     """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
+    most = files.most // SHARE if piece is None else piece
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
-            _written(table, Path(folder) / f"{number}.arrow", rows)
-            for number, table in enumerate(_runs(files, names, plan, piece))
+            _written(part, Path(folder) / f"{number}.arrow", rows)
+            for number, part in enumerate(_runs(files, names, plan, most))
         ]
         yield from _merged([_SortedRun(path) for path in paths])
 
 
-def _runs(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[pa.Table]:
-    """Yield sorted tables of a bounded size."""
+class _Unsorted(NamedTuple):
+    """A table of a bounded size with its keys, and the order of its rows."""
+
+    table: pa.Table
+    order: Numbers | None
+
+    def sorted(self, size: int) -> Iterator[pa.Table]:
+        """Yield the rows in order, so many at a time: no signal is heard within a step."""
+        for begin in range(0, self.table.num_rows, size):
+            if self.order is None:
+                yield self.table.slice(begin, size)
+            else:
+                yield self.table.take(pa.array(self.order[begin : begin + size]))
+
+
+def _runs(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[_Unsorted]:
+    """Yield tables of a bounded size, each to be sorted."""
     parts: list[pa.Table] = []
     begin = 0
     for _, table in files.batches(names, plan.named):
         parts.append(table)
         if sum(part.nbytes for part in parts) >= most:
-            yield _sorted(_joined(parts), begin, plan.schema)
+            yield _with_order(_joined(parts), begin, plan.schema)
             begin += sum(part.num_rows for part in parts)
             parts = []
     if parts:
-        yield _sorted(_joined(parts), begin, plan.schema)
+        yield _with_order(_joined(parts), begin, plan.schema)
 
 
 def _joined(parts: list[pa.Table]) -> pa.Table:
@@ -77,14 +93,14 @@ def _joined(parts: list[pa.Table]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
-def _sorted(table: pa.Table, begin: int, schema: Schema) -> pa.Table:
+def _with_order(table: pa.Table, begin: int, schema: Schema) -> _Unsorted:
     ts, seq = _keys(table, schema)
     order = stream_order(ts, seq).rows
     rows = np.arange(begin, begin + len(ts))
     keys = {TIME: ts, SEQUENCE: np.zeros(len(ts), np.int64) if seq is None else seq, ROW: rows}
     for name, values in keys.items():
         table = table.append_column(name, pa.array(values))
-    return table if order is None else table.take(pa.array(order))
+    return _Unsorted(table.unify_dictionaries().combine_chunks(), order)
 
 
 def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
@@ -100,10 +116,10 @@ def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
     return ts, column.values
 
 
-def _written(table: pa.Table, path: Path, rows: int) -> Path:
-    whole = table.unify_dictionaries().combine_chunks()
-    with pa.ipc.new_file(path, whole.schema) as writer:
-        writer.write_table(whole, max_chunksize=rows)
+def _written(part: _Unsorted, path: Path, rows: int) -> Path:
+    with pa.ipc.new_file(path, part.table.schema) as writer:
+        for table in part.sorted(rows):
+            writer.write_table(table.combine_chunks())
     return path
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from os import path as os_path
 from os import sep
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from sase.digits import number_of
 from sase.engine.columns.gate import Gate
 from sase.engine.columns.numbers import MOST_EXACT
-from sase.errors import DataError, SchemaError
+from sase.errors import DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -40,6 +40,13 @@ class PruningPredicate:
     named: frozenset[str]
 
 
+Between: TypeAlias = Callable[[int], object]
+
+
+def nothing_between(more: int) -> None:
+    """Go on between two batches."""
+
+
 class Scan(NamedTuple):
     """Columns to be read of a file, or of a fragment of it; `schema` is that of all files.
 
@@ -53,6 +60,8 @@ class Scan(NamedTuple):
     columns: Sequence[str]
     is_whole: bool = False
     first: int = 0
+    # Called between batches, when what ends a run may come.
+    between: Between = nothing_between
 
 
 class FileFormat(ABC):
@@ -119,7 +128,9 @@ class FileFormat(ABC):
             batch_readahead=4,
             fragment_readahead=1,
         )
-        yield from (pa.Table.from_batches([batch]) for batch in batches)
+        for batch in batches:
+            scan.between(0)
+            yield pa.Table.from_batches([batch])
 
     def with_null(self, null: Sequence[str]) -> FileFormat:
         """Return the format with some more texts that stand for a missing value."""
@@ -139,8 +150,13 @@ class FileFormat(ABC):
         return
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns at once."""
-        return scan.fragment.to_table(schema=scan.schema, columns=list(scan.columns))
+        """Read columns to hold them: batch by batch, since Arrow hears no signal within a call."""
+        scanner = scan.fragment.scanner(schema=scan.schema, columns=list(scan.columns))
+        batches = []
+        for batch in scanner.to_batches():
+            scan.between(0)
+            batches.append(batch)
+        return pa.Table.from_batches(batches, scanner.projected_schema)
 
     def count_rows(self, dataset: Any) -> int | None:
         """Return the number of rows, None where it is not known without reading them."""
@@ -207,6 +223,8 @@ class FileFormat(ABC):
         """Turn whatever is raised for the bytes of files into an error of ours."""
         try:
             yield
+        except TimeLimitError:  # which is an OSError, too
+            raise
         except DAMAGE as problem:
             raise self.explain_fault(path, None, problem) from problem
 
@@ -265,6 +283,7 @@ def with_given(
     given = dataset.get_partition_keys(scan.fragment.partition_expression)
     wanted = pa.schema([scan.schema.field(name) for name in scan.columns])
     for part in read(pa.schema([field for field in wanted if field.name not in given])):
+        scan.between(0)
         arrays = []
         for field in wanted:
             if field.name in given:

@@ -1,0 +1,100 @@
+"""What ends a run comes between the batches of files that are read, held or sorted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import sase
+from sase.engine.pipeline.limits import Limits, RunGuard
+from sase.engine.sources import open_files
+from sase.engine.sources.external_sort import in_order
+from sase.engine.sources.open import infer_types
+from sase.errors import MemoryLimitError, TimeLimitError
+
+ROWS = 400_000
+QUERY = "EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 10"
+FORMATS = ["csv", "parquet", "arrow", "jsonl"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The same events in files of each format, and of CSV not in order."""
+    folder = tmp_path_factory.mktemp("files")
+    table = pa.table(
+        {"ts": np.arange(ROWS), "type": ["A", "B"] * (ROWS // 2), "v": np.arange(ROWS) % 7}
+    )
+    paths = {format: str(folder / f"events.{format}") for format in FORMATS}
+    pyarrow.csv.write_csv(table, paths["csv"])
+    pyarrow.parquet.write_table(table, paths["parquet"])
+    pyarrow.feather.write_feather(table, paths["arrow"], chunksize=1 << 16)
+    lines = "".join(
+        f'{{"ts": {ts}, "type": "{name}", "v": {v}}}\n'
+        for ts, name, v in zip(*(each.to_pylist() for each in table.columns), strict=True)
+    )
+    Path(paths["jsonl"]).write_text(lines, encoding="utf-8")
+    paths["shuffled"] = str(folder / "shuffled.csv")
+    pyarrow.csv.write_csv(table.take(np.random.default_rng(1).permutation(ROWS)), paths["shuffled"])
+    return paths
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_held_is_read_batch_by_batch(format: str, files: dict[str, str]) -> None:
+    opened, calls = open_files(files[format], "ts"), 0
+
+    def count(more: int) -> None:
+        nonlocal calls
+        calls += 1
+
+    opened.between = count
+    whole, _ = opened.table(["ts", "v"])
+    assert (whole.num_rows, calls > 2) == (ROWS, True)
+
+    def interrupt(more: int) -> None:
+        raise KeyboardInterrupt
+
+    opened.between = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        opened.table(["ts", "v"])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_time_is_up_while_files_are_read(format: str, files: dict[str, str]) -> None:
+    """Also before a plan is made, where text is read to make sure of its types."""
+    with pytest.raises(TimeLimitError, match="before rows were searched"):
+        sase.match(QUERY, files[format], timeout=0.000001)
+    with pytest.raises(TimeLimitError, match="before rows were searched"):
+        sase.why(QUERY, files[format], timeout=0.000001)
+    plan = sase.compile(QUERY, files[format])
+    with pytest.raises(TimeLimitError, match="before rows were searched"):
+        plan.run(files[format], timeout=0.000001)
+
+
+def test_limited_memory_holds_less(files: dict[str, str]) -> None:
+    """What is read to make sure of types is not kept where that would be too much."""
+    free = sase.match(QUERY, files["csv"])
+    assert sase.match(QUERY, files["csv"], max_memory="1 GB").rows.equals(free.rows)
+    opened = open_files(files["csv"], "ts")
+    infer_types(opened, ("ts", "type", "v"), shows_all=True, judges=False, most=1000)
+    assert opened.kept is None
+
+
+def test_a_sort_ends_between_batches(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, held = open_files(files["shuffled"], "ts"), [0]
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: held[0])
+    guard = RunGuard(Limits(memory=100), lambda: 0)
+    plan = sase.compile(QUERY, files["shuffled"]).engine
+    opened.between, opened.most = guard.check, 1 << 20
+    runs = [table.num_rows for table, _ in in_order(opened, ["ts", "type", "v"], plan)]
+    assert sum(runs) == ROWS and len(runs) > 2
+    held[0] = 1000
+    with pytest.raises(MemoryLimitError):
+        next(iter(in_order(opened, ["ts", "type", "v"], plan)))
