@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from sase.spark import replay
+from sase.spark import explain, replay
 from tests.planned import EVENTS, KEYED, SAMPLED, counted
 
 
@@ -25,3 +25,11 @@ def test_a_replayed_set_is_bound_once(spark: SparkSession) -> None:
         frame = spark.createDataFrame(EVENTS.to_pylist(), "ts long, type string, id long, v long")
         replay(KEYED, frame, output="count").count()
     assert calls.times(KEYED)[0] == [1]
+
+
+@pytest.mark.parametrize("query", [KEYED, SAMPLED])
+def test_an_explanation_binds_and_plans_once(query: str, spark: SparkSession) -> None:
+    frame = spark.createDataFrame(EVENTS)
+    with counted() as calls:
+        explain(query, frame)
+    assert calls.times(query) == ([1], [1])
