@@ -14,7 +14,7 @@ from typing import Any
 import sase
 from sase.binding import bind
 from sase.lang.parser import parse_query
-from sase.planning.basic import basic_plan
+from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.explain import described
 from sase.planning.explain.text import tree
@@ -59,9 +59,9 @@ def matches_after(case: Case) -> list[str] | None:
 def _basic(case: Case) -> Operator:
     source = Source(case.query, "query")
     parameters = case.params or None
-    return basic_plan(
-        bind(parse_query(case.query), routes.schema(case), source=source, parameters=parameters)
-    )
+    bound = bind(parse_query(case.query), routes.schema(case), source=source, parameters=parameters)
+    is_apart = case.options.get("output") == "non_overlap"
+    return without_overlaps(basic_plan(bound), bound) if is_apart else basic_plan(bound)
 
 
 def _given(case: Case) -> Trace:

@@ -20,7 +20,7 @@ from sase.engine.options import Options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
-from sase.planning.basic import basic_plan
+from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, find, require
 from sase.planning.optimizer import Optimized, optimized
@@ -101,10 +101,10 @@ class CompiledQuery:
         if limit is not None:
             assert top.limit is None or isinstance(top.limit, int)
             top = replace(top, limit=int(limit if top.limit is None else min(limit, top.limit)))
+            basic = exchanged(basic, top)
         if output == "non_overlap":
-            whole = self.bound.strategy is StrategyName.STRICT_CONTIGUITY
-            top = replace(top, non_overlapping=() if whole else self.bound.equivalences)
-        return replace(self, basic=exchanged(basic, top))
+            basic = without_overlaps(basic, self.bound)
+        return replace(self, basic=basic)
 
     @property
     def has_runs(self) -> bool:

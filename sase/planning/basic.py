@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sase.binding.bound import BoundComponent, BoundQuery, Conjunct, ConjunctClass, WindowKind
+from sase.lang.ast import StrategyName
 from sase.planning import nodes
 
 
@@ -15,6 +17,13 @@ def basic_plan(query: BoundQuery) -> nodes.Operator:
     if negations:
         plan = nodes.Negation(plan, negations, query.window)
     return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
+
+
+def without_overlaps(plan: nodes.Operator, query: BoundQuery) -> nodes.Operator:
+    """The plan of matches that do not overlap others of their partition."""
+    whole = query.strategy is StrategyName.STRICT_CONTIGUITY
+    top = nodes.require(plan, nodes.Transformation)
+    return nodes.exchanged(plan, replace(top, non_overlapping=() if whole else query.equivalences))
 
 
 def _sequences(query: BoundQuery) -> nodes.Operator:

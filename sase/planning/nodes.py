@@ -238,7 +238,8 @@ class Transformation:
     """TF: makes results of sequences: their columns, their type, and how many at most.
 
     With `non_overlapping` only those are results that do not overlap, of the matches that agree on
-    these tests; without any test, of all.
+    these tests; without any test, of all. Where that `prunes`, the evaluation of runs below finds
+    no others.
     """
 
     input: Operator
@@ -247,6 +248,7 @@ class Transformation:
     having: Condition | None = None
     limit: int | Placeholder | None = None
     non_overlapping: tuple[EquivalenceTest, ...] | None = None
+    prunes: bool = False
 
 
 Operator: TypeAlias = (
@@ -337,10 +339,14 @@ def outline(root: Operator) -> str:
         details = [
             f"{field.name}={_brief(getattr(operator, field.name), names)}"
             for field in fields(operator)
-            if field.name != "input" and getattr(operator, field.name) not in ((), None)
+            if field.name != "input" and _says_something(getattr(operator, field.name))
         ]
         lines.append("  " * depth + f"{type(operator).__name__} {' '.join(details)}".rstrip())
     return "\n".join(lines)
+
+
+def _says_something(value: object) -> bool:
+    return value not in ((), None) and value is not False
 
 
 def _brief(value: object, names: Names) -> str:

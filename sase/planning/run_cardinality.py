@@ -260,6 +260,11 @@ class RunCardinalities:
             found += [(level, count) for count in range(1, _counted(component) + 1)]
         return found
 
+    @property
+    def ends_at_once(self) -> bool:
+        """Whether every event that begins a run makes a match."""
+        return all(ends == 1.0 for _, _, ends in self._moves[0])
+
     @cached_property
     def _moves(self) -> list[list[_Move]]:
         """The moves of each state, if a key is as frequent as the mean."""

@@ -7,7 +7,7 @@ from math import exp, inf, log2, prod
 from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
 from sase.planning.cost_values import Cost, OperatorCost
-from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain
+from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain, require
 from sase.planning.paths import neighbours
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
@@ -44,9 +44,13 @@ def transformation_cost(node: Transformation, flow: float) -> OperatorCost:
 
 def _evaluation(figures: RunCardinalities) -> OperatorCost:
     runs, rows = figures.runs, float(figures.statistics.rows)
-    matches = _number(figures.expected.matches)
     components = runs.components
     admitted = min(sum(map(figures.admitted, components)) / figures.agreement, 1.0) * figures.events
+    every = matches = _number(figures.expected.matches)
+    length, prunes = figures.length, require(figures.plan, Transformation).prunes
+    if prunes:  # each match ends with an event of its own, and is the shortest one
+        matches = min(every, admitted)
+        length = float(max(sum(each.minimum for each in components), 1))
     effort_of_rest = sum(effort(edge.conjunct.condition) for edge in runs.conditions)
     left = sum(test not in runs.partitions for test in runs.equivalences)
     work = {
@@ -56,11 +60,13 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "simple": admitted * sum(effort(each.condition) for each in runs.simple),
         "key": admitted * len(runs.partitions),
         "built": matches,
-        "bound": matches * figures.length,
+        "bound": matches * length,
     }
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
+        if prunes and every:  # a walk ends with its first match
+            chosen, whole = (max(each * matches / every, matches) for each in (chosen, whole))
         work |= {
             "visited": chosen,
             "walked": chosen * bool(runs.early),
@@ -72,6 +78,8 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         alive = admitted * figures.reach
     else:
         made, alive = _number(figures.expected.made), _number(figures.expected.alive)
+        if prunes and figures.ends_at_once:
+            made = alive = 0.0  # none is kept
         if runs.evaluation is Evaluation.MERGED:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike

@@ -31,7 +31,8 @@ from sase.spark.task import COUNT
 
 def with_overlaps(plan: EnginePlan) -> EnginePlan:
     """The plan of all matches."""
-    top = replace(require(plan.operators, Transformation), non_overlapping=None)
+    top = require(plan.operators, Transformation)
+    top = replace(top, non_overlapping=None, prunes=False)
     return replace(plan, operators=exchanged(plan.operators, top))
 
 

@@ -111,8 +111,10 @@ def test_a_list_is_named_only_where_it_is_large() -> None:
     large = " ".join(str(sase.explain("EVENT SEQ(A+ a[], B b)", EVENTS)).split())
     assert "output all: a list takes at least " in large
     assert "--output count, holds and counts them without it" in large
-    apart = str(sase.explain("EVENT SEQ(A+ a[], B b)", EVENTS, output="non_overlap"))
-    assert "output non_overlap: a list takes at least" in apart
+    said = "output non_overlap: a list takes at least"
+    for having, is_large in (("", False), (" HAVING a.len > 1", True)):
+        query = f"EVENT SEQ(A+ a[], B b){having}"
+        assert (said in str(sase.explain(query, EVENTS, output="non_overlap"))) == is_large
 
 
 def test_what_is_not_listed_is_not_analyzed() -> None:

@@ -28,7 +28,8 @@ RUNTIME, MULTI = (
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
-RUNS = f"{KLEENE}/runs.py"
+RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
+PRUNING = "sase/planning/rewrites/prune_overlaps.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -273,6 +274,11 @@ FAULTS = [
     ),
     Fault("every-series-waits", RUNS, "level + 1 and not can_take", "level + 1"),
     Fault("full-line-waits-for-none", LINES, "inside and may_take(rules, size)\n", "inside\n"),
+    Fault("end-of-runs-forgotten", RUNS, "runs.taken[key] = order", "pass"),
+    Fault("end-of-walks-forgotten", CANDIDATES, "walk.taken[key] = order", "pass"),
+    Fault("runs-end-but-those-of-now", RUNS, "while runs.heads[key] != NOTHING:", "while False:"),
+    Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
+    Fault("pruned-before-having", PRUNING, "if top.having is not None:", "if False:"),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),

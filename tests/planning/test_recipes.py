@@ -8,7 +8,7 @@ import pytest
 from sase.binding import Schema, bind_text
 from sase.binding.schema_file import schema_from
 from sase.errors import PlanError
-from sase.planning.basic import basic_plan
+from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.nodes import (
     Evaluation,
@@ -135,11 +135,12 @@ def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
     That one does is not asked: every rewrite has a case in which it applies (`tests/repo`).
     """
     used, applied = False, []
-    texts = (Q3, EQUALITIES, NEIGHBOURS, RISING)
-    for recipe, text in itertools.product(map(read_recipe, recipe_names()), texts):
+    bound = [bind_text(text, TABLE) for text in (Q3, EQUALITIES, NEIGHBOURS, RISING)]
+    plans = [*map(basic_plan, bound), without_overlaps(basic_plan(bound[2]), bound[2])]
+    for recipe, basic in itertools.product(map(read_recipe, recipe_names()), plans):
         if rewrite in {call.rewrite for call in recipe.calls}:
             used = True
-            trace = Trace.of(basic_plan(bind_text(text, TABLE)))
+            trace = Trace.of(basic)
             for call in recipe.calls:
                 trace = trace.after([call])
                 if call.rewrite == rewrite and trace.steps[-1].applied:

@@ -418,10 +418,10 @@ def inside(data: object) -> Iterator[Any]:
 
 
 def test_a_plan_that_was_stored_before_is_read() -> None:
-    """Whatever its classes are called by now; what is written is the same text."""
+    """Whatever its classes are called by now, and the recipe tries; the same text is written."""
     text = (Path(__file__).parents[1] / "data" / "earlier_plan.json").read_text(encoding="utf-8")
     plan = sase.Plan.from_json(text)
-    assert plan == sase.compile(plan.query, sase.Schema())
+    assert plan.operators == sase.compile(plan.query, sase.Schema()).operators
     assert json.loads(plan.to_json()) == json.loads(text)
     events = [{"ts": 1, "type": "A", "id": 1, "v": 7}, {"ts": 2, "type": "B", "id": 1, "v": 0}]
     assert plan.run(events).to_pylist()[0]["v"] == 7

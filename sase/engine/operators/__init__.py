@@ -60,7 +60,8 @@ def _open(
             # With half of all kernels, which a query without series or strategies never loads.
             from sase.engine.operators.kleene import open_runs
 
-            return open_runs(node, context, is_shown=_is_shown(above))
+            is_apart = isinstance(above, Transformation) and above.prunes
+            return open_runs(node, context, is_shown=_is_shown(above), is_apart=is_apart)
 
 
 def _is_shown(above: Operator | None) -> bool:

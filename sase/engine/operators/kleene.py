@@ -12,11 +12,20 @@ from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
 
-def open_runs(node: RunEvaluation, context: Context, *, is_shown: bool) -> OperatorState:
-    """Open the operator of an evaluation; `is_shown` if its matches are results as they are."""
+def open_runs(
+    node: RunEvaluation, context: Context, *, is_shown: bool, is_apart: bool
+) -> OperatorState:
+    """Open the operator of an evaluation; `is_shown` if its matches are results as they are.
+
+    With `is_apart` it finds those alone that do not overlap an earlier one of their partition.
+    """
     match node.evaluation:
         case Evaluation.POSTPONED:
-            return WalkBackEvaluationState(node, context)
+            return WalkBackEvaluationState(node, context, apart=is_apart)
+        case Evaluation.NFAB if is_apart:
+            return RunEvaluationState(node, context, apart=True)
+        case _ if is_apart:
+            raise AssertionError("such a plan is not pruned")
         case Evaluation.COLLAPSED | Evaluation.EXPANDED:
             return MatchSetEvaluationState(node, context)
         case Evaluation.BACKTRACKING:

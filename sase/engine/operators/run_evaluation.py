@@ -16,6 +16,7 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.saved_runs import check_depths, check_runs
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.resources import is_too_much
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.errors import BudgetError
@@ -89,23 +90,34 @@ class IncrementalEvaluation(RunEvaluationBase):
 
 
 class RunEvaluationState(IncrementalEvaluation):
-    """A running evaluation of runs that share their beginnings."""
+    """A running evaluation of runs that share their beginnings.
+
+    Where matches are to lie `apart` the first of a partition ends its runs.
+    """
 
     kernel: ClassVar[Any] = staticmethod(of.advance_runs)
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
+    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
         super().__init__(node, context)
-        size = context.options.stack
+        size, span = context.options.stack, span_of(node.window)
         first = up_to_required(context.components, range(context.levels))
+        self._taken = TakenMatches() if apart else None
         self._runs = nodes.Runs(
-            nodes.Rules(self._strategy, span_of(node.window), int(self._prunes()), first),
+            nodes.Rules(self._strategy, span, int(self._prunes()), first, int(apart)),
             self._program.cells(size),
             np.full(16, NOTHING, np.int64),
             np.zeros(16, np.int64),
+            np.zeros(0, np.int64) if self._taken is None else self._taken.orders,
             np.zeros(size, np.int64),
             np.zeros(nodes.STATE, np.int64),
         )
         self._runs.state[nodes.USED], self._runs.state[nodes.FREE] = 1, NOTHING
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that the events of a block complete."""
+        if self._taken is not None:
+            self._taken.note(block)
+        return super().push(block, below)
 
     def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
@@ -131,6 +143,9 @@ class RunEvaluationState(IncrementalEvaluation):
         if keys > len(runs.heads):
             heads, counts = grown(runs.heads, room, NOTHING), grown(runs.counts, room)
             self._runs = runs._replace(heads=heads, counts=counts)
+        if self._taken is not None:
+            self._taken.make_room(keys)
+            self._runs = self._runs._replace(taken=self._taken.orders)
 
     def _make_room_for_event(self, key: int) -> None:
         """Make room for all that the runs of a partition may become by an event."""
@@ -155,8 +170,9 @@ class RunEvaluationState(IncrementalEvaluation):
     def horizon(self) -> int | None:
         """The oldest event of any run, once expired ones are freed."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
-        first = self._expire(bound)
-        return None if first == NOTHING else first
+        found = self._expire(bound)
+        first = None if found == NOTHING else found
+        return first if self._taken is None else self._taken.horizon(first)
 
     def _expire(self, bound: int) -> int:
         """Expire runs; return the oldest event still needed."""
@@ -177,6 +193,7 @@ class RunEvaluationState(IncrementalEvaluation):
             "heads": runs.heads,
             "counts": runs.counts,
             "state": runs.state,
+            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -196,6 +213,10 @@ class RunEvaluationState(IncrementalEvaluation):
         saved.check(0 < state[nodes.USED] == len(kept), "there is not a row for each node")
         self._runs = self._runs._replace(cells=cells, heads=heads, counts=counts, state=state)
         self._check(saved)
+        if self._taken is not None:
+            self._taken.restore(saved.part("taken"))
+            self._taken.make_room(len(heads))
+            self._runs = self._runs._replace(taken=self._taken.orders)
 
     def _check(self, saved: Saved) -> None:
         """Refuse runs that lead anywhere else than runs do."""

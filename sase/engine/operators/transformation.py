@@ -113,7 +113,7 @@ class TransformationState:
         self._values = SeriesValues(node.columns or (), context) if of_series else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
-            if node.non_overlapping is not None
+            if node.non_overlapping is not None and not node.prunes
             else None
         )
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"

@@ -20,17 +20,22 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.early_filters import EarlyProgram
 from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.series_program import pattern_of
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
 
 class WalkBackEvaluationState(RunEvaluationBase):
-    """A running evaluation under skip till any match that holds events instead of runs."""
+    """A running evaluation under skip till any match that holds events instead of runs.
+
+    Where matches are to lie `apart` the first of a partition ends its events.
+    """
 
     kernel = staticmethod(advance_walks)
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
+    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
         super().__init__(node, context)
+        self._taken = TakenMatches() if apart else None
         self._early = EarlyProgram(context, node)
         unsafe = [edge for edge in node.conditions if edge.conjunct not in node.safe]
         self._unsafe = self._program_of(unsafe) if node.safe else self._program
@@ -46,6 +51,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             int(bool(node.dismissing) or any(each.minimum > 1 for each in components)),
             int(bool(node.safe)),
             int(bool(unsafe or self._rest)),
+            int(apart),
             np.array(
                 [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
             ),
@@ -56,6 +62,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             bounds,
             np.zeros((size, of.FIELDS + 2 * levels), np.int64),
             _unknown(16 * levels),
+            np.zeros(0, np.int64) if self._taken is None else self._taken.orders,
             np.zeros((size, of.STEP), np.int64),
             np.zeros((2 * size + levels, of.WAY + levels), np.int64),
             self._program.cells(size + 1),  # the root, and the first event of a walk
@@ -66,6 +73,8 @@ class WalkBackEvaluationState(RunEvaluationBase):
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """Yield the matches that a block completes."""
         self._seen += len(block)
+        if self._taken is not None:
+            self._taken.note(block)
         if self.node.nothing is not None:
             return
         incoming = self._incoming(block, block.positions)
@@ -87,6 +96,9 @@ class WalkBackEvaluationState(RunEvaluationBase):
         if more > 0:
             known = np.concatenate([known, _unknown(max(more, len(known)))])
             self._walk = self._walk._replace(known=known)
+        if self._taken is not None:
+            self._taken.make_room(keys)
+            self._walk = self._walk._replace(taken=self._taken.orders)
 
     def _make_room(self) -> None:
         """Double what is full."""
@@ -110,11 +122,13 @@ class WalkBackEvaluationState(RunEvaluationBase):
         found, state = self._walk, self._walk.state
         if self._watermark.is_final:
             return None
-        if found.bounds.prunes:
-            of.evict(found, bound_of(self._watermark, self._window))
-        if state[of.TAIL] == state[of.COUNT]:
-            return None
-        return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
+        if found.bounds.prunes or self._taken is not None:
+            bound = bound_of(self._watermark, self._window) if found.bounds.prunes else EARLIEST
+            of.evict(found, bound)
+        first = None
+        if state[of.TAIL] < state[of.COUNT]:
+            first = int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
+        return first if self._taken is None else self._taken.horizon(first)
 
     def counters(self) -> Counters:
         """Events, instances and live ones; walks, visits, matches bound, what filters saved."""
@@ -142,6 +156,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             "cells": found.cells[numbers & (len(found.cells) - 1)],
             "known": found.known,
             "state": found.state,
+            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -150,13 +165,17 @@ class WalkBackEvaluationState(RunEvaluationBase):
         kept = saved.part("cells").array(None, self._walk.cells.shape[1])
         state = saved.part("state").array(of.STATE, low=0, high=MOST_COUNTED)
         known = saved.part("known").array(None, of.KNOWN)
-        size = len(self._walk.cells)
+        size, levels = len(self._walk.cells), self._context.levels
         while size < len(kept):
             size *= 2
         self._check(saved, kept, known, state)
         cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
         cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
         self._walk = self._walk._replace(cells=cells, known=known, state=state)
+        if self._taken is not None:
+            self._taken.restore(saved.part("taken"))
+            self._taken.make_room(len(known) // levels)
+            self._walk = self._walk._replace(taken=self._taken.orders)
 
     def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
         levels, count = self._context.levels, state[of.COUNT]

@@ -140,7 +140,8 @@ class OperatorText:
             yield f"as events of type {top.type_name}"
         if top.non_overlapping is not None:
             agreeing = f" of the same {_listed(top.non_overlapping)}" if top.non_overlapping else ""
-            yield f"non_overlap: of matches{agreeing} that overlap, the first alone"
+            ends = ", which ends all other runs of its partition" if top.prunes else ""
+            yield f"non_overlap: of matches{agreeing} that overlap, the first alone{ends}"
         if top.limit is not None:
             limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"
             yield f"LIMIT {limit}"

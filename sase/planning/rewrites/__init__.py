@@ -22,6 +22,7 @@ from sase.planning.rewrites.partition_on_every_attribute import partition_on_eve
 from sase.planning.rewrites.partition_stacks import partition_runs, partition_stacks
 from sase.planning.rewrites.postpone_conditions import postpone_conditions
 from sase.planning.rewrites.prune_columns import prune_columns
+from sase.planning.rewrites.prune_overlaps import prune_overlaps
 from sase.planning.rewrites.push_conditions_into_construction import (
     push_conditions_into_construction,
 )
@@ -61,6 +62,7 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
     Rewrite(collapse_matches, of_runs=collapse_matches),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import Declined, Outcome, runs_as_written
+from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
 
 
 def backtrack_runs(plan: Operator) -> Outcome:
     """Which run is looked at first changes nothing, since matches are sorted."""
-    runs = runs_as_written(plan)
+    runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs
     if runs.is_alone:

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from sase.planning.nodes import Evaluation, Operator, exchanged
 from sase.planning.paths import paths_of
-from sase.planning.rewrites.contract import Declined, Outcome, runs_as_written
+from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
 
 
 def collapse_matches(plan: Operator) -> Outcome:
     """What looks at whole matches may, since all paths are listed as such."""
-    runs = runs_as_written(plan)
+    runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs
     paths = paths_of(runs)

@@ -10,7 +10,15 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, SequenceScan, find
+from sase.planning.nodes import (
+    Evaluation,
+    Operator,
+    RunEvaluation,
+    SequenceScan,
+    Transformation,
+    find,
+    require,
+)
 from sase.planning.statistics import Statistics
 
 
@@ -25,6 +33,7 @@ class Declined:
 NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
+PRUNED = Declined("the first match of a partition ends its other runs")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
 # closure, they define what is taken and what is skipped.
@@ -39,6 +48,11 @@ def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
     if runs.evaluation is not Evaluation.NFAB:
         return Declined(f"evaluation is {runs.evaluation.value} already")
     return runs
+
+
+def unpruned_runs(plan: Operator) -> RunEvaluation | Declined:
+    """The same, of a plan of which every match is wanted."""
+    return PRUNED if require(plan, Transformation).prunes else runs_as_written(plan)
 
 
 @dataclass(frozen=True)

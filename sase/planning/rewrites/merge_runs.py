@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from sase.binding.text import condition_text
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import MIXED, Declined, Outcome, runs_as_written
+from sase.planning.rewrites.contract import MIXED, Declined, Outcome, unpruned_runs
 
 
 def merge_runs(plan: Operator) -> Outcome:
     """What a match is asked when it is whole is asked of each, since all are told."""
-    runs = runs_as_written(plan)
+    runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs
     if runs.is_alone:

@@ -13,12 +13,13 @@ from sase.planning.nodes import (
     SequenceConstruction,
     SequenceScan,
     Stacks,
+    Transformation,
     exchanged,
     find,
     reading,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import PRUNED, Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import implied
 from sase.planning.statistics import Statistics
 
@@ -90,6 +91,8 @@ def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
         return Declined("the runs are partitioned already")
     if runs.is_alone:
         return Declined("a match is a single event")
+    if require(plan, Transformation).prunes:
+        return PRUNED
     free = [test for test in runs.equivalences if test.value is None]
     free = [test for test in free if on in (None, test.attribute)]
     usable = tuple(test for test in free if test.is_declared_by(runs.components))

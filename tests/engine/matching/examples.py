@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -35,6 +35,7 @@ class Example:
     query: Query
     setting: Setting
     rows: list[Row]
+    output: Literal["all", "non_overlap"] = "all"
 
     def __repr__(self) -> str:
         rows = "".join(f"\n    {row}," for row in self.rows)

@@ -144,7 +144,7 @@ class Found(NamedTuple):
 
 def plan_of(example: Example, way: Way, events: Any) -> Any:
     """By a recipe, with all its rewrites or without one, or by all rewrites in any order."""
-    text, keywords = example.query.text, keywords_of(example)
+    text, keywords = example.query.text, {**keywords_of(example), "output": example.output}
     if not way.order and way.off is None:
         plan = sase.compile(text, events, **keywords, plan=way.recipe)
         return replace(plan, options=way.options)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
@@ -45,7 +45,6 @@ class SeriesExample(Example):
     """A query of level 2, a stream, and the output format."""
 
     query: SeriesQuery  # type: ignore[assignment]
-    output: Literal["all", "non_overlap"] = "all"
 
     def __repr__(self) -> str:
         return f"{super().__repr__()}\n  output: {self.output}"

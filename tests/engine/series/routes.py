@@ -74,7 +74,7 @@ def run(example: SeriesExample, way: Way) -> Found:
     is_records = way.manner == "records" and example.rows  # no rows do not say their columns
     events = example.records if is_records else example.table
     threads = way.threads if way.manner == "threads" else None
-    if way.manner == "match" or example.output != "all":
+    if way.manner == "match":
         given_here = {**keywords_of(example), "output": example.output, "plan": way.recipe}
         return found(sase.match(example.query.text, events, **given_here, threads=threads))
     plan = plan_of(example, way, events)
@@ -85,8 +85,7 @@ def run(example: SeriesExample, way: Way) -> Found:
 
 def _is_push(example: SeriesExample, way: Way) -> bool:
     """Tables of different columns are not pushed."""
-    is_push = way.manner in ("push", "restored") and isinstance(example.records, list)
-    return is_push and example.output == "all"
+    return way.manner in ("push", "restored") and isinstance(example.records, list)
 
 
 def _pushed(example: SeriesExample, way: Way) -> Iterator[Found]:

@@ -15,7 +15,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import Pattern
 from sase.engine.kernels.kleene.runs import Incoming
-from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 
 # The fields of an instance: its event, order, measure, and levels as bits. Then by level the last
@@ -48,8 +48,9 @@ class Bounds(NamedTuple):
 
     `prunes` says whether measures never fall, so that what is too old stays so; `asks` whether
     there are early conditions, `asks_all` whether some are on all candidates or on their number;
-    `has_safe` whether some may be safe, and `binds_unsafe` whether others are left then. `before`
-    are by level the levels that may come before it, as bits.
+    `has_safe` whether some may be safe, and `binds_unsafe` whether others are left then; `apart`
+    whether the first match of a partition ends the walk, and all instances of it. `before` are by
+    level the levels that may come before it, as bits.
     """
 
     span: int
@@ -61,19 +62,22 @@ class Bounds(NamedTuple):
     asks_all: int
     has_safe: int
     binds_unsafe: int
+    apart: int
     before: OutInts
 
 
 class WalkBack(NamedTuple):
     """The plan, instances, what is known by partition and level, the walk, and nodes to bind in.
 
-    In `unsafe` nodes matches are bound of which the safe conditions are known.
+    In `unsafe` nodes matches are bound of which the safe conditions are known. `taken` is by
+    partition the order of the last event that was taken, where matches lie apart.
     """
 
     pattern: Pattern
     bounds: Bounds
     cells: OutIntRows
     known: OutIntRows
+    taken: OutInts
     steps: OutIntRows
     ways: OutIntRows
     nodes: OutIntRows
@@ -142,11 +146,33 @@ def add_instance(walk: WalkBack, incoming: Incoming, i: int) -> bool:
     return True
 
 
+@linked
+def prune(walk: WalkBack, key: int, order: int) -> None:
+    """End the instances of a partition, which are of no level then; note where others begin."""
+    levels, mask = walk.pattern.least.shape[0], walk.cells.shape[0] - 1
+    number = NOTHING
+    for level in range(levels):
+        known = walk.known[key * levels + level]
+        number = max(number, known[TOP])
+        known[TOP] = known[NOW] = NOTHING
+        known[REACHED] = known[REACHED_NOW] = EARLIEST
+    while number >= walk.state[TAIL]:
+        cell = walk.cells[number & mask]
+        cell[BEGINS] = cell[TAKES] = 0
+        number = NOTHING
+        for level in range(levels):
+            number = max(number, cell[FIELDS + level])
+    walk.taken[key] = order
+
+
 def _evicted(walk: WalkBack, bound: int) -> None:
-    """Evict the instances before a bound."""
+    """Evict the instances before a bound, and those that are ended."""
     cells, state = walk.cells, walk.state
     mask = cells.shape[0] - 1
-    while state[TAIL] < state[COUNT] and cells[state[TAIL] & mask, MEASURE] < bound:
+    while state[TAIL] < state[COUNT]:
+        cell = cells[state[TAIL] & mask]
+        if cell[MEASURE] >= bound and (cell[BEGINS] | cell[TAKES]) != 0:
+            break
         state[TAIL] += 1
 
 

@@ -108,21 +108,30 @@ class PredicateArrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The strategy, what the window spans, whether that ends runs, and the levels to begin at."""
+    """The strategy, what the window spans, whether that ends runs, and the levels to begin at.
+
+    Where matches are to lie `apart` the first one of a partition ends its runs.
+    """
 
     strategy: int
     span: int
     prunes: int
     first: int
+    apart: int
 
 
 class Runs(NamedTuple):
-    """The nodes of all runs, by partition the first run and how many there are, and the counts."""
+    """The nodes of all runs, and the counts of them.
+
+    By partition the first run, how many there are, and the order of the last event that was taken
+    where matches are to lie apart.
+    """
 
     rules: Rules
     cells: OutIntRows
     heads: OutInts
     counts: OutInts
+    taken: OutInts
     fresh: OutInts
     state: OutInts
 

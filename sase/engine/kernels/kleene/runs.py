@@ -233,6 +233,19 @@ def commit(machine: Machine, runs: Runs, merging: Merging | None, key: int) -> N
     state[nodes.FRESH] = state[nodes.LOOKED] = 0
 
 
+@inlined
+def prune(runs: Runs, key: int, order: int) -> None:
+    """End the runs of a partition, fresh ones too: those to come begin behind this order."""
+    state = runs.state
+    for place in range(state[nodes.FRESH]):
+        free_branch(runs, runs.fresh[place])
+    state[nodes.FRESH] = state[nodes.LOOKED] = 0
+    while runs.heads[key] != NOTHING:
+        remove_run(runs, None, key, NOTHING, runs.heads[key])
+        state[nodes.EXPIRED] += 1
+    runs.taken[key] = order
+
+
 # ---------------------------------------------------------------- the loop
 
 
@@ -245,9 +258,9 @@ def advance_runs(machine: Machine, runs: Runs, incoming: Incoming, written: Matc
         if state[nodes.STEPS] >= until:
             return PAUSED
         i = state[nodes.AT]
-        key = incoming.keys[i]
+        key, apart = incoming.keys[i], runs.rules.apart == 1
         is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
-        is_needed = key >= 0 and is_watched
+        is_needed = key >= 0 and is_watched and not (apart and incoming.ties[i] <= runs.taken[key])
         # With fresh nodes it goes on where it was full: there may be no other runs any more.
         is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
         if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
@@ -259,9 +272,12 @@ def advance_runs(machine: Machine, runs: Runs, incoming: Incoming, written: Matc
                 step(machine, runs, None, incoming, i)
             while state[nodes.LOOKED] < state[nodes.FRESH]:
                 node = runs.fresh[state[nodes.LOOKED]]
-                if is_match(machine, cells, node) and not write_match(cells, node, written):
+                is_whole = is_match(machine, cells, node)
+                if is_whole and not write_match(cells, node, written):
                     return FULL
                 state[nodes.LOOKED] += 1
+                if is_whole and apart:
+                    prune(runs, key, incoming.ties[i])
             if state[nodes.FRESH] > 0:
                 commit(machine, runs, None, key)
         state[nodes.AT] += 1

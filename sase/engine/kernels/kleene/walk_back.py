@@ -14,7 +14,7 @@ from sase.engine.kernels.jit.intrinsics import low_bit
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidate_filters import PAYS_FROM, are_safe, is_dismissed
-from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted
+from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted, prune
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import (
@@ -36,8 +36,11 @@ from sase.engine.kernels.kleene.transitions import (
     may_proceed,
     programs_hold,
 )
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
+
+# Beside the reasons of runs: a match was written, and no others are wanted of its partition.
+TAKEN = PAUSED + 1
 
 # ---------------------------------------------------------------- the walk
 
@@ -237,6 +240,9 @@ def continue_walk(
                     state[of.FAILED] += 1
                 elif not write_way(walk, place, written):
                     return FULL
+                elif walk.bounds.apart == 1:
+                    state[of.DEPTH] = state[of.WAYS] = 0
+                    return TAKEN
             step[of.LOOKED] += 1
         number = step[of.CURSOR]
         if number < state[of.TAIL] or cells[number & mask, of.MEASURE] < bound:
@@ -272,10 +278,14 @@ def advance_walks(
     state = walk.state
     while state[of.AT] < incoming.numbers.shape[0]:
         i = state[of.AT]
+        key, bounds = incoming.keys[i], walk.bounds
         if state[of.DEPTH] == 0:
-            if walk.bounds.prunes == 1:
-                evicted(walk, window_start(incoming.measures[i], walk.bounds.span))
-            is_of_any = incoming.keys[i] >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
+            if bounds.prunes == 1 or bounds.apart == 1:
+                measure = incoming.measures[i] if bounds.prunes == 1 else EARLIEST
+                evicted(walk, window_start(measure, bounds.span))
+            is_of_any = key >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
+            if is_of_any and bounds.apart == 1:
+                is_of_any = incoming.ties[i] > walk.taken[key]
             if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED
             is_new = is_of_any and add_instance(walk, incoming, i)
@@ -283,7 +293,9 @@ def advance_walks(
                 state[of.AT] += 1
                 continue
         why = continue_walk(machine, unsafe, early, walk, written)
-        if why != DONE:
+        if why == TAKEN:
+            prune(walk, key, incoming.ties[i])
+        elif why != DONE:
             return why
         state[of.AT] += 1
     return DONE

@@ -1,0 +1,51 @@
+"""The last matches that were taken by partition, where the first one ends what overlaps it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import grown
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.contract import Checkpoint
+from sase.engine.snapshots.saved_state import Saved
+
+
+class TakenMatches:
+    """By partition the order of the last event of the last match: what is to come begins behind it.
+
+    A key whose events are all gone stands for another partition, of which no event can be
+    simultaneous with that one: the oldest of the newest events is held so long.
+    """
+
+    def __init__(self) -> None:
+        self.orders = np.full(16, EARLIEST, np.int64)
+        self._newest, self._oldest = EARLIEST, NOTHING
+
+    def make_room(self, keys: int) -> None:
+        """Make room for what is known of so many partitions."""
+        if keys > len(self.orders):
+            self.orders = grown(self.orders, max(keys, 2 * len(self.orders)), EARLIEST)
+
+    def note(self, block: Block) -> None:
+        """Note the oldest event that is simultaneous with the last one of a block."""
+        if len(block) and block.ties[-1] != self._newest:
+            self._newest = int(block.ties[-1])
+            self._oldest = int(block.numbers[np.searchsorted(block.ties, self._newest)])
+
+    def horizon(self, first: int | None) -> int | None:
+        """The oldest event that is needed, where `first` is needed in any case."""
+        if self._oldest == NOTHING:
+            return first
+        return self._oldest if first is None else min(first, self._oldest)
+
+    def checkpoint(self) -> Checkpoint:
+        """What was taken, and the newest events."""
+        return {"orders": self.orders, "newest": self._newest, "oldest": self._oldest}
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        self.orders = saved.part("orders").array(None)
+        saved.check(len(self.orders) > 0, "there is room for no partition")
+        self._newest = saved.part("newest").number()
+        self._oldest = saved.part("oldest").number(NOTHING, saved.live.end - 1)

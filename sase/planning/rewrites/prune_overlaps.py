@@ -1,0 +1,56 @@
+"""(NFAb) Matches that do not overlap: the first of a partition ends its other runs (SASE+, 5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.binding.text import test_text
+from sase.planning.nodes import (
+    Evaluation,
+    Operator,
+    RunEvaluation,
+    Transformation,
+    exchanged,
+    find,
+    require,
+)
+from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+
+
+def prune_overlaps(plan: Operator) -> Outcome:
+    """All that began before the last event of the first match overlaps it, so it is not looked at.
+
+    That holds under every strategy, where each match that is found is one of the result if it is
+    the first, and runs are kept apart by what makes a partition.
+    """
+    top, runs = require(plan, Transformation), find(plan, RunEvaluation)
+    if runs is None:
+        return NO_RUNS
+    reason = _reason(top, runs)
+    return exchanged(plan, replace(top, prunes=True)) if reason is None else Declined(reason)
+
+
+def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
+    """Why matches that overlap are not pruned."""
+    if top.non_overlapping is None:
+        return "matches may overlap"
+    if top.prunes:
+        return "they are pruned already"
+    if top.input is not runs:
+        return "an absence decides which matches there are, when they are found"
+    if top.having is not None:
+        return "HAVING decides which matches there are, when they are found"
+    if runs.evaluation not in (Evaluation.NFAB, Evaluation.POSTPONED):
+        return f"evaluation is {runs.evaluation.value} already"
+    if runs.is_alone:
+        return "a match is a single event"
+    if runs.never_forks:
+        return "runs never fork, so there are few matches"
+    fixed = [test for test in top.non_overlapping if test.value is not None]
+    if not all(test.is_declared_by(runs.components) for test in fixed):
+        return "some type of the pattern may not declare what makes a partition"
+    parting = [test for test in top.non_overlapping if test.value is None]
+    if set(parting) != set(runs.partitions):
+        of = ", ".join(map(test_text, parting)) or "all matches together"
+        return f"runs are kept apart by other attributes than partitions: {of}"
+    return None
