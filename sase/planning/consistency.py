@@ -120,9 +120,13 @@ class _Growing:
     nullable: Nullable
     growth: Growth
 
+    def _component(self, index: int) -> bound.BoundComponent:
+        """A component by its index in the pattern; negative ones may be left out."""
+        return next(each for each in self.components if each.index == index)
+
     def grows(self, component: int) -> bool:
         """Whether events are added to the series of a component."""
-        if self.components[component].is_single:
+        if self._component(component).is_single:
             return False
         # In order, what comes before the one that grows is finished: forward all but the
         # last, walking back all but the first.
@@ -230,7 +234,7 @@ class _Growing:
         name = _function(reference)
         if self.reference(reference) is Trend.STEADY or name == "count":
             return False
-        may_be_empty = self.components[reference.component].minimum == 0
+        may_be_empty = self._component(reference.component).minimum == 0
         return self.nullable(reference) or (may_be_empty and self.growth is Growth.ANYWHERE)
 
     def _range_grows(self, reference: bound.Reference | bound.Aggregate) -> bool:
