@@ -158,3 +158,14 @@ def test_what_others_decide_is_asked_where_some_are_safe() -> None:
     late = counted("max(b[].v) < c.v AND sum(b[].v) < 12", "A " + "B3 B4 " * 4 + "C9", "postponed")
     assert found["found"] == late["found"] > 8
     assert (found["safe"], found["bound"]) == (1, 255)
+
+
+def test_a_stream_goes_on_from_where_no_walk_was() -> None:
+    """A state is restored also where the last event had too few candidates before it."""
+    events = [{"ts": ts, "type": "A"} for ts in range(3)]
+    plan = sase.compile("EVENT A{2,} a[] WITHIN 9", events, plan="postponed_filters")
+    matcher, found = plan.open(), list[Any]()
+    for event in events:
+        found += matcher.push([event]).rows.to_pylist()
+        matcher = plan.restore(matcher.snapshot())
+    assert [each["a"] for each in found] == [[0, 1], [1, 2], [0, 1, 2], [0, 2]]

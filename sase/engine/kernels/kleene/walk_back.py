@@ -86,6 +86,7 @@ def begin_walk(early: Machine, walk: WalkBack, number: int) -> bool:
         return False
     if walk.bounds.asks_all == 1 and is_dismissed(early, walk, number):
         state[of.DISMISSED] += 1
+        state[of.WAYS] = 0
         return False
     state[of.WALKS] += 1
     state[of.BOUND_NOW] = state[of.IS_SAFE] = 0
