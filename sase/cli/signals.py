@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from types import FrameType
 
 TERMINATED = 143
@@ -15,14 +16,18 @@ class Terminated(BaseException):
 
 
 class Ending:
-    """Takes SIGINT and SIGTERM: they raise an exception, which waits for what is done `whole`."""
+    """Takes SIGINT and SIGTERM: they raise an exception, which waits for what is done `whole`.
+
+    In another thread than the main one no signal arrives, and none is taken.
+    """
 
     def __init__(self) -> None:
         self._asked: int | None = None
         self._is_held = False
 
     def __enter__(self) -> Ending:
-        numbers = (signal.SIGINT, signal.SIGTERM)
+        is_main = current_thread() is main_thread()
+        numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
         self._before = {number: signal.signal(number, self._take) for number in numbers}
         return self
 

@@ -35,6 +35,9 @@ _Taken = ParamSpec("_Taken")
 _Given = TypeVar("_Given")
 _Method = Callable[Concatenate["Matcher", _Taken], _Given]
 
+# What may end a call in its midst, beside interrupts.
+ENDS = (BudgetError, MemoryError)
+
 
 def _alone(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
     """Refuse a call while another one works: kernels write to what both would use."""
@@ -69,7 +72,7 @@ def _limited(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
             with guard.working():
                 return method(matcher, *values, **named)
         except BaseException as problem:
-            if isinstance(problem, BudgetError) or not isinstance(problem, Exception):
+            if isinstance(problem, ENDS) or not isinstance(problem, Exception):
                 matcher.pipeline.state.ended_by = type(problem).__name__
             raise
 
