@@ -192,6 +192,47 @@ def test_the_program(
     assert is_harmless(said)
 
 
+ROWS = [json.dumps(row) for row in EVENTS.to_pylist()]
+FOLLOWED = {
+    "json lines": (ROWS, ["-q", QUERY]),
+    "an unknown column": (ROWS, ["-q", WRONG]),
+    "a column to come": (ROWS, ["-q", f"EVENT `{TYPE}` {A} WHERE {A}.`{HOSTILE}` = 1"]),
+    "a file": (ROWS, ["-q", QUERY, "-o", HOSTILE]),
+    "a type": (ROWS, ["-q", QUERY.replace(TYPE, f"{TYPE}!", 1)]),
+    "a bad value": ([*ROWS, json.dumps({"ts": VALUE, "type": TYPE})], ["-q", QUERY]),
+    "a bad line": ([*ROWS, HOSTILE.replace("\r", "")], ["-q", QUERY]),
+    "a header": ([f"ts,type,{HOSTILE}".replace("\r", ""), f"1,A,{HOSTILE}"], ["-q", "EVENT A a"]),
+    "values aside": (
+        [*ROWS, json.dumps({"ts": VALUE, "type": TYPE})],
+        ["-q", QUERY, "--on-bad-row", "quarantine"],
+    ),
+    "texts for NULL": (
+        ["ts,type,v", "1,A,1", "2,A,2", f"3,A,{MARKUP[:20]}\x1b[2J"],
+        ["-q", "EVENT SEQ(A a, A b) WHERE a.v < b.v"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_what_is_followed(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines, words = FOLLOWED[name]
+    path = tmp_path / "lines"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    with path.open(encoding="utf-8") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        main(["run", "--follow", "--events", "-", *words])
+    out, said = capfd.readouterr()
+    assert said
+    assert is_harmless(out)
+    assert is_harmless(said)
+
+
 @pytest.mark.parametrize("words", [["format", "--check"], ["format", "-w"], ["check"]])
 def test_names_of_queries(
     words: list[str],

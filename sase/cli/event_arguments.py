@@ -27,10 +27,10 @@ PARAMETER = re.compile(r":([A-Za-z_]\w*)")
 def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     """Add the arguments that give the query and the events."""
     add_queries(parser)
+    parser.set_defaults(needs_events=required)
     parser.add_argument(
         "--events",
         metavar="PATH",
-        required=required,
         help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern;"
         " in `sase run` also - for standard input",
     )

@@ -83,6 +83,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
 def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
     """The plan for rows of which more is known only later."""
     from sase.api.compiled_query import compile_query
+    from sase.engine.pipeline.batch import compared_columns
     from sase.engine.sources.discovered import Discovered
     from sase.errors import BindingError
 
@@ -106,6 +107,7 @@ def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
     # What is wrong with the query is said of the columns as they are.
     roles = [n for n in (names.time, names.type, known.schema.seq_column) if n is not None]
     rows.judge(names.time, roles, known.unoptimized.named)
+    notify_warnings(rows.nearly_numbers(compared_columns(known.unoptimized)))
     known = compiled(rows.loose)
     return known.plan(known.optimized())
 

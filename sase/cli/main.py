@@ -103,11 +103,12 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module.configure(parser)
     program, parsed = _parse(parser, arguments)
     from sase.cli.messages import print_diagnostics
-    from sase.cli.queries import ArgumentError
+    from sase.cli.queries import ArgumentError, check_events
     from sase.cli.signals import TERMINATED, Terminated
     from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
     try:
+        check_events(parsed)
         status: int = module.run(parsed)
     except QueryError as problem:
         print_diagnostics(problem.diagnostics, sys.stderr)

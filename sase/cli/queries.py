@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 BOM = "\ufeff"
@@ -50,12 +50,7 @@ def add_queries(parser: ArgumentParser) -> None:
 
 def read_queries(arguments: Namespace) -> list[Text]:
     """The texts that the arguments name; an ArgumentError says what is wrong with them."""
-    for name in arguments.files:
-        if _holds_events(name):
-            raise ArgumentError(
-                f"{name} is a file of events, and a file with queries should stand here: name it"
-                f" with  --events {name}"
-            )
+    refuse_events(arguments.files)
     if arguments.query is not None and arguments.files:
         raise ArgumentError("give files or -q TEXT, not both")
     if arguments.query is not None:
@@ -68,6 +63,22 @@ def read_queries(arguments: Namespace) -> list[Text]:
     if not arguments.files:
         raise ArgumentError("there is no query: name a file, give -q TEXT, or - for standard input")
     return [_read(name) for name in arguments.files]
+
+
+def check_events(arguments: Namespace) -> None:
+    """Refuse a command without the events that it needs, with those that stand among queries."""
+    if getattr(arguments, "needs_events", False) and arguments.events is None:
+        refuse_events(arguments.files)
+        raise ArgumentError("there are no events: name their files with  --events PATH")
+
+
+def refuse_events(names: Iterable[str]) -> None:
+    """Refuse files of events that stand where files with queries should."""
+    for name in filter(_holds_events, names):
+        raise ArgumentError(
+            f"{name} is a file of events, and a file with queries should stand here: name it with "
+            f" --events {name}"
+        )
 
 
 def _holds_events(name: str) -> bool:

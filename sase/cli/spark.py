@@ -22,7 +22,7 @@ from sase.cli.event_arguments import (
     options_for,
     query_options,
 )
-from sase.cli.messages import notify
+from sase.cli.messages import notify, notify_warnings
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError, named_value
 
@@ -96,6 +96,7 @@ class ReplayRequest:
 
     def _open(self) -> None:
         from sase.api.compiled_query import compile_query
+        from sase.engine.pipeline.batch import text_warnings
 
         # Workers are not where we are, so paths must not depend on that.
         self.arguments.events = os.path.abspath(self.arguments.events)
@@ -110,6 +111,8 @@ class ReplayRequest:
             flat=self.options.get("flat", False),
             **query_options(self.arguments),
         )
+        if self.files is not None:
+            notify_warnings(text_warnings(self.known.unoptimized, self.files))
         self.options |= query_options(self.arguments) | vars(source.names)
         if output == "compressed":
             from sase.spark.replay import check_set

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log2, prod
+from math import ceil, isfinite, log2, prod
 from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
@@ -110,7 +110,8 @@ def _is_hashed(key: Tests, figures: Cardinalities) -> bool:
 def _width(attribute: AttributeStatistics) -> float:
     """The codes of its values: of numbers all between the least and the greatest."""
     if attribute.quantiles:
-        return attribute.quantiles[-1] - attribute.quantiles[0] + 1
+        width = attribute.quantiles[-1] - attribute.quantiles[0] + 1
+        return width if isfinite(width) else 2.0**64
     return float(attribute.distinct or 1)
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import types as st
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
+from sase.spark.arrow_map import map_in_arrow
 from sase.spark.errors import without_traceback
 from sase.spark.result_order import HEAD, ORDER, heads_of, results_of, sequence
 
@@ -137,7 +138,7 @@ def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
     order = sf.col(f"`{ORDER}`")
     first = results.orderBy(order).limit(count + 1)
     alone = first.repartitionById(1, sf.lit(0)).sortWithinPartitions(order)
-    return alone.mapInArrow(First(count), schema)
+    return map_in_arrow(alone, First(count), schema)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, require
+from sase.spark.arrow_map import map_in_arrow
 from sase.spark.errors import without_traceback
 from sase.spark.partitioning import Cut
 from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
@@ -57,7 +58,7 @@ def non_overlapping(
     partition, order = sf.col(f"`{PARTITION}`"), sf.col(f"`{ORDER}`")
     part = sf.pmod(sf.xxhash64(partition), sf.lit(parts)).cast("int")
     placed = results.repartitionById(parts, part).sortWithinPartitions(partition, order)
-    return placed.mapInArrow(NonOverlap(tuple(schema.names), gives), schema)
+    return map_in_arrow(placed, NonOverlap(tuple(schema.names), gives), schema)
 
 
 @dataclass(frozen=True)

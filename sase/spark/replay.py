@@ -32,6 +32,7 @@ from sase.planning.nodes import Operator, Transformation, chain, exchanged, requ
 from sase.planning.optimizer import Optimized
 from sase.planning.replay import set_declined, strategy_named
 from sase.planning.statistics import Statistics
+from sase.spark.arrow_map import map_in_arrow
 from sase.spark.columns import column
 from sase.spark.errors import translated_errors
 from sase.spark.limit import limited
@@ -226,7 +227,7 @@ class Replay:
         skips = self.on_bad_row == "quarantine"
         rows = of_events.placed(self.cut.keys, self._part, skips_bad=skips)
         placed = rows.repartitionById(self.cut.parts, sf.col(f"`{PART}`"))
-        return placed.sortWithinPartitions(*self._rows.order()).mapInArrow(task, schema)
+        return map_in_arrow(placed.sortWithinPartitions(*self._rows.order()), task, schema)
 
     def _part(self, frame: Frame) -> Column:
         """The part that a row belongs to, or one after the other where there may be several."""

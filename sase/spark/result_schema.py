@@ -17,6 +17,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.plan import EnginePlan
+from sase.spark.arrow_map import map_in_arrow
 from sase.spark.result_order import ORDER
 from sase.spark.row_layout import from_bytes, to_bytes
 from sase.spark.set_search import SetPlan, shown_schema
@@ -107,7 +108,7 @@ def schema_of(found: DataFrame) -> pa.Schema:
 def batches_of(found: DataFrame) -> Iterator[pa.RecordBatch]:
     """The rows in batches, in their order."""
     schema = schema_of(found)
-    for row in found.mapInArrow(packed, f"{BATCH} binary").toLocalIterator():
+    for row in map_in_arrow(found, packed, f"{BATCH} binary").toLocalIterator():
         yield from from_bytes(row[0]).cast(schema).to_batches()
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sase.binding.bound import WindowKind
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.pipeline import Pipeline
@@ -132,7 +133,7 @@ class SetSearch:
         if self._form.reasons:
             found, pieces = self._listed(pipeline.search(inputs, events), within)
         else:
-            known = CountedMatches(self._form.plan, inputs, events, guard)
+            known = CountedMatches(self._form.plan, RowsInMemory(inputs), events, guard)
             if self._counts:
                 self.results += known.count_within(within)
                 return

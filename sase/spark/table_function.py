@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
+from warnings import warn
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -31,7 +32,7 @@ from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding.input_options import InputOptions, check_choice
 from sase.engine.pipeline.time_slices import without_limit
-from sase.errors import PlanError, SchemaError
+from sase.errors import PlanError, ReplayWarning, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.columns import FLOATS, quoted
 from sase.spark.errors import without_traceback
@@ -95,6 +96,8 @@ def planned(
     check_choice("output", chosen["output"], LISTED)
     names = InputOptions(**{name: chosen.pop(name) for name in InputOptions().columns})
     compiled = compile_query(query.value, source.discovered(names), **chosen)
+    for warning in compiled.bound.warnings:
+        warn(ReplayWarning(warning.sentence), stacklevel=2)
     engine = task_plan(compiled, compiled.optimized(), source)
     schema = spark_schema(engine, source)
     plan, limit = without_limit(engine)

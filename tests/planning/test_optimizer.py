@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import sase
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import NANOSECONDS, Cost, OperatorCost
 from sase.planning.nodes import (
@@ -235,3 +238,10 @@ def test_what_does_not_fit_is_taken_where_nothing_else_ends() -> None:
     assert _best([cost(9, small), cost(1, large)]) == 0
     assert _best([cost(9, small), cost(8, small), cost(1, large)]) == 1
     assert _best([cost(1e6, small), cost(1, large), cost(2, large)]) == 1
+
+
+@pytest.mark.parametrize("values", [(1e308, -1e308), (inf, 1.0), (-inf, inf), (nan, inf)])
+def test_keys_that_are_infinitely_far_apart(values: tuple[float, float]) -> None:
+    events = {"ts": [*range(6)], "type": [*"ABABAB"], "v": [*values] * 3}
+    query = "EVENT SEQ(A a, B b) WHERE [v] AND a.v <= b.v WITHIN 5"
+    assert str(sase.explain(query, pa.table(events), analyze=True))

@@ -196,6 +196,15 @@ def test_csv_is_read_as_run_reads_it() -> None:
     assert multiset(found) == multiset(local.cast(found.schema))
 
 
+def test_numbers_that_a_few_values_make_text_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["ts,type,v", "1,A,9", "2,B,30", "3,B,N/A"]
+    Path("events.csv").write_text("\n".join(lines), encoding="utf-8")
+    query = "EVENT SEQ(A a, B b) WHERE b.v > a.v WITHIN 10"
+    assert replay("-q", query, events="events.csv") == 0
+    said = "`v` is compared as text, since it holds 'N/A' beside numbers"
+    assert capsys.readouterr().err.count(said) == 1
+
+
 def test_json_lines_are_read_as_run_reads_them() -> None:
     lines = [json.dumps({**row, "ts": row["ts"].isoformat()}) for row in EVENTS.to_pylist()]
     Path("events.jsonl").write_text("\n".join(lines), encoding="utf-8")

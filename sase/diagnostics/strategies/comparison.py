@@ -154,9 +154,11 @@ class Differences:
         loaded = held(plan, inputs)
         self.query, self.show, self.is_known = query, show, loaded is not None
         if loaded is not None:
-            read, events = loaded
+            rows, events = loaded
             self.rules = StrategyRules(query, events, plan.schema)
-            self._history = RowHistory((HistorySegment.of(0, read, events, read.numbers),))
+            self._history = RowHistory(
+                (HistorySegment.of(0, rows.inputs, events, rows.inputs.numbers),)
+            )
             self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:

@@ -22,6 +22,7 @@ from sase.diagnostics.why_not.sentences import sentences
 from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.time_column import doubt_of_unit
+from sase.engine.pipeline.batch import text_warnings
 from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
 from sase.engine.statistics.ties import TieShare
@@ -81,7 +82,8 @@ def explain(
         tuple(name for name in names if name != plan.schema.type),
     )
     result, *words = sentences(why, sample.types, misses, needing_window(query), longest)
-    found = (*plan.warnings, *_of_times(plan, sample))
+    texts = text_warnings(plan, events) if isinstance(events, Files) else ()
+    found = (*plan.warnings, *texts, *_of_times(plan, sample))
     return replace(why, words=(result, *found, *words, *limits))
 
 

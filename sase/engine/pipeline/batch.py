@@ -148,7 +148,7 @@ def read(
     names = _columns(plan, events)
     if events.weight(names) > most:
         return events
-    return replace(_whole(plan, events, names), warnings=_warnings(plan, events))
+    return replace(_whole(plan, events, names), warnings=text_warnings(plan, events))
 
 
 def is_held(plan: EnginePlan, events: object) -> bool:
@@ -184,17 +184,22 @@ def searched(
     def search() -> Generator[ResultBatch, None, Report]:
         with closing(pieces(files, names, plan)) as read:  # which may have files of its own
             report = yield from _in_pieces(plan, files, names, overseen, read)
-        warnings = (*_warnings(plan, files), *report.warnings)
+        warnings = (*text_warnings(plan, files), *report.warnings)
         told = tuple(note for note, is_so in notes.items() if is_so)
         return replace(report, notes=told, warnings=warnings)
 
     return Matches(overseen.limited(search), most=most, in_pieces=True)
 
 
-def _warnings(plan: EnginePlan, files: Files) -> tuple[str, ...]:
-    """What to tell of columns that a plan compares as text, whatever results show."""
+def text_warnings(plan: EnginePlan, files: Files) -> tuple[str, ...]:
+    """What to tell of columns that a plan compares as text, and that are nearly numbers."""
+    return nearly_numbers(files, compared_columns(plan))
+
+
+def compared_columns(plan: EnginePlan) -> set[str]:
+    """The columns that a plan compares, whatever results show."""
     compared = set(attributes_read(replace(plan.returned, columns=None), plan.definitions))
-    return nearly_numbers(files, compared - {plan.schema.type, plan.schema.time})
+    return compared - {plan.schema.type, plan.schema.time}
 
 
 def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
@@ -217,13 +222,10 @@ def _opened(
 
 def held(
     plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
-) -> tuple[Inputs, Events] | None:
+) -> tuple[RowsInMemory, Events] | None:
     """Load events of any kind; None of files of more bytes than may be held."""
     rows = read(plan, events, most, guard)
-    if not isinstance(rows, RowsInMemory):
-        return None
-    rows, loaded = rows.load(plan)
-    return rows.inputs, loaded
+    return rows.load(plan) if isinstance(rows, RowsInMemory) else None
 
 
 def is_too_large(plan: EnginePlan, events: object) -> bool:

@@ -12,11 +12,11 @@ import pyarrow as pa
 from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.input import Inputs
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
+from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
@@ -44,11 +44,12 @@ class CountedMatches:
     reasons: tuple[str, ...] = ()
 
     def __init__(
-        self, plan: EnginePlan, inputs: Inputs, events: Events, guard: RunGuard | None = None
+        self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
     ) -> None:
+        self._rows = rows
         check = check_of(guard)
         self._pipeline = Pipeline(plan, check=check)
-        self._pipeline.bind_input(inputs, events)
+        self._pipeline.bind_input(rows.inputs, events)
         with working(guard):
             for _ in self._pipeline.results(events):
                 raise AssertionError("a collapsed evaluation lists no match")
@@ -70,7 +71,7 @@ class CountedMatches:
             overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
         if context.overflows:
             self._pipeline.warnings.note_rows(self._pipeline.state.history)
-        return self._pipeline.report()
+        return self._rows.told(self._pipeline.report())
 
     @property
     def nothing(self) -> MatchBatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -171,17 +171,21 @@ def _changed(files: Files, kinds: Kinds) -> Kinds:
 
 def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
     """Say which of the columns named are text by a few values, and what would make them numbers."""
-    told = []
+    told = list[str]()
     for name in numbers_among(files, named):
-        odd = files.format.odd_texts(files.paths, name)
-        if len(odd) <= FEW:
-            shown = ", ".join(map(repr, odd))
-            options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
-            told.append(
-                f"`{name}` is compared as text, since it holds {shown} beside numbers: with "
-                f" {options}  (null={odd!r}) that is NULL, and the rest numbers"
-            )
+        told += few_texts(name, files.format.odd_texts(files.paths, name))
     return tuple(told)
+
+
+def few_texts(name: str, odd: Sequence[str]) -> Iterator[str]:
+    """Tell of values beside numbers that make a column text, if they are few."""
+    if len(odd) <= FEW:
+        shown = ", ".join(map(repr, odd))
+        options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
+        yield (
+            f"`{name}` is compared as text, since it holds {shown} beside numbers: with "
+            f" {options}  (null={odd!r}) that is NULL, and the rest numbers"
+        )
 
 
 def numbers_among(files: Files, named: Collection[str]) -> Kinds:

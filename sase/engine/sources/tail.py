@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
 from sase.engine.columns.gate import prove_distinct
@@ -22,9 +23,10 @@ from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats import format_of_suffix
-from sase.engine.sources.formats.csv import CsvFormat
+from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.text import DecodedRow, TextFormat
+from sase.engine.sources.open import few_texts
 from sase.errors import DataError
 
 STANDARD_INPUT, NEWLINE, BOM = "-", b"\n", b"\xef\xbb\xbf"
@@ -130,6 +132,19 @@ class TailReader:
         for name in names:
             self._kinds[name] = ColumnKind()
             self.schema = self.schema.append(pa.field(name, pa.null()))
+
+    def nearly_numbers(self, named: Collection[str]) -> Iterator[str]:
+        """Say which of the columns named the first lines of CSV make text by a few values."""
+        if not isinstance(self._format, CsvFormat):
+            return
+        texts = [f.name for f in self.schema if pa.types.is_string(f.type) and f.name in named]
+        lines = _text(self._header + self._first).encode("utf-8", "replace")
+        table = self._format.parse(lines, dict.fromkeys(texts, pa.string()), skips_odd=True)
+        for name in texts:
+            column = table.column(name)
+            if type_of_numbers(column) is not None:
+                values = pc.unique(column).drop_null().to_pylist()
+                yield from few_texts(name, no_numbers(values))
 
     def judge(self, time: str, roles: Collection[str], read: Collection[str]) -> None:
         """Say which columns are read and which have a role; bad lines stand in the time's."""

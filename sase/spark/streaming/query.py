@@ -27,6 +27,7 @@ from sase.engine.pipeline.limits import Limits
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.replay import ReplayStrategy, possible
+from sase.spark.arrow_map import map_in_arrow
 from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan
 from sase.spark.result_schema import spark_schema
 from sase.spark.row_layout import PART
@@ -102,7 +103,7 @@ class Stream:
             self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
         )
         return (
-            rows.mapInArrow(pack_rows, PACKED)
+            map_in_arrow(rows, pack_rows, PACKED)
             .groupBy(BUCKET)
             .transformWithStateInPandas(
                 BucketProcessor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"

@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.long import LONG
-
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 FILES = ["test_engine_is_naive.py", "test_long_streams.py"]
 PLAIN = [FILES[0], "../operators/test_alone.py", "../series/test_engine_is_naive.py"]
-# All kernels are compiled anew for it, which takes minutes; tests of kernels alone always do it.
-CHECKED = [("NUMBA_BOUNDSCHECK", FILES)] if LONG else []
+# All kernels are compiled anew for it, as far as these queries need them.
+CHECKED = ("NUMBA_BOUNDSCHECK", FILES)
 
 
 @pytest.mark.slow
 @pytest.mark.heavy
-@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), *CHECKED])
+@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), CHECKED])
 def test_in_other_modes(variable: str, files: list[str]) -> None:
     """The profile `quick` has few examples."""
     options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=quick"]

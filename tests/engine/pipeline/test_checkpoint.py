@@ -171,6 +171,20 @@ def test_the_same_query_compiled_again_is_not_another_plan() -> None:
     assert on(again.restore(state), EVENTS, 20) == on(plan.restore(state), EVENTS, 20)
 
 
+@pytest.mark.parametrize("form", [0, 1, migrations.FORMAT - 1])
+def test_earlier_forms_that_none_was_released_with_are_refused(form: int) -> None:
+    """By their number, with what to do; what a release wrote has a migration instead."""
+    plan, state = saved()
+    earlier = to_bytes({**from_bytes(state), "format": form, "version": "0.0.9"})
+    said = (
+        f"this snapshot has form {form}, written by SASE '0.0.9'; this version reads form"
+        f" {migrations.FORMAT}: restore it with the version that wrote it, or push the events again"
+    )
+    with pytest.raises(SnapshotError) as caught:
+        plan.restore(earlier)
+    assert str(caught.value) == said
+
+
 def test_another_version_is_refused() -> None:
     plan, state = saved()
     other = {**from_bytes(state), "format": migrations.FORMAT + 1}

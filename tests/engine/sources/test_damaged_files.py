@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sase
+from sase.engine.sources.formats import json_lines
 from sase.engine.sources.formats.parquet_footer import UnsoundFooterError, check_footer
 from sase.errors import DataError, SaseError, SchemaError
 from tests.engine.columns.test_gate import HOSTILE, events
@@ -171,3 +172,27 @@ def test_names_of_columns_that_are_not_utf_8(tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes().replace(b"name", b"na\xffe"))
         with pytest.raises((SchemaError, DataError), match=f"e.{suffix}.* is not UTF-8"):
             sase.match("EVENT A a", path)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
+@pytest.mark.parametrize("null", ["null", " \t null", "null {}", "\rnull", "\ufeffnull"])
+def test_lines_of_null(
+    suffix: str, null: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block that begins with one ends the process in Arrow; other values are said to be wrong."""
+    good = ['{"ts": 1, "type": "A", "s": null}', '{"ts": 2, "type": "B", "s": "x"}']
+    for size in json_lines.PIECE, 1, 7:
+        monkeypatch.setattr(json_lines, "PIECE", size)
+        for lines in [null, *good], [*good, null], ["", null]:
+            data = "".join(f"{line}\n" for line in lines).encode()
+            path = tmp_path / f"e{suffix}"
+            path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+            with pytest.raises(SaseError):
+                sase.match("EVENT SEQ(A a, B b)", path)
+            if len(lines) > 2:
+                found = sase.match("EVENT SEQ(A a, B b)", path, on_bad_row="quarantine")
+                assert (len(found), found.report.bad) == (1, 1)
+        path.write_text("\n".join(good), encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: every line is an object, and this is None"):
+        (tmp_path / "n.jsonl").write_text("null\n" + "\n".join(good), encoding="utf-8")
+        sase.match("EVENT SEQ(A a, B b)", tmp_path / "n.jsonl")

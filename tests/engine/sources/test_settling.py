@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
+from sase.cli.main import main
 from sase.engine.pipeline.batch import run
 
 QUERY = "EVENT SEQ(A x, B y) WHERE [id] WITHIN 10 RETURN x.id"
@@ -210,6 +211,26 @@ def test_numbers_that_a_few_values_make_text_are_told(tmp_path: Path) -> None:
             assert matches.report.warnings == ()
     typed = {"Departure": path, "Arrival": path}
     assert len(sase.match(LATER.replace("[flight] AND ", ""), typed, null=null)) == 1
+
+
+def test_every_way_tells_of_numbers_that_are_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once each: sets and numbers of matches, explanations, comparisons, and what is followed."""
+    path = delays(tmp_path / "flights.csv", "N/A")
+    said = "`delay` is compared as text, since it holds 'N/A' beside numbers"
+    for output in "count", "compressed":
+        (warning,) = sase.match(LATER, path, output=output).report.warnings
+        assert warning.startswith(said)
+    assert str(sase.why(LATER, path)).count(said) == 1
+    for words in (["run"], ["run", "--output", "count"], ["why"], ["compare"]):
+        assert main([*words, "--events", str(path), "-q", LATER]) == 0
+        assert "".join(capsys.readouterr()).count(said) == 1
+    for more, count in ([], 1), (["--null", "N/A"], 0):
+        with path.open() as lines:
+            monkeypatch.setattr("sys.stdin", lines)
+            assert main(["run", "--follow", "--events", "-", "-q", LATER, *more]) == 0
+        assert capsys.readouterr().err.count(said) == count
 
 
 def test_what_is_text_or_no_number_anyway_is_not_told(tmp_path: Path) -> None:

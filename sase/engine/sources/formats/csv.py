@@ -255,10 +255,10 @@ class CsvFormat(TextFormat):
         # Most columns of text hold no numbers, which their first values tell.
         for path in having[:1]:
             first = self._good_lines(path, {name: pa.string()}, most=_SAMPLED).column(name)
-            if first.null_count < len(first) and _number_type(first) is None:
+            if first.null_count < len(first) and type_of_numbers(first) is None:
                 return None
         texts = [chunk for path in having for chunk in self._texts(path, name).chunks]
-        return _number_type(pa.chunked_array(texts, pa.string()))
+        return type_of_numbers(pa.chunked_array(texts, pa.string()))
 
     def check_floats(self, path: str, name: str) -> None:
         """Refuse the first integer beyond those that floats hold, if Arrow finds any."""
@@ -269,7 +269,7 @@ class CsvFormat(TextFormat):
         """Return the distinct values of a column of text that are no numbers."""
         texts = [chunk for p in self._having(paths, name) for chunk in self._texts(p, name).chunks]
         values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null().to_pylist()
-        return [value for value in values if not fits_kind(value, NUMBERS[1])]
+        return no_numbers(values)
 
     def _having(self, paths: Sequence[str], name: str) -> list[str]:
         return [path for path in paths if name in self.own_columns(path)]
@@ -368,7 +368,13 @@ def _first_kind(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _number_type(texts: pa.ChunkedArray) -> pa.DataType | None:
+def no_numbers(values: Iterable[str]) -> list[str]:
+    """Return the texts that are no numbers."""
+    return [value for value in values if not fits_kind(value, NUMBERS[1])]
+
+
+def type_of_numbers(texts: pa.ChunkedArray) -> pa.DataType | None:
+    """Return the type of the numbers in texts, if most of the distinct ones are some."""
     values = pc.unique(texts).drop_null().to_pylist()
     numbers = [value for value in values if fits_kind(value, NUMBERS[1])]
     if not values or 2 * len(numbers) < len(values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,13 @@ import pyarrow as pa
 from sase.engine.columns.strings import is_unicode
 from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
+
+# Bytes that are looked through at once.
+PIECE = 1 << 22
+# By the two characters where Arrow cuts blocks, each at the front, where it is found fast; blanks
+# and a byte order mark may follow. And what may become such a line.
+_NULL_LINES = tuple(re.compile(end + rb"[ \t\xef\xbb\xbf]*null") for end in (b"\n", b"\r"))
+_BEGUN = re.compile(rb"[\r\n][ \t\xef\xbb\xbf]*n?u?l?")
 
 
 class JsonLinesFormat(TextFormat):
@@ -46,6 +54,7 @@ class JsonLinesFormat(TextFormat):
         from pyarrow import json as arrow_json
 
         try:
+            _refuse_null_lines(path)
             with decompressed(path) as file:
                 schema = arrow_json.open_json(file).schema
             schema.names  # noqa: B018 - are decoded now
@@ -67,10 +76,23 @@ class JsonLinesFormat(TextFormat):
         options = arrow_json.ParseOptions(
             explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
+        _refuse_null_lines(scan.path)
         with decompressed(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow takes any bytes for text
                 yield batch
+
+
+def _refuse_null_lines(path: str) -> None:
+    """Refuse files with lines of `null`: a block that begins with one is the end of Arrow."""
+    with decompressed(path) as file:
+        before = b"\n"
+        while piece := file.read(PIECE):
+            data = before + piece
+            if b"null" in data and any(each.search(data) for each in _NULL_LINES):
+                raise pa.ArrowInvalid("a line is null, and every line is an object")
+            last = data[max(data.rfind(b"\n"), data.rfind(b"\r"), 0) :]
+            before = last if _BEGUN.fullmatch(last) else b""
 
 
 def _plain_text(kind: pa.DataType) -> pa.DataType:
