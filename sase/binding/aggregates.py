@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from sase.binding.functions import AGGREGATES, FUNCTIONS
-from sase.binding.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, UNKNOWN, DataType, Kind
+from sase.binding.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, WILD, DataType, Kind
 from sase.errors import PlanError
 from sase.lang.names import spelled
 from sase.nearest import did_you_mean
@@ -48,8 +48,7 @@ class UserAggregate:
 
     def accepts(self, place: int, data_type: DataType) -> bool:
         """Whether an attribute may be of a type, as far as that is known."""
-        wanted = self.over[place].kind
-        return data_type == UNKNOWN or data_type.kind in _ACCEPTED[wanted]
+        return data_type.kind in WILD or data_type.kind in _ACCEPTED[self.over[place].kind]
 
     @property
     def shape(self) -> list[object]:
@@ -161,6 +160,16 @@ def aggregate(
 def find(name: str) -> UserAggregate | None:
     """The aggregate of a name, if one was added."""
     return _DEFINED.get(name)
+
+
+def every_aggregate() -> tuple[UserAggregate, ...]:
+    """All that were added, for another process to have."""
+    return tuple(_DEFINED.values())
+
+
+def add_again(aggregates: Iterable[UserAggregate]) -> None:
+    """Add what was added in another process."""
+    _DEFINED.update((each.name, each) for each in aggregates)
 
 
 def names() -> list[str]:

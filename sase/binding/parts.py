@@ -42,6 +42,11 @@ def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
             yield from references(operand)
 
 
+def values_read(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
+    """The values of events in it: an aggregate over several attributes is one."""
+    return (r for r in references(node) if isinstance(r, Reference) or r.place == 0)
+
+
 def conjoined(condition: Condition | None) -> tuple[Condition, ...]:
     """The conditions that all must hold for one to hold; nothing of none."""
     if condition is None:

@@ -263,7 +263,7 @@ def _unknown_function(node: ast.Call, scope: Scope) -> None:
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
     hints = hints if instead is None else (instead,)
     if instead is None and _has_range(node) and not nearest(name.text, every):
-        added = f"aggregates of your own are added by  sase.aggregate('{name.text}', …)"
+        added = f"aggregates of your own are added in Python by  sase.aggregate('{name.text}', …)"
         hints = (*hints, f"{added} , before the query is compiled")
     if scope.clause is Clause.RETURN and all(isinstance(a, ast.Attribute) for a in node.arguments):
         hints = (*hints, f"a new event names its attributes:  RETURN {name.text}(x.a AS a)")
@@ -364,7 +364,7 @@ def _user_aggregate(
                 "incompatible-types",
                 f"{user.name} does not take `{attribute.text}`: it is {data_type.described()}",
                 attribute.span,
-                f"it was added over {wanted.described()} there",
+                f"it was added over {wanted.described()} there, as its  kinds=  say",
             )
         part, name = RANGES[argument.index.kind], attribute.text
         found = Aggregate(

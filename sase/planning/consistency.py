@@ -20,7 +20,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from sase.binding import bound
-from sase.binding.parts import references
+from sase.binding.parts import references, values_read
 from sase.binding.text import value_text
 from sase.binding.types import Kind
 
@@ -316,10 +316,9 @@ def _reason(growing: _Growing, condition: bound.Condition, found: Consistency) -
 
 def _phrases(growing: _Growing, condition: bound.Condition) -> Iterator[str]:
     names = {each.index: each.variable for each in growing.components}
-    for each in references(condition):
+    for each in values_read(condition):
         trend, text = growing.reference(each), value_text(each, names)
-        is_other = isinstance(each, bound.Aggregate) and each.place > 0
-        if trend is Trend.STEADY or is_other:
+        if trend is Trend.STEADY:
             continue
         if _function(each) in ("first", "last"):
             yield f"{text} may be of another event"

@@ -30,6 +30,7 @@ from pyspark.sql.udtf import (
 from sase.api.checks import LISTED
 from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
+from sase.binding.aggregates import add_again, every_aggregate
 from sase.binding.input_options import InputOptions, check_choice
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError, ReplayWarning, SchemaError
@@ -57,9 +58,10 @@ def register(spark: SparkSession, name: str = NAME) -> None:
 
     Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map), `plan` and
     `output` ("all" or "non_overlap"), as in `sase.match`:
-    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`.
+    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. Queries may call the aggregates that
+    `sase.aggregate` has added before.
     """
-    parts = PARTS * shuffle_partitions(spark)
+    parts, aggregates = PARTS * shuffle_partitions(spark), every_aggregate()
 
     class Matching(_Matching):
         @staticmethod
@@ -67,6 +69,7 @@ def register(spark: SparkSession, name: str = NAME) -> None:
             events: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument
         ) -> Planned:
             with without_traceback():
+                add_again(aggregates)
                 return planned(events, query, options, parts)
 
     spark.udtf.register(name, sf.udtf(Matching))  # type: ignore[arg-type]

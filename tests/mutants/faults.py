@@ -30,6 +30,7 @@ KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
 PRUNING = "sase/planning/rewrites/prune_overlaps.py"
+PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
 SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
@@ -105,6 +106,19 @@ FAULTS = [
         'if operator not in ("=", "!="):',
         "if False:",
     ),
+    Fault(
+        "user-aggregate-of-null",
+        PREDICATES,
+        "if tags[tables[row, 0], place] == do.NULL:",
+        "if tags[tables[row, 0], place] == do.NULL and row == first:",
+    ),
+    Fault(
+        "user-aggregate-goes-on",
+        USER,
+        "        if words[at] == RAISED:\n            return False\n",
+        "",
+    ),
+    Fault("user-aggregate-of-nothing", PREDICATES, "if words[word] != KNOWN:", "if False:"),
     Fault(
         "negative-null-forbids", NEGATIVES, "(found != code or code == NOTHING)", "found != code"
     ),

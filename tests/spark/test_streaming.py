@@ -19,6 +19,7 @@ import sase
 import sase.spark
 from sase.errors import PlanError, ReplayWarning
 from tests.long import LONG
+from tests.user_aggregates import added_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,6 +175,25 @@ def test_it_finds_what_an_unbroken_run_finds(
     assert sum(row["found"] for row in counted) == len(found) > 10
     assert sum(row["late"] for row in counted) == 0
     assert sum(row["state_bytes"] for row in counted) > 0
+
+
+def test_aggregates_of_users_go_on(session: SparkSession, tmp_path: Path) -> None:
+    """Their states are in those of the buckets, and their functions come with the query."""
+    with added_here():
+        sase.aggregate("traced", 1, lambda state, v: (state * 5 + v % 9) % 17)
+        query = (
+            "EVENT SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] AND traced(b[..i].v) != 3 }"
+            " WITHIN 5 seconds RETURN a.n AS n, traced(b[].v) AS t, b.len AS of"
+        )
+        case, table = Case(query, {"seq": "n", "buckets": 2, **LATE}), events(7, 120)
+        parts = pieces(table, 3)
+        write(tmp_path / "in", parts[:1])
+        ran(case.matches(streamed(session, tmp_path / "in")), tmp_path)
+        write(tmp_path / "in", parts[1:], 1)
+        ran(case.matches(streamed(session, tmp_path / "in")), tmp_path)
+        found = rows_of(session.read.parquet(str(tmp_path / "found")).toArrow())
+        assert found == case.wanted(table)
+        assert len(found) > 10
 
 
 def test_late_rows_are_counted_and_change_nothing(session: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from math import isnan
 import numpy as np
 
 from sase.binding.bound import Aggregate, Condition, Part, Reference
-from sase.binding.parts import references
+from sase.binding.parts import values_read
 from sase.binding.text import value_text
 from sase.binding.types import TIMES
 from sase.diagnostics.strategies.interpreter import MatchBinding
@@ -87,7 +87,7 @@ class MatchJudge:
             yield case
 
     def _missed(self, condition: Condition, case: MatchBinding) -> Failure:
-        read = dict.fromkeys(references(condition))
+        read = dict.fromkeys(values_read(condition))
         text = ", ".join(f"{self._named(each)} is {self._shown(each, case)}" for each in read)
         several = (case.series[index][n] for index, n in case.at.items() if case.series[index][1:])
         place = next(several, None)

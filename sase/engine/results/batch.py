@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,11 @@ class ResultSchema:
     plan: EnginePlan
     texts: Interner
     columns: tuple[Column, ...] | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What results are made of, without functions of users, which need not be picklable."""
+        plan = replace(self.plan, aggregates={}) if self.plan.aggregates else self.plan
+        return {"plan": plan, "texts": self.texts, "columns": self.columns}
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:

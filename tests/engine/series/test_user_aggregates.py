@@ -103,8 +103,9 @@ def test_more_as_than_bs(plan: str) -> None:
     for length in (1, 4, 5):
         for word in product((1, -1), repeat=length):
             events = [{"ts": ts, "type": "L", "s": s} for ts, s in enumerate(word)]
-            matches = sase.match(query, events, params={"n": length}, plan=plan)
-            assert len(matches) == (sum(word) > 0), word
+            for asked in (query, query.replace("surplus", "sum")):
+                matches = sase.match(asked, events, params={"n": length}, plan=plan)
+                assert len(matches) == (sum(word) > 0), word
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -129,7 +130,13 @@ def test_ordered_reachability(plan: str) -> None:
         "led_to(", "led_to(a[..i].(tail, head)) > 0 AND led_to("
     )
     assert len(sase.match(next_match, events, plan=plan)) == 0
+    # The same by conditions of the language alone.
+    plain = "a[1].tail = 1 AND a[i].tail = a[i-1].head AND a[a.len].head = 5"
+    both = (any_match, next_match)
+    by_hand = [re.sub(r"\{.*\}", f"{{ {plain} }}", query) for query in both]
+    assert [len(sase.match(query, events, plan=plan)) for query in by_hand] == [1, 0]
     events[1]["tail"], events[1]["head"] = 3, 5
+    assert len(sase.match(by_hand[1], events, plan=plan)) == 1
     found = sase.match(next_match, events, plan=plan)
     assert found.rows.column("a").to_pylist() == [[0, 2, 3]]
 
@@ -177,10 +184,10 @@ def test_floats_take_integers_and_decimals() -> None:
 def test_what_raises_is_null_with_a_warning(plan: str) -> None:
     define_all()
     query = "EVENT A{2,3} a[] WHERE strict_contiguity RETURN checked(a[].v) AS r"
-    matches = sase.match(query, rows(1.0, 2.0, 9.0), plan=plan)
+    matches = sase.match(query, rows(9.0, 1.0, 2.0), plan=plan)  # and what follows is NULL, too
     assert sorted(map(str, (row["r"] for row in matches.to_pylist()))) == ["3.0", "None", "None"]
     (warning,) = matches.report.warnings
-    assert re.fullmatch(r"`checked\(a\[\]\.v\)` raised \d+ times .* in row 2", warning)
+    assert re.fullmatch(r"`checked\(a\[\]\.v\)` raised \d+ times .* in row 0", warning)
     query = "EVENT A+ a[] WHERE strict_contiguity HAVING slope(a[].v) = 2 RETURN a.len AS r"
     matches = sase.match(query, rows(1.0, 2.0), plan=plan)
     assert [row["r"] for row in matches.to_pylist()] == [2]
@@ -230,6 +237,13 @@ def test_a_plan_names_its_aggregates() -> None:
             fresh.open()
 
 
+def test_matches_are_pickled_without_the_functions() -> None:
+    define_all()
+    matches = sase.match(QUERY, rows(1, 2, 3))
+    assert pickle.loads(pickle.dumps(matches)).to_pylist() == matches.to_pylist()
+    assert len(matches) == 6
+
+
 def test_another_aggregate_of_the_name_is_no_part_of_the_plan() -> None:
     plan = compiled()
     text = plan.to_json()
@@ -265,6 +279,54 @@ def test_the_aggregate_of_an_open_plan_stays() -> None:
         sase.aggregate("hashed", 0, lambda s, v: s + v)
         assert plan.run(rows(1, 2)).to_pylist() == expected
         assert returned(QUERY, rows(1, 2)) == [1, 2, 3]
+
+
+# ---------------------------------------------------------------- other ways to ask
+
+TWO = (
+    "EVENT SEQ(A+ a[], B b) WHERE skip_till_any_match { cross(a[].(v, w)) > 0"
+    " AND a[i].v >= hashed(a[..i-1].v) - 300 } WITHIN 9 HAVING slope(a[].v) > -1"
+)
+
+
+def of_two_types(count: int) -> list[dict[str, Any]]:
+    return [{"ts": ts, "type": "AB"[ts % 3 == 2], "v": ts % 4, "w": ts % 3} for ts in range(count)]
+
+
+def test_sets_of_matches_are_those_that_are_listed() -> None:
+    define_all()
+    listed = sase.match(TWO, of_two_types(12)).rows
+    assert len(listed) > 10
+    compressed = sase.match(TWO, of_two_types(12), output="compressed")
+    assert compressed.count() == sase.match(TWO, of_two_types(12), output="count")
+    assert compressed.count() == len(listed)
+
+
+def test_explain_shows_what_is_asked_and_what_raised() -> None:
+    define_all()
+    text = str(sase.explain(TWO, of_two_types(12), analyze=True))
+    assert "on proceed from a: cross(a[].(v, w)) > 0" in text
+    assert "HAVING slope(a[].v) > -1" in text
+    assert "`slope(a[].v)` raised" in text
+
+
+def test_strategies_are_compared() -> None:
+    define_all()
+    query = "EVENT SEQ(A+ a[], B b) WHERE cross(a[].(v, w)) > 0 AND decay(a[].v) > 1 WITHIN 6"
+    found = str(sase.compare(query, of_two_types(12)))
+    for name in ("strict_contiguity", "skip_till_next_match", "skip_till_any_match"):
+        where = query.replace("WHERE ", f"WHERE {name} {{ ").replace(" WITHIN", " } WITHIN")
+        assert re.search(rf"{name} +{len(sase.match(where, of_two_types(12)))} ", found)
+
+
+def test_why_there_is_no_match() -> None:
+    define_all()
+    query = (
+        "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { cross(a[].(v, w)) > 100"
+        " AND decay(a[].v) > 1 } WITHIN 6"
+    )
+    text = str(sase.why(query, of_two_types(12)))
+    assert re.search(r"cross\(a\[\]\.\(v, w\)\) is -?\d+: by \d+", text)
 
 
 # ---------------------------------------------------------------- what is refused
