@@ -62,6 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads our output, such as `head`, has seen enough
         _drop(sys.stdout, sys.stderr)
         return UNREAD
+    except MemoryError as error:
+        reason = f": {printable_lines(str(error))}" if str(error) else ""
+        print(f"sase: error: there is not enough memory{reason}", file=sys.stderr)
+        return FAILED
     except OSError as error:
         _drop(sys.stdout)
         print(f"sase: error: {printable_lines(str(error))}", file=sys.stderr)

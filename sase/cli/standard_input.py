@@ -41,14 +41,22 @@ def events_in_a_file(arguments: Namespace) -> Iterator[None]:
 
 def _copied(folder: str) -> str:
     """The path of a file with all of standard input."""
+    from sase.errors import DataError
+
     if sys.stdin is None:
         raise ArgumentError("--events -: there is no standard input")
     source = sys.stdin.buffer
     beginning = source.read(BEGINNING)
     path = os.path.join(folder, f"standard input{_suffix(beginning)}")
-    with open(path, "wb") as file:
-        file.write(beginning)
-        shutil.copyfileobj(source, file)
+    try:
+        with open(path, "wb") as file:
+            file.write(beginning)
+            shutil.copyfileobj(source, file)
+    except OSError as problem:
+        raise DataError(
+            f"standard input cannot be copied to {folder}: {problem.strerror}: TMPDIR names another"
+            " place"
+        ) from problem
     return path
 
 

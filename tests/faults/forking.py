@@ -7,11 +7,18 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+
+import sase
 from sase.cli.main import main
+
+# What is loaded here need not be loaded by each, nor is it of the memory that each may take.
+LOADED = pyarrow.csv, pyarrow.dataset, pyarrow.parquet, sase.match, sase.explain, sase.Matcher
 
 
 def limit(asked: dict[str, Any]) -> None:
@@ -27,6 +34,17 @@ def limit(asked: dict[str, Any]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
 
 
+def lead_output(name: str) -> None:
+    """Have standard output be a file, or a pipe that nobody reads."""
+    if name:
+        target = os.open(name, os.O_WRONLY)
+    else:
+        reading, target = os.pipe()
+        os.close(reading)
+    os.dup2(target, 1)
+    os.close(target)
+
+
 def become(asked: dict[str, Any]) -> int:
     """Run the program; its exit status."""
     os.chdir(asked["folder"])
@@ -34,8 +52,9 @@ def become(asked: dict[str, Any]) -> int:
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
-    tempfile.tempdir = None
     limit(asked)
+    if asked["out"] is not None:
+        lead_output(asked["out"])
     try:
         status = main(asked["arguments"])
     except SystemExit as end:

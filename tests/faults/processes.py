@@ -67,15 +67,17 @@ class Programs:
         deadly: bool = False,
         memory: int | None = None,
         environment: dict[str, str | None] | None = None,
+        out: str | None = None,
     ) -> Ended:
         """Run it in the folder in which we are; with `None` a variable is not there.
 
         No file becomes larger than `most`, or it is the end of the process where that is `deadly`;
-        its memory grows by no more than `memory`.
+        its memory grows by no more than `memory`. Its standard output is the file `out`, or a pipe
+        that nobody reads where that is empty.
         """
         asked = {
             "folder": os.getcwd(), "arguments": [*map(str, arguments)], "most": most,
-            "deadly": deadly, "memory": memory, "environment": environment or {},
+            "deadly": deadly, "memory": memory, "environment": environment or {}, "out": out,
         }  # fmt: skip
         assert self._server.stdin is not None
         assert self._server.stdout is not None

@@ -253,13 +253,20 @@ class Files:
         """Turn Arrow's exceptions into ours, and raise one if the file was changed meanwhile."""
         try:
             yield
-            now = stamp(path)
         except TimeLimitError:  # which is an OSError, too
             raise
         except DAMAGE as problem:
+            self._check_unchanged(path, problem)
             raise self.format.explain_fault(path, self.schema, problem, columns) from problem
-        if now != self.stamps[self.paths.index(path)]:
-            raise DataError(f"{path} was changed while it was read: run it again")
+        except DataError as problem:
+            self._check_unchanged(path, problem)
+            raise
+        self._check_unchanged(path)
+
+    def _check_unchanged(self, path: str, problem: Exception | None = None) -> None:
+        """Refuse a file of which half may be of another one, whatever else is wrong with it."""
+        if stamp(path) != self.stamps[self.paths.index(path)]:
+            raise DataError(f"{path} was changed while it was read: run it again") from problem
 
     def empty(self, names: Iterable[str], named: Collection[str] | None = None) -> pa.Table:
         """Return some columns without any row."""
@@ -277,6 +284,8 @@ def stamp(path: str) -> tuple[int, int]:
     """Return what changes when a file does: its size and when it was written."""
     try:
         status = os.stat(path)
+    except FileNotFoundError as problem:
+        raise DataError(f"{path} is not there any more") from problem
     except OSError as problem:
         raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
     return status.st_size, status.st_mtime_ns

@@ -22,6 +22,7 @@ from sase.engine.columns.projection import project
 from sase.engine.columns.time_column import read_times, time_type
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.dataset import Files
+from sase.errors import DataError
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
@@ -117,9 +118,15 @@ def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
 
 
 def _written(part: _Unsorted, path: Path, rows: int) -> Path:
-    with pa.ipc.new_file(path, part.table.schema) as writer:
-        for table in part.sorted(rows):
-            writer.write_table(table.combine_chunks())
+    try:
+        with pa.ipc.new_file(path, part.table.schema) as writer:
+            for table in part.sorted(rows):
+                writer.write_table(table.combine_chunks())
+    except OSError as problem:
+        raise DataError(
+            f"events that are sorted on disk cannot be written to {path.parent}: {problem}: TMPDIR"
+            " names another place"
+        ) from problem
     return path
 
 

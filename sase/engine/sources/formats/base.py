@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from sase.digits import number_of
 from sase.engine.columns.gate import Gate
 from sase.engine.columns.numbers import MOST_EXACT
-from sase.errors import DataError, SchemaError, TimeLimitError
+from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -27,6 +27,8 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # What is raised for bytes that are none of a format, and what to do.
 DAMAGE = (OSError, UnicodeError, csv.Error, pa.ArrowException)
 ANEW = "it is damaged: write it anew"
+# What Arrow says where the system refuses it another thread.
+NO_THREAD = "Failed to launch worker thread"
 # Rows of a batch when files are read piece by piece, and rows by which text is judged.
 BATCH, SAMPLE = 1 << 18, 1000
 
@@ -201,7 +203,14 @@ class FileFormat(ABC):
         problem: Exception,
         columns: Collection[str] | None = None,
     ) -> DataError:
-        """Return the error for a file of which some columns, or all, cannot be read."""
+        """Return the error for a file of which some columns, or all, cannot be read.
+
+        Raise one if it is not the file that is to blame, but what the process may take.
+        """
+        if isinstance(problem, MemoryError) or NO_THREAD in str(problem):
+            raise BudgetError(
+                f"{path} cannot be read with so little memory: {problem}"
+            ) from problem
         if isinstance(problem, FileNotFoundError):
             return DataError(f"{path} is not there any more")
         message = str(problem)

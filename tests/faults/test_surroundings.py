@@ -1,0 +1,104 @@
+"""Outputs that take nothing, variables that are not there, and too little memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import QUERY, Programs, ended, program, programs, write_events
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
+
+COMMANDS = {
+    "a table": "run -q QUERY --events EVENTS",
+    "CSV": "run -q QUERY --events EVENTS --format csv",
+    "JSON lines": "run -q QUERY --events EVENTS --format jsonl",
+    "a number": "run -q QUERY --events EVENTS --output count",
+    "explain": "explain -q QUERY --events EVENTS",
+    "plans": "plans -q QUERY",
+    "why": "why -q QUERY --events EVENTS",
+    "compare": "compare -q QUERY --events EVENTS",
+    "format": "format -q QUERY",
+    "generate": "generate uniform --events 5k",
+    "completion": "completion bash",
+}
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Programs]:
+    with programs() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_events(tmp_path_factory.mktemp("events") / "e.parquet", 2000)
+
+
+def words(name: str, events: Path) -> list[str]:
+    known = {"QUERY": QUERY, "EVENTS": str(events)}
+    return [known.get(word, word) for word in COMMANDS[name].split()]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_standard_output_that_takes_nothing(name: str, events: Path, forked: Programs) -> None:
+    """A full device is one line and the status 1; a pipe that nobody reads any more is silent."""
+    arguments = words(name, events)
+    if os.path.exists("/dev/full"):
+        status, _, err = forked.run(*arguments, out="/dev/full")
+        assert (status, err.splitlines()[-1]) == (
+            1,
+            "sase: error: [Errno 28] No space left on device",
+        )
+    status, _, err = forked.run(*arguments, out="")
+    assert (status, [line for line in err.splitlines() if "error" in line]) == (141, [])
+
+
+def test_variables_that_are_not_there(
+    events: Path, forked: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither HOME nor TMPDIR is needed, nor need they name something that can be used."""
+    monkeypatch.chdir(tmp_path)
+    arguments = words("CSV", events)
+    expected = forked.run(*arguments)
+    assert expected.status == 0
+    unset = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME", "SASE_CACHE_DIR", "USER", "LOGNAME"))
+    (tmp_path / "file").write_text("in the way")
+    odd = dict.fromkeys(unset, str(tmp_path / "file" / "below"))
+    for environment in (unset, odd, dict.fromkeys(unset, "")):
+        done = forked.run(*arguments, environment=environment)
+        assert (done.status, done.out) == (0, expected.out), done.err
+    assert os.listdir() == ["file"]
+
+
+def test_standard_input_that_finds_no_room(tmp_path: Path) -> None:
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+
+    rows = "ts,type,v\n" + "".join(f"{n},A,{n}\n" for n in range(5000))
+    command = program("run", "-q", QUERY, "--events", "-", "-o", tmp_path / "out.csv")
+    status, out, err = ended(
+        command, input=rows, preexec_fn=limited, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    assert (status, out) == (1, "")
+    assert err.splitlines()[-1].startswith(
+        f"sase run: error: standard input cannot be copied to {tmp_path}/sase-"
+    )
+    assert err.endswith(": File too large: TMPDIR names another place\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory(
+    forked: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by `ulimit -v`: one line says it, and no file is left."""
+    monkeypatch.chdir(tmp_path)
+    arguments = ["generate", "retail", "--items", "500M", "-o", "shop.parquet"]
+    status, out, err = forked.run(*arguments, memory=1 << 30)
+    assert (status, out) == (1, "")
+    assert err.splitlines()[-1].startswith("sase: error: there is not enough memory: Unable to")
+    assert os.listdir() == []
