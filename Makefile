@@ -4,7 +4,7 @@
 #   SEED=123            the seed of a random run; without it one is made, and printed
 #   EXAMPLES=1000       how many random examples a test draws
 #   TEST=tests/…::…     one test, as its failure names it
-#   MINUTES=60          how long to fuzz
+#   MINUTES=60          how long to fuzz, or to soak
 #   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
 #                       and all tests of Spark in two
 
@@ -23,7 +23,7 @@ READY := .venv/.ready
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz mutants lint format-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz soak mutants lint format-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ environments: wheel ## test the wheel with the oldest and the newest versions an
 fuzz: $(READY) ## give hostile documents to whatever reads some, for MINUTES (10), with a fresh SEED
 	@echo "fuzz: $(MINUTES) minutes"
 	@$(BIN)/python -m tests.fuzz --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+soak: $(READY) ## push streams of keys that never repeat for MINUTES (10): memory stays, matches are the batch's
+	@echo "soak: $(MINUTES) minutes"
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)

@@ -144,6 +144,8 @@ class Context:
     # What depends on the plan alone, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
     check: Check = no_check
+    # The largest kernels of the operators, which a run compiles ahead.
+    kernels: list[Any] = field(default_factory=list)
     # Those that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 

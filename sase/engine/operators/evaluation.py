@@ -10,7 +10,6 @@ import numpy as np
 from sase.binding.bound import BoundComponent, Condition, Conjunct, ConjunctClass, When
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.kernels.kleene.runs import FULL, Incoming
@@ -34,7 +33,7 @@ class RunEvaluationBase:
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         if self.kernel is not None:
-            compile_ahead(self.kernel)
+            context.kernels.append(self.kernel)
         self.node, self._context, self._window = node, context, node.window
         self._always, self._first = _simple(node, context)
         # A single event agrees with itself, NULL or not.

@@ -13,7 +13,6 @@ from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
 from sase.engine.kernels.jit.arrow_memory import forms_of
-from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import line_scan as scan
 from sase.engine.kernels.kleene import line_store as store
@@ -43,9 +42,9 @@ class LineEvaluationState(IncrementalEvaluation):
     """A running evaluation of lines, over blocks or fused; `shown` matches are columnar."""
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
-        # Compiled ahead; where events that are loaded are not fused it is the other one.
+        # Where events that are loaded are not fused it is the other one.
         is_streaming = context.dictionary.streaming
-        compile_ahead(scan.advance_lines if is_streaming else scan.fused_lines)
+        context.kernels.append(scan.advance_lines if is_streaming else scan.fused_lines)
         super().__init__(node, context)
         code, chunk = self._program.code, context.options.chunk
         assert not code.ranges, "a line knows its last event alone, and what it has noted"

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers, grown, grown_ring
-from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.scan.negation_index import (
     Gap,
     NegativeIndex,
@@ -288,7 +287,7 @@ class _Index(IndexedEvents):
     ) -> None:
         super().__init__(negation, window, context)
         if not context.options.analyze:
-            compile_ahead(forbid)  # construction is compiled before it
+            context.kernels.append(forbid)  # construction is compiled before it
         self._checking = ResidualFilter(context, self.rest, [self.several], context.levels + 1)
 
     @property

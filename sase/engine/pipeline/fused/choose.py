@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.operators.contract import Check, no_check
 from sase.engine.pipeline.fused import push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
@@ -50,6 +51,8 @@ def open_pipeline(
     pipeline = Pipeline(
         plan, streaming=streaming, slice=slice, watch=watch, clock=clock, check=check
     )
+    for kernel in pipeline.context.kernels:
+        compile_ahead(kernel)
     choose(pipeline)
     return pipeline
 

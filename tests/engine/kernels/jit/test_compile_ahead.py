@@ -75,3 +75,16 @@ print(len(ahead.processes), ahead.processes[0].pid)
     assert number == "1"
     with pytest.raises(ProcessLookupError):
         os.kill(int(process), 0)
+
+
+def test_what_only_looks_at_a_plan_compiles_nothing(tmp_path: Path) -> None:
+    program = """
+import sase
+query, events = "EVENT SEQ(A a, B+ b[], C c) WHERE [k]", [{"ts": 1, "type": "A", "k": 1}]
+sase.explain(query, events)
+plan = sase.compile(query, events)
+print(len(ahead.processes), end=" ")
+plan.open()
+print(len(ahead.processes))
+"""
+    assert told(program, tmp_path)[0] == "0 1"
