@@ -28,7 +28,7 @@ from sase.planning.nodes import (
 from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES, Declined
-from sase.planning.rewrites.infer_equivalence_tests import implied
+from sase.planning.rewrites.infer_equivalence_tests import implied_by
 
 # Query Q3 of the paper (section 3.1) over one wide table.
 TABLE = schema_from(
@@ -111,7 +111,7 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
     known = basic_plan(bind_text(Q3 if written else EQUALITIES, TABLE))
     selection, scan = require(known, Selection), require(plan, SequenceScan)
     implied_by_key = [test for key in scan.partitions[:1] for test in key]
-    conjuncts |= {c for c in selection.conditions if implied(c, implied_by_key)}
+    conjuncts |= {*filter(implied_by(implied_by_key), selection.conditions)}
     return conjuncts, attributes
 
 

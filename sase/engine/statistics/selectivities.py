@@ -9,7 +9,7 @@ before and the new one, the last.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import starmap
+from itertools import filterfalse, starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.population import Population, Tests
 from sase.lang.ast import TURNED
-from sase.planning.rewrites.infer_equivalence_tests import implied
+from sase.planning.rewrites.infer_equivalence_tests import implied_by
 from sase.planning.selectivity import conjunction
 from sase.planning.statistics import Selectivity
 
@@ -51,7 +51,7 @@ def selectivities(
     several = [each for each in population.conjuncts if _is_of_single_events(each)]
     if population.plan.runs is None:
         positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
-        several += conjunction([each for each in positive if not implied(each, tests)], names)
+        several += conjunction([*filterfalse(implied_by(tests), positive)], names)
     # What is kept of rows is known when all conditions have asked for it.
     checked = [_ChainCondition(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:

@@ -119,18 +119,21 @@ def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
 
 
 def _steps(stages: Sequence[Stage], words: OperatorText) -> Iterator[ExplainedStep]:
+    new = _lines(stages[0].plan, words) if stages else {}
     for before, after in zip(stages, stages[1:], strict=False):
         assert after.step is not None
-        old, new = _lines(before.plan, words), _lines(after.plan, words)
+        # Most rewrites decline, and to put thousands of conditions into words takes its time.
+        old, new = new, new if after.plan is before.plan else _lines(after.plan, words)
         changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         gone = [line for name in changed for line in old.get(name, ())]
         come = [line for name in changed for line in new.get(name, ())]
+        had, has = set(gone), set(come)
         yield ExplainedStep(
             str(after.step.call),
             REWRITES[after.step.rewrite].summary,
             after.step.declined,
-            tuple(line for line in gone if line not in come),
-            tuple(line for line in come if line not in gone),
+            tuple(line for line in gone if line not in has),
+            tuple(line for line in come if line not in had),
             tuple(changed),
         )
 

@@ -7,8 +7,9 @@ What is inferred serves the stacks, the index of negation and the split; the mea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from typing import TypeAlias
 
 from sase.binding.bound import (
@@ -34,6 +35,7 @@ from sase.planning.split import negations_of
 
 # An attribute of a component.
 Node: TypeAlias = tuple[int, str]
+_UNCOVERED: frozenset[int] = frozenset()
 
 
 def infer_equivalence_tests(plan: Operator) -> Outcome:
@@ -94,17 +96,24 @@ def lacks(reference: Reference) -> bool:
     return reference.undeclared_by is None or len(reference.undeclared_by) > 0
 
 
-def implied(conjunct: Conjunct, tests: Iterable[EquivalenceTest]) -> bool:
-    """Whether events that agree on tests satisfy a condition."""
-    sides = equality(conjunct)
-    return sides is not None and any(all(covers(test, each) for each in sides) for test in tests)
+def implied_by(tests: Iterable[EquivalenceTest]) -> Callable[[Conjunct], bool]:
+    """What says whether events that agree on tests satisfy a condition."""
+    # The tests on an attribute that all events of the component have.
+    covering: dict[Node, set[int]] = {}
+    for number, test in enumerate(tests):
+        for component, is_declared in enumerate(test.declared):
+            attribute = test.attribute_of(component)
+            if is_declared and attribute is not None:
+                covering.setdefault((component, attribute), set()).add(number)
 
+    def implied(conjunct: Conjunct) -> bool:
+        sides = equality(conjunct)
+        if sides is None:
+            return False
+        left, right = (covering.get(node_of(each), _UNCOVERED) for each in sides)
+        return not left.isdisjoint(right)
 
-def covers(test: EquivalenceTest, reference: Reference) -> bool:
-    """Whether a test is on this attribute, which all events of the component have."""
-    component = reference.component
-    is_declared = test.declared[component] is True
-    return is_declared and test.attribute_of(component) == reference.attribute
+    return implied
 
 
 def node_of(reference: Reference) -> Node:
@@ -192,5 +201,5 @@ class _Class:
 def _with_tests(negative: NegativeComponent, tests: list[EquivalenceTest]) -> NegativeComponent:
     """A negative component whose events agree by tests, instead of the equalities they imply."""
     own = tuple(test for test in tests if test.declared[negative.component.index])
-    conditions = tuple(c for c in negative.conditions if not implied(c, own))
+    conditions = tuple(filterfalse(implied_by(own), negative.conditions))
     return replace(negative, conditions=conditions, equivalences=negative.equivalences + own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import filterfalse
 
 from sase.binding.bound import EquivalenceTest
 from sase.nearest import did_you_mean
@@ -20,7 +21,7 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.rewrites.contract import PRUNED, Declined, Outcome
-from sase.planning.rewrites.infer_equivalence_tests import implied
+from sase.planning.rewrites.infer_equivalence_tests import implied_by
 from sase.planning.statistics import Statistics
 
 
@@ -78,8 +79,9 @@ def keyed(
     plan = exchanged(plan, replace(scan, partitions=partitions))
     if selection is None:
         return plan
-    equivalences = tuple(test for test in selection.equivalences if test not in decided)
-    conditions = tuple(c for c in selection.conditions if not implied(c, decided))
+    known = frozenset(decided)
+    equivalences = tuple(test for test in selection.equivalences if test not in known)
+    conditions = tuple(filterfalse(implied_by(decided), selection.conditions))
     left = replace(selection, conditions=conditions, equivalences=equivalences)
     return exchanged(plan, left)
 

@@ -1,0 +1,76 @@
+"""Long queries are bound, planned and explained by a number of steps that grows as they do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+import sase
+from sase.binding import OPEN, bind_text
+from sase.planning.explain import runs
+
+FEW, MANY = 50, 200
+# By shape, what grows, and how it is joined.
+PARTS: dict[str, tuple[str, Callable[[int], str], str]] = {
+    "conditions": ("SEQ(A a, B b) WHERE", lambda n: f"a.v + {n} >= b.v - {n}", " AND "),
+    "alternatives": ("SEQ(A a, B b) WHERE", lambda n: f"a.v + {n} >= b.v - {n}", " OR "),
+    "filters": ("SEQ(A a, B b) WHERE", lambda n: f"a.v{n} > {n}", " AND "),
+    "equalities": ("SEQ(A a, B b) WHERE", lambda n: f"a.v{n} = b.v{n}", " AND "),
+    "tests": ("SEQ(A a, B b) WHERE", lambda n: f"[k{n}]", " AND "),
+    "absences": ("SEQ(A a, !(X x), B b) WHERE", lambda n: f"a.v + {n} > x.v", " AND "),
+    "series": ("SEQ(A a, B+ b[], C c) WHERE", lambda n: f"b[i].v + {n} > a.v", " AND "),
+}
+WORK: dict[str, Callable[[str], object]] = {
+    "bind": lambda text: bind_text(text, OPEN),
+    "compile": lambda text: sase.compile(text, sase.Schema()),
+    "explain": lambda text: str(sase.explain(text)),
+}
+
+
+def query(shape: str, size: int) -> str:
+    """A query of so many parts."""
+    head, part, between = PARTS[shape]
+    return f"EVENT {head} {between.join(map(part, range(size)))} WITHIN 10"
+
+
+def calls(work: Callable[[str], object], text: str) -> int:
+    """How often functions of Python are called, or generators resumed."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work(text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("shape", PARTS)
+def test_steps_grow_with_the_query(shape: str, work: str) -> None:
+    WORK[work](query(shape, 3))  # loads what is loaded once
+    few, many = (calls(WORK[work], query(shape, size)) for size in (FEW, MANY))
+    assert many < few * (MANY / FEW) * 1.2
+
+
+def test_a_condition_is_put_into_words_for_the_steps_that_change_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written, original = [0], runs.condition_text
+
+    def counted(*values: object) -> str:
+        written[0] += 1
+        return original(*values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runs, "condition_text", counted)
+    explanation = sase.explain(query("conditions", FEW))
+    changed = sum(step.declined is None for step in explanation.steps)
+    assert FEW < written[0] <= FEW * (changed + 2) < FEW * len(explanation.steps)
