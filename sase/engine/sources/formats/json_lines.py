@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +15,8 @@ from sase.engine.columns.strings import is_unicode
 from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
 
-# Bytes that are looked through at once.
-PIECE = 1 << 22
+# Bytes that are looked through at once, and those of a block of Arrow.
+PIECE, HEAD = 1 << 22, 1 << 20
 # By the two characters where Arrow cuts blocks, each at the front, where it is found fast; blanks
 # and a byte order mark may follow. And what may become such a line.
 _NULL_LINES = tuple(re.compile(end + rb"[ \t\xef\xbb\xbf]*null") for end in (b"\n", b"\r"))
@@ -54,9 +55,10 @@ class JsonLinesFormat(TextFormat):
         from pyarrow import json as arrow_json
 
         try:
-            _refuse_null_lines(path)
             with decompressed(path) as file:
-                schema = arrow_json.open_json(file).schema
+                head = _first_lines(file)
+            _refuse_null_lines(BytesIO(head))
+            schema = arrow_json.open_json(BytesIO(head)).schema
             schema.names  # noqa: B018 - are decoded now
         except UnicodeDecodeError as problem:
             if not judges:
@@ -76,23 +78,34 @@ class JsonLinesFormat(TextFormat):
         options = arrow_json.ParseOptions(
             explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
-        _refuse_null_lines(scan.path)
+        with decompressed(scan.path) as file:
+            _refuse_null_lines(file)
         with decompressed(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow takes any bytes for text
                 yield batch
 
 
-def _refuse_null_lines(path: str) -> None:
+def _first_lines(file: Any) -> bytes:
+    """Read the lines of the block from which Arrow takes the columns: it reads ahead of that."""
+    found = b""
+    while piece := file.read(HEAD):
+        end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
+        if end:
+            return found + bytes(piece[:end])
+        found += piece
+    return found
+
+
+def _refuse_null_lines(file: Any) -> None:
     """Refuse files with lines of `null`: a block that begins with one is the end of Arrow."""
-    with decompressed(path) as file:
-        before = b"\n"
-        while piece := file.read(PIECE):
-            data = before + piece
-            if b"null" in data and any(each.search(data) for each in _NULL_LINES):
-                raise pa.ArrowInvalid("a line is null, and every line is an object")
-            last = data[max(data.rfind(b"\n"), data.rfind(b"\r"), 0) :]
-            before = last if _BEGUN.fullmatch(last) else b""
+    before = b"\n"
+    while piece := file.read(PIECE):
+        data = before + piece
+        if b"null" in data and any(each.search(data) for each in _NULL_LINES):
+            raise pa.ArrowInvalid("a line is null, and every line is an object")
+        last = data[max(data.rfind(b"\n"), data.rfind(b"\r"), 0) :]
+        before = last if _BEGUN.fullmatch(last) else b""
 
 
 def _plain_text(kind: pa.DataType) -> pa.DataType:
