@@ -7,9 +7,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sase
+from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.engine.options import Options
 from sase.lang.parser import parse_query
 from tests.naive import Match, match
@@ -158,6 +160,29 @@ def test_what_others_decide_is_asked_where_some_are_safe() -> None:
     late = counted("max(b[].v) < c.v AND sum(b[].v) < 12", "A " + "B3 B4 " * 4 + "C9", "postponed")
     assert found["found"] == late["found"] > 8
     assert (found["safe"], found["bound"]) == (1, 255)
+
+
+@pytest.mark.parametrize(("stack", "least"), [(1, 7), (2, 5)])
+def test_candidates_are_asked_within_the_memory_of_ways(
+    stack: int, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the ways of a walk fill all room when it asks what is safe."""
+    behind = list[Any]()
+
+    def fenced(state: WalkBackEvaluationState) -> None:
+        make_room(state)
+        ways = np.append(state._walk.ways, np.full_like(state._walk.ways[:1], -7), axis=0)
+        state._walk = state._walk._replace(ways=ways[:-1])
+        behind.append(ways[-1])
+
+    make_room = WalkBackEvaluationState._make_room
+    monkeypatch.setattr(WalkBackEvaluationState, "_make_room", fenced)
+    rows = stream("A1 " * (least + 8))
+    query = f"EVENT A{{{least},}} a[] WHERE max(a[].v) < 2"
+    plan = sase.compile(query, rows, plan="postponed_filters")
+    found = replace(plan, options=Options(3, 2, stack)).run(rows)
+    assert dict(found.report.counters)["RunEvaluation"]["safe"] > 0
+    assert behind and (np.array(behind) == -7).all()
 
 
 def test_a_stream_goes_on_from_where_no_walk_was() -> None:

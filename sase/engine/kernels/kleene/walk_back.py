@@ -250,7 +250,8 @@ def continue_walk(
             state[of.WAYS] = step[of.LOW]
             state[of.DEPTH] -= 1
             continue
-        room = (step[of.HIGH] - step[of.LOW]) * levels
+        # One more way is asked of each candidate.
+        room = (step[of.HIGH] - step[of.LOW]) * levels + 1
         if (
             state[of.WAYS] + room > walk.ways.shape[0]
             or state[of.DEPTH] + 1 >= walk.steps.shape[0]
