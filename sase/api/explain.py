@@ -124,7 +124,7 @@ def explain_by(
         else:
             notes = [each.sentence for each in known.bound.warnings]
             notes += [ASSUMED] if assumes else []
-            paths = () if output in SETS else _physical(by_recipe, made)
+            paths = _physical(by_recipe, made, form)
             found = described(
                 query, recipe, made, statistics, notes=notes, form=form, physical=paths
             )
@@ -141,8 +141,12 @@ def _source(query: str, events: object, schema: Schema | None, names: InputOptio
     return Discovered.of(schema, names)
 
 
-def _physical(known: CompiledQuery, made: Optimized) -> tuple[PhysicalPath, ...]:
+def _physical(
+    known: CompiledQuery, made: Optimized, form: ExplainedForm
+) -> tuple[PhysicalPath, ...]:
     """The physical plan of what lists matches, for events as they are read."""
+    if form.output in SETS and not form.reasons:
+        return ()
     from sase.engine.pipeline.batch import is_held
     from sase.engine.pipeline.fused.choose import physical_plan
 
@@ -213,21 +217,23 @@ def analyzed(
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
-    from sase.engine.pipeline.batch import most_held
+    from sase.engine.pipeline.batch import is_held, most_held
     from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
+    events, most = known.source.events, most_held(limits)
+    in_pieces = pushed is not None or not is_held(plan, events, most)
     settings: dict[str, Any] = {
         "clock": clock.perf_counter_ns,
         "shown": 0,
         "pushed": pushed,
         "guard": guard,
-        "held": most_held(limits),
+        "held": most,
     }
     while report is None or COMPILED in report.notes:
         # What compiles says nothing of times, so it is run once more.
         begin = clock.perf_counter_ns()
-        _, report = run(plan, known.source.events, **settings)
+        _, report = run(plan, events, **settings)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
     return described(
@@ -239,7 +245,7 @@ def analyzed(
         measured=operators,
         results=operators["Transformation"].rows_out,
         nanoseconds=taken,
-        physical=tuple(_executed(physical_plan(plan), report.fused, pushed)),
+        physical=tuple(_executed(physical_plan(plan, in_pieces=in_pieces), report.fused, pushed)),
     )
 
 

@@ -61,7 +61,7 @@ class Stopwatch:
         """What a step gives in which the first parts run, each for a share that is known then."""
         before, start = self._switch(NOBODY), self._clock()
         found = step()
-        spent, known = self._clock() - start, list(shares)
+        spent, known = self._clock() - start, [int(share) for share in shares]
         for part, share in enumerate(known):
             self.spent[part] += spent * share // max(sum(known), 1)
         self._switch(before)

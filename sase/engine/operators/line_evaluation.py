@@ -42,9 +42,10 @@ class LineEvaluationState(IncrementalEvaluation):
     """A running evaluation of lines, over blocks or fused; `shown` matches are columnar."""
 
     def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
-        # Where events that are loaded are not fused it is the other one.
+        # Where a path declines loaded events it is the other one.
         is_streaming = context.dictionary.streaming
-        context.kernels.append(scan.advance_lines if is_streaming else scan.fused_lines)
+        is_fused = context.options.fused and not is_streaming
+        context.kernels.append(scan.fused_lines if is_fused else scan.advance_lines)
         super().__init__(node, context)
         code, chunk = self._program.code, context.options.chunk
         assert not code.ranges, "a line knows its last event alone, and what it has noted"

@@ -151,9 +151,10 @@ def read(
     return replace(_whole(plan, events, names), warnings=text_warnings(plan, events))
 
 
-def is_held(plan: EnginePlan, events: object) -> bool:
+def is_held(plan: EnginePlan, events: object, most: int | None = None) -> bool:
     """Whether events are searched at once, and are no files that are read in pieces."""
-    return not isinstance(events, Files) or events.weight(_columns(plan, events)) <= MOST_HELD
+    most = MOST_HELD if most is None else most
+    return not isinstance(events, Files) or events.weight(_columns(plan, events)) <= most
 
 
 def searched(

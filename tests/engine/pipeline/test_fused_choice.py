@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -241,8 +242,26 @@ def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
     return found + [tuple(row.values()) for row in matcher.finish().rows.to_pylist()]
 
 
-def test_no_form_without_a_list_is_executed_by_them() -> None:
-    assert explained(LINES, output="count").to_dict()["physical"] == []
+@pytest.mark.parametrize("output", ["count", "compressed"])
+def test_a_form_that_lists_is_executed_by_them(output: str) -> None:
+    """Under skip till next match no set is counted; of any match one is, by no path."""
+    assert explained(LINES, output=output).to_dict()["physical"][1]["declined"] is None
+    assert [use.path for use in sase.match(LINES, EVENTS, output="count").report.fused] == [
+        "fused lines"
+    ]
+    counted = "EVENT SEQ(A+ a[], B b)"
+    assert explained(counted, output=output).to_dict()["physical"] == []
+    assert sase.match(counted, EVENTS, output="count").report.fused == ()
+
+
+@pytest.mark.parametrize("pushed", [None, 50])
+def test_what_was_measured_is_json(pushed: int | None) -> None:
+    """Some path took all events; lines decline those that are pushed."""
+    for text, number in ((PLAIN, 0), (LINES, 1)):
+        told = json.loads(explained(text, analyze=True, pushed=pushed).to_json())["physical"]
+        takes = text is PLAIN or pushed is None
+        assert (told[number]["declined"] is None) == takes
+        assert [each["events"] for each in told if each["events"]] == [COUNT] * takes
 
 
 def test_why_runs_as_the_recipe_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,6 +290,8 @@ def test_explain_says_what_executes_files_that_are_read_in_pieces(
     monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
     for text, lines in ((PLAIN, None), (LINES, "events come in pieces")):
         scan, fused_lines, _ = sase.explain(text, tmp_path).physical
+        measured = sase.explain(text, tmp_path, analyze=True).physical
+        assert [each.declined for each in measured] == [scan.declined, fused_lines.declined]
         used = sase.match(text, tmp_path).report.fused
         assert [use.path for use in used] == [
             path.name for path in (scan, fused_lines) if path.declined is None
