@@ -33,7 +33,10 @@ PRUNING = "sase/planning/rewrites/prune_overlaps.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
-SWEEP, SWEEPING = "sase/engine/pipeline/fused/scan.py", "sase/engine/kernels/scan/fused_scan.py"
+FUSED_SCAN, SCAN_KERNEL = (
+    "sase/engine/pipeline/fused/scan.py",
+    "sase/engine/kernels/scan/fused_scan.py",
+)
 
 FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
@@ -255,8 +258,8 @@ FAULTS = [
         'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)',
         'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED) * 0',
     ),
-    Fault("swept-range-too-long", SWEEPING, "code > most + 1", "code > most + 2"),
-    Fault("swept-without-the-rest", SWEEPING, "range(done, size)", "range(done, done)"),
+    Fault("fused-range-too-long", SCAN_KERNEL, "code > most + 1", "code > most + 2"),
+    Fault("fused-without-the-rest", SCAN_KERNEL, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
     Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
@@ -297,15 +300,22 @@ FAULTS = [
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),
     Fault("series-too-short", LINES, ">= rules.least", ">= rules.least - 1"),
-    Fault("swept-code-too-large", SWEEPING, "beyond |= excess(key, least, bits)", "beyond |= 0"),
-    Fault("swept-ties-apart", SWEEPING, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
-    Fault("swept-out-early", SWEEPING, "sought, begin))", "sought, begin + length))"),
-    Fault("swept-past-the-room", SWEEPING, "written == out.shape[1]", "False"),
-    Fault("swept-and-forgotten", SWEEP, " if found.written < out.shape[1] else", " if True else"),
+    Fault("fused-code-too-large", SCAN_KERNEL, "beyond |= excess(key, least, bits)", "beyond |= 0"),
+    Fault("fused-ties-apart", SCAN_KERNEL, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
+    Fault("fused-out-early", SCAN_KERNEL, "sought, begin))", "sought, begin + length))"),
+    Fault("fused-past-the-room", SCAN_KERNEL, "written == out.shape[1]", "False"),
     Fault(
-        "fused-without-fitting", SWEEP, "if not self._fit_codes(events, arrays, begin):", "if True:"
+        "fused-and-forgotten", FUSED_SCAN, " if found.written < out.shape[1] else", " if True else"
     ),
-    Fault("swept-start-forgotten", SWEEP, "self._note(events, passed, done, admitted)", "pass"),
+    Fault(
+        "fused-without-fitting",
+        FUSED_SCAN,
+        "if not self._fit_codes(events, arrays, begin):",
+        "if True:",
+    ),
+    Fault(
+        "fused-start-forgotten", FUSED_SCAN, "self._note(events, passed, done, admitted)", "pass"
+    ),
     Fault(
         "group-forgotten-between-pieces",
         LIMIT,

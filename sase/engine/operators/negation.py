@@ -49,7 +49,7 @@ class NegationBase:
         simple = [each for n in node.negations for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
-        self._postponed = TimerQueue(context.levels, of_series=of_series)
+        self._timers = TimerQueue(context.levels, of_series=of_series)
         self._may_end = any(may_end(context.components, each) for each in node.negations)
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
@@ -65,8 +65,8 @@ class NegationBase:
             self._seen += found.shape[1]
             passing = self._pass(found, at_end=False)
             if self._may_end and passing.size:
-                self._postponed.add(passing, self._due(passing))
-                self._most_waiting = max(self._most_waiting, len(self._postponed))
+                self._timers.add(passing, self._due(passing))
+                self._most_waiting = max(self._most_waiting, len(self._timers))
             elif passing.size:
                 self._passed += passing.shape[1]
                 yield passing
@@ -74,7 +74,7 @@ class NegationBase:
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
         """Yield the matches whose window passed without a forbidding event."""
         if self._may_end and self._window is not None:
-            due = self._postponed.released(watermark, inclusive=self._window.inclusive)
+            due = self._timers.released(watermark, inclusive=self._window.inclusive)
             passing = self._pass(due, at_end=True)
             self._passed += passing.shape[1]
             if passing.size:
@@ -94,11 +94,11 @@ class NegationBase:
         """The time at which the next queued matches are detected."""
         if self._window is None:
             return None
-        return self._postponed.next_timer(inclusive=self._window.inclusive)
+        return self._timers.next_timer(inclusive=self._window.inclusive)
 
     def horizon(self) -> int | None:
         """The oldest event of an index, or of a queued match."""
-        oldest = [self._postponed.oldest(), *(index.oldest() for index in self._every)]
+        oldest = [self._timers.oldest(), *(index.oldest() for index in self._every)]
         return min((each for each in oldest if each is not None), default=None)
 
     def counters(self) -> Counters:
@@ -106,7 +106,7 @@ class NegationBase:
         found = {
             "in": self._seen,
             "out": self._passed,
-            "waiting": len(self._postponed),
+            "waiting": len(self._timers),
             "indexed": [index.alive for index in self._every],
         }
         return {**found, **self._analysis()} if self._is_analyzed else found
@@ -127,7 +127,7 @@ class NegationBase:
             "seen": self._seen,
             "passed": self._passed,
             "indexes": [index.arrays._asdict() for index in self._every],
-            "postponed": self._postponed.checkpoint(),
+            "postponed": self._timers.checkpoint(),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -136,7 +136,7 @@ class NegationBase:
         parts = saved.part("indexes").parts(len(self._every))
         for index, part in zip(self._every, parts, strict=True):
             index.restore(part)
-        self._postponed.restore(saved.part("postponed"))
+        self._timers.restore(saved.part("postponed"))
 
 
 class NegationState(NegationBase):
@@ -164,7 +164,7 @@ class NegationState(NegationBase):
         rejected = (each for index in self._indexes for each in index.rejected.items())
         analysis = super()._analysis()
         analysis["rejected"] = by_text(rejected)
-        analysis["most_bytes"] += self._most_waiting * self._postponed.width
+        analysis["most_bytes"] += self._most_waiting * self._timers.width
         return analysis
 
 
