@@ -7,6 +7,7 @@ Whatever this package writes for people passes here: tables, reports, explanatio
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 from unicodedata import category
@@ -35,6 +36,20 @@ def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, *
     """A value as JSON, in which such characters are escaped as JSON has it: it reads as it was."""
     text = json.dumps(value, default=default, ensure_ascii=False, **form)
     return text if text.isprintable() else "".join(map(_seen_in_json, text))
+
+
+class Documented(ABC):
+    """What has a form as plain data of JSON, and so one as text."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data of JSON."""
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return printable_json(self.to_dict(), indent=2)
 
 
 def is_shown(character: str) -> bool:

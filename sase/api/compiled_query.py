@@ -70,6 +70,11 @@ class CompiledQuery:
         prunes = [each for each in self.recipe.entries if each == RewriteCall("prune_columns")]
         return self.plan(Optimized(Trace.of(self.basic).after(prunes))).engine
 
+    @property
+    def on_bad_row(self) -> str:
+        """The policy for bad rows."""
+        return self.source.names.on_bad_row
+
     def plan(self, made: Optimized) -> Plan:
         """The plan as a value of its own."""
         return Plan(
@@ -80,7 +85,7 @@ class CompiledQuery:
             self.recipe.name,
             made.steps,
             Options(fused=self.recipe.fused, null=self.source.names.nulls),
-            on_bad_row=self.source.names.on_bad_row,
+            on_bad_row=self.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,
             params=self.params,

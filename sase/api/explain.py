@@ -147,11 +147,11 @@ def _physical(
     """The physical plan of what lists matches, for events as they are read."""
     if form.output in SETS and not form.reasons:
         return ()
-    from sase.engine.pipeline.batch import is_held
+    from sase.engine.pipeline.batch import is_too_large
     from sase.engine.pipeline.fused.choose import physical_plan
 
     plan = known.plan(made).engine
-    return physical_plan(plan, in_pieces=not is_held(plan, known.source.events))
+    return physical_plan(plan, in_pieces=is_too_large(plan, known.source.events))
 
 
 def _executed(
@@ -217,12 +217,12 @@ def analyzed(
     """The explanation of a plan that is run for it, with what each operator did."""
     from sase.engine.pipeline.analyze import COMPILED
     from sase.engine.pipeline.analyze import analyzed as run
-    from sase.engine.pipeline.batch import is_held, most_held
+    from sase.engine.pipeline.batch import is_too_large, most_held
     from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
     events, most = known.source.events, most_held(limits)
-    in_pieces = pushed is not None or not is_held(plan, events, most)
+    in_pieces = pushed is not None or is_too_large(plan, events, most)
     settings: dict[str, Any] = {
         "clock": clock.perf_counter_ns,
         "shown": 0,

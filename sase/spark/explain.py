@@ -19,7 +19,7 @@ from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, tree
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
-from sase.printable import printable_json, printable_lines
+from sase.printable import Documented, printable_lines
 from sase.spark.replay import STREAMED, Replay, replay
 from sase.spark.row_layout import PART
 from sase.spark.source import plan_text
@@ -161,7 +161,7 @@ def _kept(replay: Replay) -> str:
     names = replay.plan.types_wanted
     types = "rows of any type" if names is None else f"rows of type {' or '.join(sorted(names))}"
     keys = f" that have {', '.join(test.attribute for test in replay.cut.keys)}"
-    bad = "puts bad rows aside" if replay.on_bad_row == "quarantine" else "and any bad row"
+    bad = "puts bad rows aside" if replay.compiled.on_bad_row == "quarantine" else "and any bad row"
     return f"{types}{keys if replay.cut.keys else ''}, {bad}"
 
 
@@ -218,7 +218,7 @@ class TaskCounter:
 
 
 @dataclass(frozen=True)
-class SparkExplanation:
+class SparkExplanation(Documented):
     """A query over DataFrames: our plan and Spark's, the cut, and the counters of ANALYZE.
 
     `whole` parts hold histories of keys, and `slices` a slice of time each.
@@ -259,10 +259,6 @@ class SparkExplanation:
             "spark_plan": self.spark_plan,
             "counters": [asdict(each) for each in self.counters],
         }
-
-    def to_json(self) -> str:
-        """As JSON text."""
-        return printable_json(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
         lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]

@@ -75,11 +75,6 @@ class Replay:
     # Of each task that searches.
     limits: Limits = UNLIMITED
 
-    @property
-    def on_bad_row(self) -> str:
-        """The policy for bad rows."""
-        return self.compiled.source.names.on_bad_row
-
     # ------------------------------------------------------------ DataFrames
 
     @cached_property
@@ -122,7 +117,7 @@ class Replay:
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, with the column and the reason: with a quarantine."""
-        return self._rows.bad_rows(self.on_bad_row)
+        return self._rows.bad_rows(self.compiled.on_bad_row)
 
     @property
     def counting_plan(self) -> EnginePlan:
@@ -184,7 +179,7 @@ class Replay:
 
     def rows_with_parts(self) -> DataFrame:
         """The rows that tasks get, each once, with the list of its parts: of a cut with slices."""
-        skips = self.on_bad_row == "quarantine"
+        skips = self.compiled.on_bad_row == "quarantine"
         return self._rows.placed(self.cut.keys, self._parts, skips_bad=skips)
 
     # ------------------------------------------------------------ how they are made
@@ -220,11 +215,11 @@ class Replay:
         if self.cut.files is not None:
             (frame,) = self.source.frames
             columns = map(self.source.arrow_schema(frame).field, of_events.columns(frame))
-            task = task.with_bad_rows(self.on_bad_row)
+            task = task.with_bad_rows(self.compiled.on_bad_row)
             reads = FilesTask(task, self.cut.files, pa.schema(list(columns)))
             numbers = self.source.spark.range(0, self.cut.parts, 1, self.cut.parts)
             return numbers.mapInArrow(reads, schema)
-        skips = self.on_bad_row == "quarantine"
+        skips = self.compiled.on_bad_row == "quarantine"
         rows = of_events.placed(self.cut.keys, self._part, skips_bad=skips)
         placed = rows.repartitionById(self.cut.parts, sf.col(f"`{PART}`"))
         return map_in_arrow(placed.sortWithinPartitions(*self._rows.order()), task, schema)

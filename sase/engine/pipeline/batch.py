@@ -151,12 +151,6 @@ def read(
     return replace(_whole(plan, events, names), warnings=text_warnings(plan, events))
 
 
-def is_held(plan: EnginePlan, events: object, most: int | None = None) -> bool:
-    """Whether events are searched at once, and are no files that are read in pieces."""
-    most = MOST_HELD if most is None else most
-    return not isinstance(events, Files) or events.weight(_columns(plan, events)) <= most
-
-
 def searched(
     plan: EnginePlan,
     rows: RowsInMemory | Files,
@@ -229,9 +223,10 @@ def held(
     return rows.load(plan) if isinstance(rows, RowsInMemory) else None
 
 
-def is_too_large(plan: EnginePlan, events: object) -> bool:
-    """Whether events are files that go by in pieces."""
-    return isinstance(events, Files) and events.weight(_columns(plan, events)) > MOST_HELD
+def is_too_large(plan: EnginePlan, events: object, most: int | None = None) -> bool:
+    """Whether events are files that go by in pieces, and are not searched at once."""
+    most = MOST_HELD if most is None else most
+    return isinstance(events, Files) and events.weight(_columns(plan, events)) > most
 
 
 def _whole(plan: EnginePlan, files: Files, names: list[str]) -> RowsInMemory:

@@ -10,11 +10,11 @@ from sase.planning.explain.document import as_document
 from sase.planning.explain.dot import as_dot
 from sase.planning.explain.text import as_text
 from sase.planning.explain.value import ExplainedPlan
-from sase.printable import printable_json
+from sase.printable import Documented
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(ExplainedPlan):
+class Explanation(Documented, ExplainedPlan):
     """A plan from the bottom up, the rewrites that led to it, and what is known of the events.
 
     `to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
@@ -30,10 +30,6 @@ class Explanation(ExplainedPlan):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data of JSON; docs/explain.md describes it."""
         return as_document(self)
-
-    def to_json(self) -> str:
-        """The same as text."""
-        return printable_json(self.to_dict(), indent=2)
 
     def to_dot(self) -> str:
         """The plan as a graph for Graphviz."""

@@ -74,11 +74,6 @@ class Stream:
     # Of each push into a bucket.
     limits: Limits
 
-    @property
-    def on_bad_row(self) -> str:
-        """The policy for bad rows."""
-        return self.compiled.source.names.on_bad_row
-
     @cached_property
     def matches(self) -> DataFrame:
         """The results, as a streaming DataFrame."""
@@ -92,7 +87,7 @@ class Stream:
     @cached_property
     def bad_rows(self) -> DataFrame:
         """The bad rows as they were given, as a stream of their own: with a quarantine."""
-        return StreamScan(self.source, self.plan).bad_rows(self.on_bad_row)
+        return StreamScan(self.source, self.plan).bad_rows(self.compiled.on_bad_row)
 
     @property
     def _results(self) -> DataFrame:
@@ -100,7 +95,7 @@ class Stream:
         ticks = Ticks.of(self.plan.schema)
         delay = None if self.lateness is None else ticks.delay(self.lateness)
         rows = StreamScan(self.source, self.plan).in_buckets(
-            self.keys, self.buckets, skips_bad=self.on_bad_row == "quarantine", delay=delay
+            self.keys, self.buckets, skips_bad=self.compiled.on_bad_row == "quarantine", delay=delay
         )
         return (
             map_in_arrow(rows, pack_rows, PACKED)

@@ -28,11 +28,6 @@ class ArrowFormat(FileFormat):
         """Read columns in batches of at most `size` rows."""
         return with_given(scan, lambda own: _batches(scan.path, own.names, size))
 
-    def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns at once."""
-        empty = scan.schema.empty_table().select(list(scan.columns))
-        return pa.concat_tables([empty, *self.read(scan)])
-
 
 def _batches(path: str, names: Collection[str], size: int) -> Iterator[pa.RecordBatch]:
     """Read the columns of a file that it has; into memory of its own, as files may be changed."""

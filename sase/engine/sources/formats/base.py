@@ -152,13 +152,9 @@ class FileFormat(ABC):
         return
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns to hold them: batch by batch, since Arrow hears no signal within a call."""
-        scanner = scan.fragment.scanner(schema=scan.schema, columns=list(scan.columns))
-        batches = []
-        for batch in scanner.to_batches():
-            scan.between(0)
-            batches.append(batch)
-        return pa.Table.from_batches(batches, scanner.projected_schema)
+        """Read columns to hold them."""
+        empty = scan.schema.empty_table().select(list(scan.columns))
+        return pa.concat_tables([empty, *self.read(scan)])
 
     def count_rows(self, dataset: Any) -> int | None:
         """Return the number of rows, None where it is not known without reading them."""
@@ -267,6 +263,16 @@ def _folder_type(values: Sequence[str]) -> pa.DataType:
     greatest = max(map(number_of, values))
     kinds = (pa.int32(), pa.int64())
     return next((kind for kind in kinds if greatest < 1 << kind.bit_width - 1), pa.string())
+
+
+def scanned(scan: Scan) -> pa.Table:
+    """Read columns of what Arrow scans: batch by batch, since it hears no signal within a call."""
+    scanner = scan.fragment.scanner(schema=scan.schema, columns=list(scan.columns))
+    batches = []
+    for batch in scanner.to_batches():
+        scan.between(0)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, scanner.projected_schema)
 
 
 def great_floats(table: pa.Table) -> list[str]:

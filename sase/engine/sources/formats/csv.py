@@ -26,6 +26,7 @@ from sase.engine.sources.formats.base import (
     Kinds,
     Scan,
     great_floats,
+    scanned,
 )
 from sase.engine.sources.formats.text import (
     GREAT_AMONG_FLOATS,
@@ -182,8 +183,8 @@ class CsvFormat(TextFormat):
         return (FileFormat if is_arrows(scan.path) else TextFormat).read(self, scan, size)
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns at once."""
-        return (FileFormat if is_arrows(scan.path) else TextFormat).read_all(self, scan)
+        """Read columns to hold them."""
+        return scanned(scan) if is_arrows(scan.path) else super().read_all(scan)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
         """Read the columns of a file block by block."""

@@ -18,6 +18,7 @@ from sase.engine.sources.formats.base import (
     PruningPredicate,
     Scan,
     proved,
+    scanned,
 )
 from sase.engine.sources.formats.parquet_footer import check_footer
 
@@ -45,8 +46,8 @@ class ParquetFormat(FileFormat):
             first += table.num_rows
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns at once."""
-        return proved(super().read_all(scan), scan.path, scan.first)
+        """Read columns to hold them."""
+        return proved(scanned(scan), scan.path, scan.first)
 
     def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
         """Return for each row group whether it must be read."""

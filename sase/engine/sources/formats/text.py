@@ -145,11 +145,6 @@ class TextFormat(FileFormat):
             # A column that only counts the rows, for who asks for those of folders alone.
             yield pa.table([*arrays, pa.nulls(len(block))], [*kinds, "\0"])
 
-    def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns at once."""
-        empty = scan.schema.empty_table().select(list(scan.columns))
-        return pa.concat_tables([empty, *self.read(scan)])
-
     def check_floats(self, path: str, name: str) -> None:
         """Refuse the first integer beyond those that floats hold, in a column of floats."""
         for row in self.rows(path, {name: pa.float64()}):
