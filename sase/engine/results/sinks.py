@@ -114,8 +114,12 @@ class FileSink:
 
     def close(self) -> None:
         """Give the whole file its name."""
-        self._writer.close()
-        self._output.commit()
+        try:
+            self._writer.close()
+            self._output.commit()
+        except BaseException:
+            self._has_failed = True
+            raise
 
     def discard(self) -> None:
         """Delete what was written."""
