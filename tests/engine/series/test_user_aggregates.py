@@ -398,6 +398,9 @@ def test_what_can_be_no_aggregate(given: dict[str, Any], said: str) -> None:
         (0, lambda s, v: (s, v), None, "its step gives (an integer, an integer), and must"),
         (0, lambda s, v: s, lambda s: s > 1, "its result gives a boolean, and must give"),
         (0, lambda s, v: s + Random(v).choice((1, 2)), None, "its step cannot be compiled"),
+        (0, lambda s, v, w=3: s + v + w, None, "its step cannot be compiled: Signature mismatch"),
+        (0, max, None, "its step cannot be compiled: The decorated object is not a function"),
+        (0, lambda s, v: s, abs, "its result cannot be compiled: The decorated object is not"),
     ],
 )  # fmt: skip
 def test_a_function_that_gives_what_it_must_not(

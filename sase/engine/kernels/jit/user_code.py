@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numba
 from numba import types
-from numba.core.errors import NumbaError
 
 from sase.engine.kernels.jit.compiler import by_address, uncached
 
@@ -68,11 +67,11 @@ def compiled(
     if numba.config.DISABLE_JIT:
         return function
     plain = getattr(function, "py_func", function)
-    made = numba.njit(error_model="python", boundscheck=True, nogil=True)(plain)
     signature = tuple(map(_type_of, arguments))
     try:
+        made = numba.njit(error_model="python", boundscheck=True, nogil=True)(plain)
         made.compile(signature)
-    except NumbaError as problem:
+    except Exception as problem:  # Numba has none of its own for all that it does not know
         raise UserCodeError(f"cannot be compiled: {_reason(problem)}") from problem
     (overload,) = made.overloads.values()
     found = types.unliteral(overload.signature.return_type)
