@@ -47,7 +47,8 @@ def check_followed(path: str) -> None:
     format = format_of_suffix(suffix)
     if format is not None and not format.is_text:
         raise ArgumentError(
-            f"--events {path} --follow: only CSV and JSON lines can be followed: leave out --follow"
+            f"--events {path} --follow: only lines of text can be followed, such as CSV and JSON:"
+            " leave out --follow"
         )
 
 

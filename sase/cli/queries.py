@@ -8,11 +8,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from sase.cli.pandas_import import hide_pandas
+
 BOM = "\ufeff"
-# The suffixes of files of events, here to be known without the engine.
-EVENTS = (
-    ".parquet", ".pq", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc",
-)  # fmt: skip
+# The suffixes of files of queries: formats of events are asked for others alone, which loads Arrow.
+QUERIES = ("", ".sase")
 
 
 class ArgumentError(ValueError):
@@ -83,10 +83,12 @@ def refuse_events(names: Iterable[str]) -> None:
 
 def _holds_events(name: str) -> bool:
     """Whether the name of a file says that there are events in it."""
-    stem, suffix = os.path.splitext(name.lower())
-    if suffix in (".gz", ".bz2", ".zst"):
-        suffix = os.path.splitext(stem)[1]
-    return suffix in EVENTS
+    if os.path.splitext(name)[1].lower() in QUERIES:
+        return False
+    hide_pandas()
+    from sase.engine.sources.discover import named_format
+
+    return named_format(name) is not None
 
 
 def _read(name: str) -> Text:

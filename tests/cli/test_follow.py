@@ -490,8 +490,8 @@ def test_standard_input_that_is_no_text(
     ("name", "told"),
     [
         ("ok.csv.gz", "lines of a compressed file are not known as they come"),
-        ("ok.parquet", "only CSV and JSON lines can be followed"),
-        ("ok.arrow", "only CSV and JSON lines can be followed"),
+        ("ok.parquet", "only lines of text can be followed, such as CSV and JSON"),
+        ("ok.arrow", "only lines of text can be followed, such as CSV and JSON"),
         (".", "this is a folder"),
     ],
 )

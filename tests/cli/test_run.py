@@ -24,10 +24,8 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.cli.progress import Progress
-from sase.cli.queries import EVENTS as EVENT_SUFFIXES
 from sase.engine.results import sinks
 from sase.engine.results.batch import ResultBatch
-from sase.engine.sources.formats import FORMATS
 
 EVENTS = pa.table(
     {
@@ -301,10 +299,6 @@ def test_files_that_cannot_be_written(
         assert run("-q", QUERY, *arguments, *more) == 2
         assert message in capsys.readouterr().err
         assert not list(Path().glob("found*"))
-
-
-def test_files_of_events_are_known_by_their_suffixes() -> None:
-    assert {*EVENT_SUFFIXES} == {suffix for each in FORMATS for suffix in each.suffixes}
 
 
 def test_a_query_in_place_of_events(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,8 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
         (PROGRAM, ("chekc",), []),
         (PROGRAM, ("check", "--help"), []),
         (PROGRAM, ("check", "-q", "EVENT A"), ["lark"]),
+        (PROGRAM, ("check", "query.sase"), ["lark"]),
+        (PROGRAM, ("format", "-"), ["lark"]),
         (PROGRAM, ("why", "--help"), []),
         (PROGRAM, ("completion", "bash"), []),
         (PROGRAM, ("generate", "--help"), []),
@@ -49,6 +51,7 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
     ],
 )
 def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path):
+    (tmp_path / "query.sase").write_text("EVENT A a", encoding="utf-8")
     assert loaded(program, *arguments, folder=tmp_path) == expected
 
 

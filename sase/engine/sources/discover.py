@@ -55,14 +55,20 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
     return FoundFiles(tuple(found), next(iter(formats)), base)
 
 
-def format_of(path: str | os.PathLike[str]) -> FileFormat:
-    """Return the format that a file's name says."""
+def named_format(path: str | os.PathLike[str]) -> FileFormat | None:
+    """Return the format that a file's name says, if events are read from files of such names."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     compressed = suffix in COMPRESSIONS
     if compressed:
         suffix = os.path.splitext(stem)[1]
     format = format_of_suffix(suffix)
-    if format is None or (compressed and not format.is_text):
+    return None if format is None or (compressed and not format.is_text) else format
+
+
+def format_of(path: str | os.PathLike[str]) -> FileFormat:
+    """Return the format that a file's name says, which must be one of those listed."""
+    format = named_format(path)
+    if format is None:
         raise DataError(f"{os.fspath(path)}: events are read from files of {titles()}")
     return format
 

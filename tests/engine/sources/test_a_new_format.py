@@ -119,6 +119,16 @@ def test_it_can_be_followed(
         assert "e.logfmt, line 4: `ts` is no pairs: this line is no list of name=value" in err
 
 
+@pytest.mark.parametrize("command", ["check", "format", "run"])
+@pytest.mark.parametrize("name", ["e.logfmt", "e.logfmt.gz"])
+def test_the_command_line_knows_its_files(
+    command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, GOOD, name)
+    assert main([command, str(path)]) == 2
+    assert f"{path} is a file of events, and a file with queries" in capsys.readouterr().err
+
+
 def test_messages_name_it(tmp_path: Path) -> None:
     (tmp_path / "e.txt").touch()
     with pytest.raises(sase.DataError, match=r"JSON lines \(.*\), logfmt \(.logfmt\) or Arrow"):
