@@ -38,6 +38,8 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 USUAL = "repeatable"
+# The heading of the command that repeats a failure.
+AGAIN = "to repeat it"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,17 +79,17 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.option.seed
 
 
-def command(config: pytest.Config, item: pytest.Item | None = None) -> str:
+def command(config: pytest.Config, test: str | None = None, *, is_heavy: bool = False) -> str:
     """Return the command that repeats a run, or one test of it."""
     option = config.option
     target = {USUAL: "test"}.get(option.hypothesis_profile, f"test-{option.hypothesis_profile}")
-    if item is not None and item.get_closest_marker("heavy") and option.seed is None:
+    if is_heavy and option.seed is None:
         target = "test-heavy"
     words = ["make", target]
     if option.seed is not None:
         words += [f"SEED={option.seed}"]
         words += [f"EXAMPLES={option.examples}"] if option.examples else []
-    words += ["TEST=" + shlex.quote(item.nodeid.replace("$", "$$"))] if item else []
+    words += ["TEST=" + shlex.quote(test.replace("$", "$$"))] if test else []
     return " ".join(words)
 
 
@@ -109,8 +111,17 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Put the command that repeats it beside every failure."""
     report = yield
     if report.failed:
-        report.sections.append(("to repeat it", command(item.config, item)))
+        is_heavy = item.get_closest_marker("heavy") is not None
+        again = command(item.config, item.nodeid, is_heavy=is_heavy)
+        report.sections.append((AGAIN, again))
     return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+    """Put it beside a test whose process died, of which no more is known than its name."""
+    is_heavy = sched.config.option.markexpr == "heavy"
+    report.sections.append((AGAIN, command(sched.config, crashitem, is_heavy=is_heavy)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
