@@ -40,9 +40,3 @@ def test_a_bound_costs_nothing_that_no_series_reaches(most: int) -> None:
 def test_a_bound_beyond_every_number_is_a_mistake(bounds: str) -> None:
     with pytest.raises(sase.QueryError, match="integer-out-of-range"):
         sase.match(f"EVENT A{bounds} a[]", EVENTS)
-
-
-def test_no_event_is_selected_for_a_negative_component() -> None:
-    query = "EVENT SEQ(A a, !(A n), A b) WHERE skip_till_next_match(a, n, b) { a.v < n.v }"
-    with pytest.raises(sase.QueryError, match="`n` is negative"):
-        sase.match(query, EVENTS)
