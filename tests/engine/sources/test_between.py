@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.json
 import pyarrow.parquet
 import pytest
 
@@ -15,6 +16,7 @@ import sase
 from sase.engine.pipeline.limits import Limits, RunGuard
 from sase.engine.sources import open_files
 from sase.engine.sources.external_sort import in_order
+from sase.engine.sources.formats import json_lines
 from sase.engine.sources.open import infer_types
 from sase.errors import MemoryLimitError, TimeLimitError
 
@@ -62,6 +64,19 @@ def test_what_is_held_is_read_batch_by_batch(format: str, files: dict[str, str])
     opened.between = interrupt
     with pytest.raises(KeyboardInterrupt):
         opened.table(["ts", "v"])
+
+
+def test_lines_of_null_are_looked_for_piece_by_piece(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the whole file, before Arrow begins to read it."""
+    opened, calls = open_files(files["jsonl"], "ts"), list[int]()
+    opened.between = calls.append
+    monkeypatch.setattr(json_lines, "PIECE", 1 << 20)
+    before = list[int]()
+    monkeypatch.setattr(pyarrow.json, "open_json", lambda *_, **__: before.append(len(calls)) or ())
+    opened.table(["ts", "v"])
+    assert before[0] == Path(files["jsonl"]).stat().st_size // (1 << 20) + 1
 
 
 @pytest.mark.parametrize("format", FORMATS)

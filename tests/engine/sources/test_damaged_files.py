@@ -193,6 +193,6 @@ def test_lines_of_null(
                 found = sase.match("EVENT SEQ(A a, B b)", path, on_bad_row="quarantine")
                 assert (len(found), found.report.bad) == (1, 1)
         path.write_text("\n".join(good), encoding="utf-8")
-    with pytest.raises(DataError, match="line 1: every line is an object, and this is None"):
+    with pytest.raises(DataError, match="line 1: every line is an object, and this is null"):
         (tmp_path / "n.jsonl").write_text("null\n" + "\n".join(good), encoding="utf-8")
         sase.match("EVENT SEQ(A a, B b)", tmp_path / "n.jsonl")

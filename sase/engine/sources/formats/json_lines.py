@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import Scan
+from sase.engine.sources.formats.base import Between, Scan, nothing_between
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
 
 # Bytes that are looked through at once, and those of a block of Arrow.
@@ -47,7 +47,7 @@ class JsonLinesFormat(TextFormat):
             elif isinstance(row, dict):
                 yield DecodedRow(number, text, None, f"a name in this line {NO_UNICODE}")
             else:
-                why = why or f"every line is an object, and this is {row!r}"
+                why = why or f"every line is an object, and this is {json.dumps(row)}"
                 yield DecodedRow(number, text, None, why, stream)
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
@@ -79,7 +79,7 @@ class JsonLinesFormat(TextFormat):
             explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
         with decompressed(scan.path) as file:
-            _refuse_null_lines(file)
+            _refuse_null_lines(file, scan.between)
         with decompressed(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow takes any bytes for text
@@ -97,10 +97,11 @@ def _first_lines(file: Any) -> bytes:
     return found
 
 
-def _refuse_null_lines(file: Any) -> None:
+def _refuse_null_lines(file: Any, between: Between = nothing_between) -> None:
     """Refuse files with lines of `null`: a block that begins with one is the end of Arrow."""
     before = b"\n"
     while piece := file.read(PIECE):
+        between(0)
         data = before + piece
         if b"null" in data and any(each.search(data) for each in _NULL_LINES):
             raise pa.ArrowInvalid("a line is null, and every line is an object")
