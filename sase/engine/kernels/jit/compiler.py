@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property
@@ -13,6 +14,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from sase.engine.kernels.jit.kernel_cache import (
@@ -180,9 +182,10 @@ class _KernelDispatcher(_Dispatcher):
         with self._lock:
             arguments = signature(self.py_func, self._absent)
             if arguments is None:
-                return super()._compile_for_args(*values)
+                with passing_interrupts():
+                    return super()._compile_for_args(*values)
             if arguments not in self.overloads:
-                with self._only_here(), _without_garbage_collection():
+                with self._only_here(), _without_garbage_collection(), passing_interrupts():
                     self.compile(arguments)
             # From now on arguments are converted, writable arrays to read-only ones, or refused.
             self.disable_compile()
@@ -216,6 +219,34 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def passing_interrupts() -> Iterator[None]:
+    """Pass on an interrupt that came in a callback of LLVM, which ignores all exceptions.
+
+    What fails for want of what the callback did not do is not what went wrong.
+    """
+    interrupts = list[BaseException]()
+
+    def kept(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_value is None or isinstance(ignored.exc_value, Exception):
+            before(ignored)
+        else:
+            interrupts.append(ignored.exc_value)
+
+    with global_compiler_lock:
+        before, sys.unraisablehook = sys.unraisablehook, kept
+        try:
+            yield
+        except Exception:
+            if interrupts:
+                raise interrupts[0] from None
+            raise
+        finally:
+            sys.unraisablehook = before
+    if interrupts:
+        raise interrupts[0]
 
 
 # ---------------------------------------------------------------- messages

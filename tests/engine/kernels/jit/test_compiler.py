@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sase.engine.kernels.jit.compiler import passing_interrupts
 from tests.engine.kernels.jit.installation import (
     COMPILING,
     HALF,
@@ -141,3 +143,23 @@ def test_expressions_in_other_modes(variable: str, profile: str) -> None:
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("then", [None, "no compiled object yet"])
+def test_an_interrupt_in_a_callback_is_passed_on(then: str | None) -> None:
+    """LLVM calls back while it compiles, and what such a call raises goes no further."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), passing_interrupts():
+        ctypes.CFUNCTYPE(None)(interrupted)()
+        if then is not None:
+            raise RuntimeError(then)
+    assert sys.unraisablehook is before
+
+
+def test_what_else_goes_wrong_while_compiling_is_told() -> None:
+    with pytest.raises(RuntimeError, match="no more registers"), passing_interrupts():
+        raise RuntimeError("no more registers")
