@@ -292,7 +292,12 @@ FAULTS = [
     Fault("every-series-waits", RUNS, "level + 1 and not can_take", "level + 1"),
     Fault("full-line-waits-for-none", LINES, "inside and may_take(rules, size)\n", "inside\n"),
     Fault("end-of-runs-forgotten", RUNS, "runs.taken[key] = order", "pass"),
-    Fault("end-of-walks-forgotten", CANDIDATES, "walk.taken[key] = order", "pass"),
+    Fault(
+        "end-of-walks-forgotten",
+        f"{KLEENE}/walk_back.py",
+        "taken[key] = incoming.ties[i]",
+        "pass",
+    ),
     Fault("runs-end-but-those-of-now", RUNS, "while runs.heads[key] != NOTHING:", "while False:"),
     Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
     Fault("pruned-before-having", PRUNING, "if top.having is not None:", "if False:"),

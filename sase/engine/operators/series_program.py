@@ -86,6 +86,7 @@ class SeriesCode:
     ranges: bool
     asks: bool
     learns: bool
+    terms: tuple[object, ...]
     moments: tuple[int, ...]
     gates: tuple[tuple[int, int], ...]
     reads: tuple[tuple[int, Fills], ...]
@@ -138,6 +139,7 @@ class SeriesCode:
             any(each.loops for each in fills),
             NOT_DIRECT in compared,
             any(kind > of.COUNT for _, kind, *_ in words.changes),
+            tuple(each.term for each in ordered),
             tuple(each.moment for each in ordered),
             tuple((term.moment, first + n) for n, (term, other) in numbered if other != NOT_DIRECT),
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
@@ -151,6 +153,14 @@ class SeriesCode:
             context.buffer.keep_attribute(attribute)
         for test in self.tests:
             context.keep_test(test)
+
+    def without(self, terms: Container[object]) -> Numbers:
+        """The tables in which some terms are not asked."""
+        tables = self.tables.copy()
+        for row, term in enumerate(self.terms, int(tables[0, of.CHECKS])):
+            if term in terms:
+                tables[row, of.PLAIN] = of.NOT_ASKED
+        return frozen(tables)
 
     def gate(self, level: int) -> int:
         """The row of the first direct comparison at a further event of a level."""

@@ -24,6 +24,8 @@ from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
+NONE_TAKEN = np.zeros(0, np.int64)
+
 
 class WalkBackEvaluationState(RunEvaluationBase):
     """A running evaluation under skip till any match that holds events instead of runs.
@@ -37,8 +39,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         super().__init__(node, context)
         self._taken = TakenMatches() if apart else None
         self._early = EarlyProgram(context, node)
-        unsafe = [edge for edge in node.conditions if edge.conjunct not in node.safe]
-        self._unsafe = self._program_of(unsafe) if node.safe else self._program
+        self._unsafe = self._program.code.without([each.condition for each in node.safe])
         levels, components = context.levels, _narrowed(node)
         bounds = of.Bounds(
             span_of(node.window),
@@ -47,10 +48,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             up_to_required(components, range(levels)),
             up_to_required(components, reversed(range(levels))),
             int(self._binds),
-            int(bool(node.early)),
-            int(bool(node.dismissing) or any(each.minimum > 1 for each in components)),
-            int(bool(node.safe)),
-            int(bool(unsafe or self._rest)),
+            self._asks(components),
             int(apart),
             np.array(
                 [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
@@ -62,11 +60,9 @@ class WalkBackEvaluationState(RunEvaluationBase):
             bounds,
             np.zeros((size, of.FIELDS + 2 * levels), np.int64),
             _unknown(16 * levels),
-            np.zeros(0, np.int64) if self._taken is None else self._taken.orders,
             np.zeros((size, of.STEP), np.int64),
             np.zeros((2 * size + levels, of.WAY + levels), np.int64),
             self._program.cells(size + 1),  # the root, and the first event of a walk
-            self._unsafe.cells(size + 1),
             np.zeros(of.STATE, np.int64),
         )
 
@@ -79,16 +75,29 @@ class WalkBackEvaluationState(RunEvaluationBase):
             return
         incoming = self._incoming(block, block.positions)
         self._make_room_for_keys(self._context.dictionary.size(self._key))
-        machine, unsafe = self._program.machine(), self._unsafe.machine()
-        early = self._early.machine()
+        machine, early = self._program.machine(), self._early.machine()
+        unsafe = machine._replace(tables=self._unsafe)
+        taken = NONE_TAKEN if self._taken is None else self._taken.orders
         self._walk.state[of.AT] = 0
         why = NOTHING
         while why != DONE:
-            why = advance_walks(machine, unsafe, early, self._walk, incoming, self._written)
+            why = advance_walks(machine, unsafe, early, self._walk, incoming, taken, self._written)
             yield from self._flush(why)
             self._context.check(0)
             if why == CROWDED:
                 self._make_room()
+
+    def _asks(self, components: Sequence[BoundComponent]) -> int:
+        """As bits what conditions there are."""
+        node = self.node
+        of_number = any(each.minimum > 1 for each in components)
+        is_left = self._rest or any(edge.conjunct not in node.safe for edge in node.conditions)
+        return (
+            of.ON_THE_WAY * bool(node.early)
+            | of.OF_CANDIDATES * bool(node.dismissing or of_number)
+            | of.SAFE * bool(node.safe)
+            | of.UNSAFE * bool(is_left)
+        )
 
     def _make_room_for_keys(self, keys: int) -> None:
         known, levels = self._walk.known, self._context.levels
@@ -98,24 +107,22 @@ class WalkBackEvaluationState(RunEvaluationBase):
             self._walk = self._walk._replace(known=known)
         if self._taken is not None:
             self._taken.make_room(keys)
-            self._walk = self._walk._replace(taken=self._taken.orders)
 
     def _make_room(self) -> None:
         """Double what is full."""
         found = self._walk
         state, size = found.state, len(found.cells)
-        cells, steps, ways = found.cells, found.steps, found.ways
-        nodes, unsafe = found.nodes, found.unsafe
+        cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
         if state[of.COUNT] - state[of.TAIL] >= size:
             numbers = np.arange(state[of.TAIL], state[of.COUNT])
             cells = grown_ring(cells, 2 * size, numbers)
         if state[of.DEPTH] + 2 >= len(steps):
             steps = np.append(steps, np.zeros_like(steps), axis=0)
         if state[of.DEPTH] + 3 >= len(nodes):
-            nodes, unsafe = (each.cells(2 * len(nodes)) for each in (self._program, self._unsafe))
+            nodes = self._program.cells(2 * len(nodes))
         if cells is found.cells and steps is found.steps and nodes is found.nodes:
             ways = np.append(ways, np.zeros_like(ways), axis=0)
-        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes, unsafe=unsafe)
+        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
 
     def horizon(self) -> int | None:
         """The oldest instance."""
@@ -175,7 +182,6 @@ class WalkBackEvaluationState(RunEvaluationBase):
         if self._taken is not None:
             self._taken.restore(saved.part("taken"))
             self._taken.make_room(len(known) // levels)
-            self._walk = self._walk._replace(taken=self._taken.orders)
 
     def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
         levels, count = self._context.levels, state[of.COUNT]

@@ -43,14 +43,17 @@ TOP, REACHED, REACHED_NOW, NOW = range(4)
 KNOWN = 4
 
 
+# Of `asks`: conditions that are decided on the way, on all candidates or their number, some that
+# may be safe, and others that are left then.
+ON_THE_WAY, OF_CANDIDATES, SAFE, UNSAFE = 1, 2, 4, 8
+
+
 class Bounds(NamedTuple):
     """What the window spans, at which levels a match may begin and end, and if it must be bound.
 
-    `prunes` says whether measures never fall, so that what is too old stays so; `asks` whether
-    there are early conditions, `asks_all` whether some are on all candidates or on their number;
-    `has_safe` whether some may be safe, and `binds_unsafe` whether others are left then; `apart`
-    whether the first match of a partition ends the walk, and all instances of it. `before` are by
-    level the levels that may come before it, as bits.
+    `prunes` says whether measures never fall, so that what is too old stays so; `asks` as bits what
+    conditions there are; `apart` whether the first match of a partition ends the walk, and all
+    instances of it. `before` are by level the levels that may come before it, as bits.
     """
 
     span: int
@@ -59,9 +62,6 @@ class Bounds(NamedTuple):
     last: int
     binds: int
     asks: int
-    asks_all: int
-    has_safe: int
-    binds_unsafe: int
     apart: int
     before: OutInts
 
@@ -69,19 +69,16 @@ class Bounds(NamedTuple):
 class WalkBack(NamedTuple):
     """The plan, instances, what is known by partition and level, the walk, and nodes to bind in.
 
-    In `unsafe` nodes matches are bound of which the safe conditions are known. `taken` is by
-    partition the order of the last event that was taken, where matches lie apart.
+    It goes with every call, so that each array costs.
     """
 
     pattern: Pattern
     bounds: Bounds
     cells: OutIntRows
     known: OutIntRows
-    taken: OutInts
     steps: OutIntRows
     ways: OutIntRows
     nodes: OutIntRows
-    unsafe: OutIntRows
     state: OutInts
 
 
@@ -147,7 +144,7 @@ def add_instance(walk: WalkBack, incoming: Incoming, i: int) -> bool:
 
 
 @linked
-def prune(walk: WalkBack, key: int, order: int) -> None:
+def prune(walk: WalkBack, key: int) -> None:
     """End the instances of a partition, which are of no level then; note where others begin."""
     levels, mask = walk.pattern.least.shape[0], walk.cells.shape[0] - 1
     number = NOTHING
@@ -162,7 +159,6 @@ def prune(walk: WalkBack, key: int, order: int) -> None:
         number = NOTHING
         for level in range(levels):
             number = max(number, cell[FIELDS + level])
-    walk.taken[key] = order
 
 
 def _evicted(walk: WalkBack, bound: int) -> None:

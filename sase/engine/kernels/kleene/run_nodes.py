@@ -73,6 +73,8 @@ class Pattern(NamedTuple):
 # its table how many; and by number the address of what makes its value.
 LEVELS, TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS, COLUMNS, VALUES = range(10)
 PLAIN = 5
+# In place of what a plain comparison accepts: the condition is not asked.
+NOT_ASKED = -1
 TABLE_WIDTH = 11
 
 

@@ -105,9 +105,7 @@ def comparisons_hold(
         entry(machine, nodes.MOMENTS_AT, moment, 0), entry(machine, nodes.MOMENTS_AT, moment + 1, 0)
     ):
         check = machine.tables[machine.tables[0, nodes.CHECKS] + condition, nodes.PLAIN :]
-        if check[0] != 0 and not comparison_holds(
-            machine, cells, check, node, event & machine.mask
-        ):
+        if check[0] > 0 and not comparison_holds(machine, cells, check, node, event & machine.mask):
             return False
     return True
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
-from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidate_filters import PAYS_FROM, are_safe, is_dismissed
 from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted, prune
@@ -80,11 +80,11 @@ def begin_walk(early: Machine, walk: WalkBack, number: int) -> bool:
             way[of.WAY_LEVEL], way[of.WAY_LENGTH], way[of.WAY_ON] = level, 1, NOTHING
             way[of.WAY_AT], way[of.WAY_EVENT] = number, cell[of.ROW]
             way[of.WAY + level] = cell[of.ROW]
-            if walk.bounds.asks == 0 or allowed(early, walk, state[of.WAYS], ENTER):
+            if walk.bounds.asks & of.ON_THE_WAY == 0 or allowed(early, walk, state[of.WAYS], ENTER):
                 state[of.WAYS] += 1
     if state[of.WAYS] == 0:
         return False
-    if walk.bounds.asks_all == 1 and is_dismissed(early, walk, number):
+    if walk.bounds.asks & of.OF_CANDIDATES != 0 and is_dismissed(early, walk, number):
         state[of.DISMISSED] += 1
         state[of.WAYS] = 0
         return False
@@ -129,7 +129,7 @@ def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None
             new = walk.ways[state[of.WAYS]]
             new[of.WAY_LEVEL], new[of.WAY_LENGTH] = earlier, length + 1 if is_same else 1
             new[of.WAY_ON], new[of.WAY_AT], new[of.WAY_EVENT] = place, number, cell[of.ROW]
-            if walk.bounds.asks == 1:
+            if walk.bounds.asks & of.ON_THE_WAY != 0:
                 for field in range(of.WAY, of.WAY + levels):
                     new[field] = way[field]
                 if not is_same:
@@ -149,21 +149,21 @@ def are_bound(
     machine: Machine, unsafe: Machine, early: Machine, walk: WalkBack, place: int
 ) -> bool:
     """Whether the events of a way are a match, by what is not known of all candidates."""
-    state = walk.state
+    state, asks = walk.state, walk.bounds.asks
     state[of.BOUND_NOW] += 1
-    asks = walk.bounds.has_safe == 1 and state[of.BOUND_NOW] == PAYS_FROM
-    if asks and are_safe(early, walk, walk.steps[0, of.INSTANCE]):
+    is_due = asks & of.SAFE != 0 and state[of.BOUND_NOW] == PAYS_FROM
+    if is_due and are_safe(early, walk, walk.steps[0, of.INSTANCE]):
         state[of.IS_SAFE] = 1
         state[of.SAFE_WALKS] += 1
     if state[of.IS_SAFE] == 0:
-        return is_bound(machine, walk, walk.nodes, place)
-    return walk.bounds.binds_unsafe == 0 or is_bound(unsafe, walk, walk.unsafe, place)
+        return is_bound(machine, walk, place)
+    return asks & of.UNSAFE == 0 or is_bound(unsafe, walk, place)
 
 
 @linked
-def is_bound(machine: Machine, walk: WalkBack, nodes: OutIntRows, place: int) -> bool:
+def is_bound(machine: Machine, walk: WalkBack, place: int) -> bool:
     """Whether the events of a way are a match, when they are bound from the first one on."""
-    ways, node = walk.ways, ROOT
+    nodes, ways, node = walk.nodes, walk.ways, ROOT
     walk.state[of.BOUND] += 1
     while place != NOTHING:
         level, event = ways[place, of.WAY_LEVEL], ways[place, of.WAY_EVENT]
@@ -274,9 +274,14 @@ def advance_walks(
     early: Machine,
     walk: WalkBack,
     incoming: Incoming,
+    taken: OutInts,
     written: MatchBuffer,
 ) -> int:
-    """Add events, on from where it stopped, and write the matches that they complete."""
+    """Add events, on from where it stopped, and write the matches that they complete.
+
+    By `unsafe` what may be safe is not asked. `taken` is by partition the order of
+    the last event that was taken, where matches lie apart.
+    """
     state = walk.state
     while state[of.AT] < incoming.numbers.shape[0]:
         i = state[of.AT]
@@ -287,7 +292,7 @@ def advance_walks(
                 evicted(walk, window_start(measure, bounds.span))
             is_of_any = key >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
             if is_of_any and bounds.apart == 1:
-                is_of_any = incoming.ties[i] > walk.taken[key]
+                is_of_any = incoming.ties[i] > taken[key]
             if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED
             is_new = is_of_any and add_instance(walk, incoming, i)
@@ -296,7 +301,8 @@ def advance_walks(
                 continue
         why = continue_walk(machine, unsafe, early, walk, written)
         if why == TAKEN:
-            prune(walk, key, incoming.ties[i])
+            prune(walk, key)
+            taken[key] = incoming.ties[i]
         elif why != DONE:
             return why
         state[of.AT] += 1
