@@ -130,6 +130,7 @@ def soak(seconds: float, seed: int, say: Any = print) -> list[str]:
     found = {name: Digest() for name in plans}
     events, faults, memory = Events(seed), list[str](), list[tuple[float, int]]()
     begin, pushes, rows, told = time.monotonic(), 0, 0, 0.0
+    kept = list[pa.Table]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.arrow"
         with pa.ipc.new_file(path, SCHEMA) as writer:
@@ -137,7 +138,10 @@ def soak(seconds: float, seed: int, say: Any = print) -> list[str]:
                 passed = time.monotonic() - begin
                 if passed >= seconds:
                     break
-                writer.write_table(good)
+                kept.append(good)
+                if len(kept) == EACH:  # a file of small batches takes long to read
+                    writer.write_table(pa.concat_tables(kept).combine_chunks())
+                    kept.clear()
                 pushes, rows = pushes + 1, rows + given.num_rows
                 for name, matcher in matchers.items():
                     found[name].add(matcher.push(given))
@@ -149,6 +153,7 @@ def soak(seconds: float, seed: int, say: Any = print) -> list[str]:
                     held = resident()
                     memory.append((passed, held))
                     say(f"{passed:,.0f} s: {pushes:,} pushes, {rows:,} rows, {held >> 20} MiB")
+            writer.write_table(pa.concat_tables(kept or [SCHEMA.empty_table()]))
         for name, matcher in matchers.items():
             found[name].add(matcher.finish())
         for name in plans:
