@@ -60,7 +60,7 @@ def run(
         return batch.searched(plan, rows, guard=guard, **settings)
 
     def planned() -> tuple[batch.RowsInMemory | Files, EnginePlan]:
-        most = batch.most_held(limits)
+        most = batch.most_held(guard)
         rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
         if isinstance(rows, batch.RowsInMemory) and statistics is None:
             sample = sample_that_pays(known, rows.inputs.num_rows)

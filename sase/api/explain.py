@@ -14,7 +14,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.types import UNKNOWN
-from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, check_of, working
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.collapse import FEW_AGREE
@@ -119,7 +119,7 @@ def explain_by(
         made = by_recipe.optimized(statistics, off)
         form = _form(by_recipe, made, statistics, output)
         if analyze:
-            found = analyzed(by_recipe, made, statistics, pushed, limits, guard)
+            found = analyzed(by_recipe, made, statistics, pushed, guard)
             found = replace(found, form=form)
         else:
             notes = [each.sentence for each in known.bound.warnings]
@@ -198,8 +198,7 @@ def measured(known: CompiledQuery, guard: RunGuard | None = None) -> Statistics 
     from sase.engine.statistics import from_footers
 
     events = known.source.events
-    most = most_held(UNLIMITED if guard is None else guard.limits)
-    loaded = held(known.unoptimized, events, most, guard)
+    loaded = held(known.unoptimized, events, most_held(guard), guard)
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)
     assert isinstance(events, Files)
@@ -211,7 +210,6 @@ def analyzed(
     made: Optimized,
     statistics: Statistics | None,
     pushed: int | None,
-    limits: Limits,
     guard: RunGuard | None,
 ) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
@@ -221,7 +219,7 @@ def analyzed(
     from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
-    events, most = known.source.events, most_held(limits)
+    events, most = known.source.events, most_held(guard)
     in_pieces = pushed is not None or is_too_large(plan, events, most)
     settings: dict[str, Any] = {
         "clock": clock.perf_counter_ns,

@@ -40,7 +40,7 @@ def bound(source: Discovered, guard: RunGuard | None) -> None:
     if guard is not None:
         from sase.engine.pipeline.batch import most_held
 
-        source.limit(guard.check, most_held(guard.limits))
+        source.limit(guard.check, most_held(guard))
 
 
 def _amount(option: str, given: object, units: dict[str, float], right: str) -> float | None:

@@ -76,13 +76,13 @@ class Plan:
         from sase.engine.pipeline.batch import most_held, run
 
         check_bounds(threads, max_matches)
-        limits = limits_of(timeout, max_memory)
+        guard = guard_of(limits_of(timeout, max_memory), clock)
         settings: dict[str, Any] = {
             "threads": threads,
             "most": max_matches,
             "watch": watch,
-            "held": most_held(limits),
-            "guard": guard_of(limits, clock),
+            "held": most_held(guard),
+            "guard": guard,
         }
         return timed(lambda: run(self.engine, events, **settings), clock)
 

@@ -399,8 +399,8 @@ FAULTS = [
     Fault(
         "dismissed-by-the-first",
         f"{KLEENE}/candidate_filters.py",
-        "if not holds_of(early, walk, last, level, condition, True):",
-        "if not holds_of(early, walk, last, level, condition, False):",
+        "return not all_hold(early, walk, last, OF_ONE)",
+        "return not all_hold(early, walk, last, OF_EACH)",
     ),
     Fault(
         "candidates-cut",
@@ -411,8 +411,8 @@ FAULTS = [
     Fault(
         "safe-by-one",
         f"{KLEENE}/candidate_filters.py",
-        "if not holds_of(early, walk, last, level, condition, False):",
-        "if not holds_of(early, walk, last, level, condition, True):",
+        "level, condition, kind == OF_ONE):",
+        "level, condition, True):",
     ),
     Fault(
         "null-is-no-rise",

@@ -10,13 +10,16 @@ is proved and not which values are usual.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.chunks import INTEGERS, bits, storage, valid
 from sase.errors import DataError, SchemaError
+
+Whole = TypeVar("Whole")
 
 MEND = "make the column anew, for example with  pyarrow.array(values)"
 _NOT_UTF8 = re.compile(r"Invalid UTF8 sequence at string index (\d+)")
@@ -112,7 +115,7 @@ def prove_schema(schema: pa.Schema, where: str = "") -> None:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
         raise SchemaError(message) from problem
-    deep = next((each.name for each in schema if _is_deeper(each.type, DEEPEST)), None)
+    deep = next((each.name for each in schema if is_too_deep(each.type, _types_within)), None)
     if deep is not None:
         raise SchemaError(
             f"{where}`{deep}` is nested more than {DEEPEST} levels deep: leave the column out, or"
@@ -120,15 +123,16 @@ def prove_schema(schema: pa.Schema, where: str = "") -> None:
         )
 
 
-def _is_deeper(kind: pa.DataType, most: int) -> bool:
-    """Whether a type has parts within parts, for more levels than these."""
-    level = [kind]
-    while level and most >= 0:
-        level, most = (
-            [each.field(n).type for each in level for n in range(each.num_fields)],
-            most - 1,
-        )
+def is_too_deep(whole: Whole, parts_of: Callable[[Whole], Iterable[Whole]]) -> bool:
+    """Whether a type or a value has parts within parts, for more levels than Arrow takes."""
+    level, depth = list(parts_of(whole)), 1
+    while level and depth <= DEEPEST:
+        level, depth = [part for each in level for part in parts_of(each)], depth + 1
     return bool(level)
+
+
+def _types_within(kind: pa.DataType) -> Iterable[pa.DataType]:
+    return [kind.field(n).type for n in range(kind.num_fields)] if kind.num_fields else ()
 
 
 def prove_distinct(names: Sequence[str], where: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.gate import DEEPEST, prove_distinct
+from sase.engine.columns.gate import DEEPEST, is_too_deep, prove_distinct
 from sase.errors import DataError, SchemaError
 
 Row = Mapping[str, Any]
@@ -96,7 +96,9 @@ def array_of(values: list[Any]) -> pa.Array:
     types = set(map(type, values)) - {type(None)}
     if len({family(each) for each in types} - {None}) > 1:
         raise pa.ArrowTypeError("there are values of several kinds")
-    if any(issubclass(each, _NESTED) for each in types) and any(map(_is_deeper, values)):
+    if any(issubclass(each, _NESTED) for each in types) and any(
+        is_too_deep(each, _parts) for each in values
+    ):
         raise pa.ArrowInvalid(f"a value is nested more than {DEEPEST} levels deep")
     has_moments = any(issubclass(each, datetime) for each in types)
     if has_moments and len({is_zoned(each) for each in values} - {None}) > 1:
@@ -112,15 +114,6 @@ def array_of(values: list[Any]) -> pa.Array:
 
 
 _NESTED = (dict, list, tuple)
-
-
-def _is_deeper(value: object, most: int = DEEPEST) -> bool:
-    """Whether a value has others within others, for more levels than Arrow takes."""
-    level = [value]
-    while level and most >= 0:
-        level = [part for each in level for part in _parts(each)]
-        most -= 1
-    return bool(level)
 
 
 def _parts(value: object) -> Iterable[Any]:

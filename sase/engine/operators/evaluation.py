@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, detach
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import EdgeCondition, RunEvaluation
+from sase.planning.nodes import RunEvaluation
 
 # Room for events in the match buffer, by match.
 EVENTS_A_MATCH = 16
@@ -40,19 +40,15 @@ class RunEvaluationBase:
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
         self._key = context.dictionary.key(() if is_alone else node.partitions)
-        self._program = self._program_of(node.conditions)
+        moments = MOMENTS * context.levels
+        self._program = SeriesProgram(
+            context, self._rest, list(_terms(node)), moments, of_runs=True
+        )
         # Whether anything is decided on several events.
         self._binds = bool(node.conditions or self._rest)
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
         self._watermark = Watermark(EARLIEST, 0)
-
-    def _program_of(self, conditions: Sequence[EdgeCondition]) -> SeriesProgram:
-        """The program of some conditions, and of the tests."""
-        levels = {component.index: level for level, component in enumerate(self.node.components)}
-        terms = list(_terms(conditions, levels))
-        moments = MOMENTS * self._context.levels
-        return SeriesProgram(self._context, self._rest, terms, moments, of_runs=True)
 
     def _room(self, chunk: int) -> MatchBuffer:
         """A match buffer for matches that are written one by one."""
@@ -149,9 +145,10 @@ def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilt
     return ScanFilter(context, always), ScanFilter(context, first)
 
 
-def _terms(conditions: Sequence[EdgeCondition], levels: Mapping[int, int]) -> Iterator[Term]:
-    """Conditions with their moments."""
-    for edge in conditions:
+def _terms(node: RunEvaluation) -> Iterator[Term]:
+    """The conditions with their moments."""
+    levels = {component.index: level for level, component in enumerate(node.components)}
+    for edge in node.conditions:
         conjunct = edge.conjunct
         if conjunct.kind is ConjunctClass.CONSTANT or conjunct.component is None:
             for level in range(len(levels)):

@@ -19,7 +19,7 @@ from sase.engine.columns.resolve import resolve
 from sase.engine.operators.contract import Check
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
-from sase.engine.pipeline.limits import Limits, RunGuard, check_of, working
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
@@ -131,9 +131,10 @@ def run(
     return searched(plan, rows, threads=threads, most=most, watch=watch, clock=clock, guard=guard)
 
 
-def most_held(limits: Limits) -> int:
-    """The bytes of files that a run with limits holds: a quarter of the memory that it may take."""
-    return MOST_HELD if limits.memory is None else min(MOST_HELD, limits.memory // 4)
+def most_held(guard: RunGuard | None) -> int:
+    """The bytes of files that a run holds: of a guarded one a quarter of what it may take."""
+    memory = None if guard is None else guard.limits.memory
+    return MOST_HELD if memory is None else min(MOST_HELD, memory // 4)
 
 
 def read(

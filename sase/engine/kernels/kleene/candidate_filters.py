@@ -30,25 +30,19 @@ def is_dismissed(early: Machine, walk: WalkBack, last: int) -> bool:
         least = walk.pattern.least[level]
         if least > 1 and not has_candidates(walk, last, level, least):
             return True
-        first = 2 * levels + 2 * level + OF_ONE
-        for condition in range(
-            entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
-        ):
-            if not holds_of(early, walk, last, level, condition, True):
-                return True
-    return False
+    return not all_hold(early, walk, last, OF_ONE)
 
 
 @linked
-def are_safe(early: Machine, walk: WalkBack, last: int) -> bool:
-    """Whether the conditions that may be safe are true of each candidate."""
+def all_hold(early: Machine, walk: WalkBack, last: int, kind: int) -> bool:
+    """Whether all conditions of a kind are true: of one candidate, or of each."""
     levels = walk.pattern.least.shape[0]
     for level in range(levels):
-        first = 2 * levels + 2 * level + OF_EACH
+        first = 2 * levels + 2 * level + kind
         for condition in range(
             entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 1, 0)
         ):
-            if not holds_of(early, walk, last, level, condition, False):
+            if not holds_of(early, walk, last, level, condition, kind == OF_ONE):
                 return False
     return True
 

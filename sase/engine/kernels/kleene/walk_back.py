@@ -13,7 +13,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
 from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.candidate_filters import PAYS_FROM, are_safe, is_dismissed
+from sase.engine.kernels.kleene.candidate_filters import OF_EACH, PAYS_FROM, all_hold, is_dismissed
 from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted, prune
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
@@ -152,7 +152,7 @@ def are_bound(
     state, asks = walk.state, walk.bounds.asks
     state[of.BOUND_NOW] += 1
     is_due = asks & of.SAFE != 0 and state[of.BOUND_NOW] == PAYS_FROM
-    if is_due and are_safe(early, walk, walk.steps[0, of.INSTANCE]):
+    if is_due and all_hold(early, walk, walk.steps[0, of.INSTANCE], OF_EACH):
         state[of.IS_SAFE] = 1
         state[of.SAFE_WALKS] += 1
     if state[of.IS_SAFE] == 0:
