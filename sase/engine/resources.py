@@ -1,11 +1,17 @@
-"""How much memory there is to use, and how many cores."""
+"""How much memory there is to use, how many cores, and what is asked while they are used."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
+
+# Called between the pieces of what may take long, or with bytes that are about to be taken; raises
+# to end it.
+Check: TypeAlias = Callable[[int], None]
 
 _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 _PROCESS, _STATUS = Path("/proc/meminfo"), Path("/proc/self/statm")
@@ -15,6 +21,10 @@ _PROCESS, _STATUS = Path("/proc/meminfo"), Path("/proc/self/statm")
 LEAST = 2**30
 # The largest piece that glibc learns from, 32 MiB, less what it needs beside and to be even.
 LARGEST = 2**25 - 2**16
+
+
+def no_check(more: int = 0) -> None:
+    """Let it go on."""
 
 
 def available_memory() -> int:

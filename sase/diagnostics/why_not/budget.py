@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log10
 
 from sase.engine.kernels.jit.compiler import compilations
-from sase.engine.operators.contract import Check, no_check
+from sase.engine.resources import Check, no_check
 
 # Of the time that is left the first search, of the query itself, may take so much, and each other
 # one less, so that the last ones have some, too.

@@ -31,6 +31,7 @@ from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
+from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import NegativeComponent
 
@@ -39,8 +40,6 @@ from sase.planning.nodes import NegativeComponent
 Sequences: TypeAlias = Numbers
 Counters: TypeAlias = dict[str, Any]
 Checkpoint: TypeAlias = dict[str, Any]
-# Called between the pieces of a run, or with bytes that are about to be taken; raises to end it.
-Check: TypeAlias = Callable[[int], None]
 T = TypeVar("T")
 
 
@@ -121,10 +120,6 @@ class OverflowCounts:
             part.check(number in self.arithmetic, f"there is no operation {number}")
             counted = [part.part(1).count(), part.part(2).number(0, saved.live.positions - 1)]
             self.counts[self.arithmetic[number]] = counted
-
-
-def no_check(more: int = 0) -> None:
-    """Let the run go on."""
 
 
 @dataclass

@@ -16,7 +16,6 @@ from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
-from sase.engine.operators.contract import Check
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -25,6 +24,7 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.resources import Check
 from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files

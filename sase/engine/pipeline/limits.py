@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from sase.engine.resources import resident_memory
+from sase.engine.resources import Check, no_check, resident_memory
 from sase.errors import MemoryLimitError, TimeLimitError
-
-if TYPE_CHECKING:
-    from sase.engine.operators.contract import Check
 
 SECOND = 10**9
 _Part = TypeVar("_Part")
@@ -153,6 +150,4 @@ def working(guard: RunGuard | None) -> AbstractContextManager[None]:
 
 def check_of(guard: RunGuard | None) -> Check:
     """What is called between the pieces of work that a guard may end."""
-    from sase.engine.operators.contract import no_check  # with all that operators need
-
     return no_check if guard is None else guard.check

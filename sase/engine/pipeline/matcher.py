@@ -15,7 +15,6 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
-from sase.engine.operators.contract import Check, no_check
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
 from sase.engine.pipeline.fused.choose import open_pipeline
@@ -26,6 +25,7 @@ from sase.engine.pipeline.reorder_buffer import Arrived
 from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line

@@ -23,7 +23,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
 from sase.engine.operators import open_operators
-from sase.engine.operators.contract import Check, Context, OperatorState, no_check
+from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
@@ -31,6 +31,7 @@ from sase.engine.pipeline.stream_state import END, StreamState
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
 from sase.engine.report import FusedUse, Report, totals
+from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from threading import Event, get_ident
 from typing import Generic, TypeVar
 
-from sase.engine.operators.contract import Check
+from sase.engine.resources import Check
 
 T = TypeVar("T")
 

@@ -14,12 +14,12 @@ import pyarrow as pa
 from sase.engine.columns.data_types import value_type
 from sase.engine.columns.input import FilePart
 from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
+from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
     DICTIONARY,
-    Between,
     FileFormat,
     Kinds,
     PruningPredicate,
@@ -27,7 +27,6 @@ from sase.engine.sources.formats.base import (
     folder_columns,
     great_floats,
     is_string,
-    nothing_between,
 )
 from sase.errors import DataError, SchemaError, TimeLimitError
 
@@ -58,7 +57,7 @@ class Files:
     # What was read of each file to make sure of the types; whoever runs a query reads no more.
     kept: tuple[pa.Table, ...] | None = None
     # What is called between the batches that are read, and the bytes that may be held.
-    between: Between = nothing_between
+    between: Check = no_check
     most: int = MOST_HELD
 
     @property

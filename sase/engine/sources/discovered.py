@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.engine.columns import Inputs, describe
+from sase.engine.resources import Check
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
@@ -55,7 +56,7 @@ class Discovered:
         """The files that it describes, if the events are in files."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
-    def limit(self, between: Callable[[int], object], most: int) -> None:
+    def limit(self, between: Check, most: int) -> None:
         """Have what reads files be called between batches, and hold at most so many bytes."""
         if isinstance(self.events, Files):
             self.events.between, self.events.most = between, most

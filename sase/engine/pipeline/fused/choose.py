@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
-from sase.engine.operators.contract import Check, no_check
 from sase.engine.pipeline.fused import push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
+from sase.engine.resources import Check, no_check
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.rewrites.contract import NO_RUNS, Declined
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from os import path as os_path
 from os import sep
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from sase.digits import number_of
 from sase.engine.columns.gate import Gate
 from sase.engine.columns.numbers import MOST_EXACT
+from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
@@ -42,13 +43,6 @@ class PruningPredicate:
     named: frozenset[str]
 
 
-Between: TypeAlias = Callable[[int], object]
-
-
-def nothing_between(more: int) -> None:
-    """Go on between two batches."""
-
-
 class Scan(NamedTuple):
     """Columns to be read of a file, or of a fragment of it; `schema` is that of all files.
 
@@ -63,7 +57,7 @@ class Scan(NamedTuple):
     is_whole: bool = False
     first: int = 0
     # Called between batches, when what ends a run may come.
-    between: Between = nothing_between
+    between: Check = no_check
 
 
 class FileFormat(ABC):

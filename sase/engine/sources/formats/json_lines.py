@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import Between, Scan, nothing_between
+from sase.engine.resources import Check, no_check
+from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
 
 # Bytes that are looked through at once, and those of a block of Arrow.
@@ -97,7 +98,7 @@ def _first_lines(file: Any) -> bytes:
     return found
 
 
-def _refuse_null_lines(file: Any, between: Between = nothing_between) -> None:
+def _refuse_null_lines(file: Any, between: Check = no_check) -> None:
     """Refuse files with lines of `null`: a block that begins with one is the end of Arrow."""
     before = b"\n"
     while piece := file.read(PIECE):
