@@ -321,7 +321,7 @@ def judge(document: bytes) -> str:
     ):
         return "not made"
     way = WAYS[how["way"]]
-    if way in SLICING and any(column.offset < 0 for column in batch.columns):
+    if way in SLICING and any(batch.column(at).offset < 0 for at in range(batch.num_columns)):
         return "not made"  # which Arrow does not survive either
     way(_asked(QUERIES[how["query"]], batch), batch)
     return "opened"
