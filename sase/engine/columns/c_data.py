@@ -7,18 +7,22 @@ hundred rows.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.batch_decoder import BatchDecoder, SourceColumn
 from sase.engine.columns.chunks import INTEGERS
-from sase.engine.kernels.jit.arrow_memory import FIELDS, RELEASE, form_of
+from sase.engine.kernels.jit.arrow_memory import FIELDS, form_of
 from sase.engine.kernels.scan.fused_scan import CHILD, FORM
 
 # Of more columns than these only those that are needed are exported.
 FEW = 12
+
+# The address in a capsule of the name that Arrow gives to that of a batch.
+NAME = b"arrow_array"
+_address_in = ctypes.pythonapi.PyCapsule_GetPointer
+_address_in.restype, _address_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 
 class BatchView:
@@ -27,18 +31,17 @@ class BatchView:
     def __init__(self) -> None:
         self._array = np.zeros(FIELDS, np.int64)
         self.address = self._array.ctypes.data
-        self._release: tuple[int, Callable[[int], None]] | None = None
+        # The capsule of Arrow, which releases the memory of the batch when it goes.
+        self._capsule: object = None
 
     def export(self, batch: pa.RecordBatch) -> None:
-        """Describe a batch without copying anything."""
-        batch._export_to_c(self.address)
+        """Describe a batch without copying anything of its columns."""
+        _, self._capsule = batch.__arrow_c_array__()
+        ctypes.memmove(self.address, _address_in(self._capsule, NAME), self._array.nbytes)
 
     def release(self) -> None:
         """Release what the description holds."""
-        address = int(self._array[RELEASE])
-        if self._release is None or self._release[0] != address:
-            self._release = (address, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address))
-        self._release[1](self.address)
+        self._capsule = None
 
 
 class BatchExport(BatchView):

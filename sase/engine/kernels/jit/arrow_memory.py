@@ -22,7 +22,7 @@ from sase.engine.kernels.jit.signatures import Ints, OutInts
 
 # What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
-RELEASE, FIELDS = 8, 10
+FIELDS = 10
 NOWHERE = 0
 
 
