@@ -137,5 +137,7 @@ def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not column.num_chunks:
+        return column  # of which Arrow would make one chunk, if it can make the type of no rows
     whole = column.combine_chunks()
     return whole if isinstance(whole, pa.ChunkedArray) else pa.chunked_array([whole])

@@ -52,13 +52,22 @@ def is_zoned(kind: pa.DataType) -> bool:
 _OF_DATES = {pa.date32().id: "D", pa.date64().id: "ms"}
 
 
-def python_values(column: pa.ChunkedArray) -> list[Any]:
+def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     """Values as Python has them; times that it has not as text, and durations as seconds."""
     try:
         values: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         return list(map(_python_value, column))
     return values
+
+
+def python_rows(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows as dicts of values as Python has them."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (ValueError, ArithmeticError):
+        return python_values(table.to_struct_array())
+    return rows
 
 
 def _python_value(scalar: pa.Scalar) -> Any:
@@ -70,13 +79,21 @@ def _python_value(scalar: pa.Scalar) -> Any:
         scalar = scalar.value
     try:
         return scalar.as_py()
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         return _beyond_python(scalar)
 
 
-def _beyond_python(scalar: pa.Scalar) -> str | float:
-    """Show a time that Python has not: a moment, a time of day, or a length in seconds."""
-    kind, count = scalar.type, scalar.value
+def _beyond_python(scalar: pa.Scalar) -> str | float | Decimal:
+    """Show a time that Python has not: a moment, a time of day, or a length in seconds.
+
+    And a decimal that Arrow does not write, as it is.
+    """
+    kind = scalar.type
+    if pa.types.is_decimal(kind):
+        (_, digits) = pa.repeat(scalar, 1).buffers()
+        number = int.from_bytes(digits.to_pybytes()[: kind.byte_width], "little", signed=True)
+        return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -kind.scale))
+    count = scalar.value
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         return float(count / 10 ** RESOLUTIONS[kind.unit])
     unit = kind.unit if pa.types.is_timestamp(kind) else _OF_DATES[kind.id]

@@ -14,6 +14,7 @@ from sase.engine.columns.slice import tidied
 from sase.engine.expressions import Interner
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, available_memory
+from sase.engine.results.arrow_columns import python_rows, python_values
 from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, ResultBatch, gathered
 from sase.engine.results.repr import ROWS, as_html, as_text
 from sase.errors import BudgetError
@@ -60,13 +61,13 @@ class Matches(Sequence[dict[str, Any]]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self.to_arrow()[index].to_pylist()
+            return python_rows(self.to_arrow()[index])
         place = range(len(self))[index]
-        return self._between(place, place + 1).to_arrow().to_pylist()[0]
+        return python_rows(self._between(place, place + 1).to_arrow())[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for batch in self.to_batches()[1]:
-            yield from batch.to_pylist()
+            yield from python_rows(batch)
 
     @property
     def report(self) -> Report:
@@ -116,7 +117,7 @@ class Matches(Sequence[dict[str, Any]]):
         nested = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
         frame = table.drop_columns(nested).to_pandas()
         for name in nested:  # in which pandas would have times as counts of nanoseconds
-            frame.insert(table.column_names.index(name), name, table[name].to_pylist())
+            frame.insert(table.column_names.index(name), name, python_values(table[name]))
         return frame
 
     def to_polars(self) -> Any:
@@ -126,9 +127,8 @@ class Matches(Sequence[dict[str, Any]]):
         return polars.from_arrow(self.to_arrow())
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The results as dicts."""
-        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
-        return rows
+        """The results as dicts; times that Python does not have are texts."""
+        return python_rows(self.to_arrow())
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The results batch by batch, each made when read and then dropped.

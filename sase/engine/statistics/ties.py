@@ -83,6 +83,8 @@ class TieShare:
 
     def _add(self, events: Events, begin: int, end: int, before: int = 0) -> None:
         """Count the events of a range; `before` them there were some of the first order key."""
+        if begin == end:
+            return
         seen, tie = self._is_seen(events, begin, end), events.tie
         ranks: Numbers = np.arange(begin, end) if tie is None else tie[begin:end]
         first, last = ranks[0], ranks[-1]

@@ -41,12 +41,12 @@ def coded(indexes: Any, kind: str, values: Any = ("x", "y"), **others: Any) -> p
     return pa.DictionaryArray.from_arrays(plain, values, safe=False)
 
 
-def view(length: int, number: int, offset: int) -> pa.Array:
+def view(length: int, number: int, offset: int, valid: pa.Buffer | None = None) -> pa.Array:
     """Four views, of which the last is of a text that is elsewhere."""
     short = np.array([1, ord("x"), 0, 0], np.int32)
     last = np.array([length, int.from_bytes(b"some", "little"), number, offset], np.int32)
     data = [
-        None,
+        valid,
         pa.py_buffer(np.concatenate([short, short, short, last])),
         pa.py_buffer(b"some text more"),
     ]
@@ -106,6 +106,18 @@ HOSTILE = {
     "a view of no buffer": (
         view(14, 7, 0),
         "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+    ),
+    "a NULL that is a view beyond its buffer": (
+        view(14, 0, 900, bits(1, 1, 1, 0)),
+        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
+    ),
+    "a NULL that is a view of no buffer": (
+        view(14, 7, 0, bits(1, 1, 1, 0)),
+        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
+    ),
+    "a NULL that is a view of more than there is": (
+        view(2**31 - 1, 0, 0, bits(1, 1, 1, 0)),
+        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
     ),
     "run ends out of order": (
         runs([3, 2, 4]),

@@ -202,6 +202,18 @@ def test_times_that_python_has_not_are_shown(kind: pa.DataType, count: int, show
     events = pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "t": column})
     found = sase.match("EVENT A a", events)
     assert str(shown) in repr(found)
+    first = {"ts": 1, "type": "A", "t": shown}
+    assert found.to_pylist() == [*found] == found[:1] == [found[0]]
+    assert found[0]["a"] == first
+    assert found.to_pandas()["a"].tolist() == [first]
     asked = "[ts]" if pa.types.is_time(kind) else "a.t = b.t"  # no condition reads times of day
     near = str(sase.why(f"EVENT SEQ(A a, B b) WHERE {asked}", events))
     assert "no match" in near, near
+
+
+@pytest.mark.parametrize("number", [-120, 0, 99])
+def test_decimals_that_arrow_does_not_write_are_shown(number: int) -> None:
+    digits = pa.py_buffer(number.to_bytes(8, "little", signed=True) * 3)
+    column = pa.Array.from_buffers(pa.decimal64(9, 255), 3, [None, digits])
+    found = sase.match("EVENT A a", pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "x": column}))
+    assert found.to_pylist()[0]["a"]["x"] == Decimal(number).scaleb(-255)

@@ -160,6 +160,7 @@ class CsvFormat(TextFormat):
         memory.write(data)
         buffer = memory.getvalue()
         table = arrow_csv.read_csv(pa.BufferReader(buffer), **options)
+        prove_distinct(table.schema.names)
         for name in great_floats(table):
             options["convert_options"].column_types = dict.fromkeys(table.schema.names, pa.string())
             texts = arrow_csv.read_csv(pa.BufferReader(buffer), **options).column(name)
