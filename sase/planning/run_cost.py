@@ -94,7 +94,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             "stored": made * _NUMBERS * share,
             "decided": shown * effort_of_rest * share,
         }
-        if runs.evaluation is Evaluation.BACKTRACKING:
+        if runs.evaluation in (Evaluation.BACKTRACKING, Evaluation.REREADING):
             # Matches are sorted, and compared back to where they part.
             work["pointer"] = matches * log2(max(matches, 1.0)) * len(components)
     size = alive * _NUMBER * (_NUMBERS + len(components))

@@ -21,7 +21,7 @@ SEQUENCES = (
     "ais", "ais_windows", "basic", "composite_key", "dynamic_filtering", "multi_pais", "pais",
     "negation_in_construction", "optimized", "predicates_in_construction", "unfused",
 )  # fmt: skip
-RUNS = ("backtrack", "nfab", "nfab_merged", "postponed", "postponed_filters")
+RUNS = ("backtrack", "backtrack_reread", "nfab", "nfab_merged", "postponed", "postponed_filters")
 # Of a thousand million ways in which events may come together none is a match.
 NEVER = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
 NEVER_IN_SERIES = NEVER.replace("C c)", "C+ c[])").replace("c.v", "c[i].v")

@@ -276,6 +276,7 @@ def test_every_recipe_of_sequences_has_its_flow() -> None:
         "nfab",
         "nfab_merged",
         "backtrack",
+        "backtrack_reread",
         "postponed",
         "postponed_filters",
         "collapsed",

@@ -188,14 +188,14 @@ def test_a_window_in_events_of_a_partition_needs_its_partition() -> None:
 def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -> None:
     """Its plan stands on run evaluation, where the rewrites of stacks are not legal.
 
-    Beside these there are two other ways to evaluate such runs.
+    Beside these there are three other ways to evaluate such runs.
     """
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [attr1] AND a[i].attr2 > 1 }"
     basic = basic_plan(bind_text(text, TABLE))
     assert find(basic, RunEvaluation) is not None
     outcomes = {name: rewrite(basic) for name, rewrite in REWRITES.items()}
     declined = {name for name, each in outcomes.items() if isinstance(each, Declined)}
-    evaluations = {"merge_runs", "backtrack_runs"}
+    evaluations = {"merge_runs", "backtrack_runs", "reread_events"}
     applied = {"partition_stacks", "push_simple_conditions", *evaluations}
     assert set(outcomes) - declined == applied
     assert "skip_till_next_match" in outcomes["push_window_into_scan"].reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.engine.operators.baselines.backtracking import BacktrackingState
+from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
@@ -24,6 +24,8 @@ def open_runs(
             return WalkBackEvaluationState(node, context, apart=is_apart)
         case Evaluation.NFAB if is_apart:
             return RunEvaluationState(node, context, apart=True)
+        case Evaluation.REREADING:
+            return RereadingState(node, context, apart=is_apart)
         case _ if is_apart:
             raise AssertionError("such a plan is not pruned")
         case Evaluation.COLLAPSED | Evaluation.EXPANDED:

@@ -45,6 +45,9 @@ def algorithm_of(runs: RunEvaluation) -> str:
         return f"runs of the automaton, those alike as one, event by event{by_key} (merged)"
     if runs.evaluation is Evaluation.BACKTRACKING:
         return f"runs of the automaton, one at a time{by_key} (backtracking)"
+    if runs.evaluation is Evaluation.REREADING:
+        again = "one at a time, each from where it was put off"
+        return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
     form = " (in lines)" if runs.never_forks else ""
     return f"runs of the automaton, event by event{by_key}{form}"
 

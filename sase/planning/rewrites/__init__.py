@@ -34,6 +34,7 @@ from sase.planning.rewrites.push_simple_conditions import (
 )
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
+from sase.planning.rewrites.reread_events import reread_events
 from sase.planning.rewrites.unfold_aggregates import (
     unfold_aggregates,
     unfold_aggregates_of_runs,
@@ -62,6 +63,7 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),

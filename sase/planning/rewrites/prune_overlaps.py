@@ -16,6 +16,9 @@ from sase.planning.nodes import (
 )
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
 
+# The evaluations that look for the first match of a partition alone.
+_PRUNING = (Evaluation.NFAB, Evaluation.REREADING, Evaluation.POSTPONED)
+
 
 def prune_overlaps(plan: Operator) -> Outcome:
     """All that began before the last event of the first match overlaps it, so it is not looked at.
@@ -40,11 +43,11 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return "an absence decides which matches there are, when they are found"
     if top.having is not None:
         return "HAVING decides which matches there are, when they are found"
-    if runs.evaluation not in (Evaluation.NFAB, Evaluation.POSTPONED):
+    if runs.evaluation not in _PRUNING:
         return f"evaluation is {runs.evaluation.value} already"
     if runs.is_alone:
         return "a match is a single event"
-    if runs.never_forks:
+    if runs.never_forks and runs.evaluation is Evaluation.NFAB:
         return "runs never fork, so there are few matches"
     fixed = [test for test in top.non_overlapping if test.value is not None]
     if not all(test.is_declared_by(runs.components) for test in fixed):

@@ -27,7 +27,15 @@ from tests.engine.series.comparing import Found, found, joined
 from tests.engine.series.examples import SeriesExample, drawn, examples
 
 # The recipes that have rules of their own for series or strategies.
-OF_RUNS = ("nfab", "nfab_merged", "backtrack", "postponed", "postponed_filters", "collapsed")
+OF_RUNS = (
+    "nfab",
+    "nfab_merged",
+    "backtrack",
+    "backtrack_reread",
+    "postponed",
+    "postponed_filters",
+    "collapsed",
+)
 RECIPES = ("optimized", "basic", "pais", *OF_RUNS)
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 

@@ -35,11 +35,15 @@ from sase.engine.kernels.kleene.transitions import is_match
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
-# Of a run on the stack: its node, the place to read on from, and where its partition ends.
-NODE, PLACE, STOP = range(3)
-# Of the state: the place to begin at next, runs on the stack, matches found and written; forks.
-AT, WAITING, FOUND, WRITTEN, BACKTRACKED = range(5)
-STATE = 5
+# Of a run on the stack: its node, the place to read on from, where its partition ends, and which
+# of the moves that it has there comes next.
+NODE, PLACE, STOP, MOVE = range(4)
+WAITING_WIDTH = 4
+# Of the state: the place to begin at next, runs on the stack, matches found and written; forks;
+# events read once more, the first place that no run has read, and the place of the last event of
+# the match that is the first of its partition so far.
+AT, WAITING, FOUND, WRITTEN, BACKTRACKED, REREAD, REACHED, ENDS = range(8)
+STATE = 8
 
 
 class RunSearch(NamedTuple):
@@ -60,7 +64,7 @@ class RunSearch(NamedTuple):
 def push(search: RunSearch, node: int, place: int, stop: int) -> None:
     """Push a run onto the stack."""
     row = search.waiting[search.state[WAITING]]
-    row[NODE], row[PLACE], row[STOP] = node, place, stop
+    row[NODE], row[PLACE], row[STOP], row[MOVE] = node, place, stop, 0
     search.state[WAITING] += 1
 
 
@@ -85,8 +89,8 @@ def push_fresh(machine: Machine, runs: Runs, search: RunSearch, place: int, stop
 
 
 @inlined
-def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
-    """Push the runs that begin with an event; before the first of a partition those it has."""
+def push_kept(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Before the first event of a partition push the runs that it has."""
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
     if place == 0 or search.stops[place - 1] != stop:
@@ -96,6 +100,14 @@ def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -
         while node != NOTHING:
             push(search, node, place, stop)
             node = runs.cells[node, nodes.NEXT]
+
+
+@inlined
+def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Push the runs that begin with an event."""
+    push_kept(runs, incoming, search)
+    place = search.state[AT]
+    i, stop = search.order[place], search.stops[place]
     if incoming.begins[i] & runs.rules.first:
         extend(machine, runs, incoming, i, nodes.ROOT)
         push_fresh(machine, runs, search, place + 1, stop)
@@ -103,31 +115,67 @@ def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -
 
 
 @inlined
+def read(
+    machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch, node: int, place: int
+) -> bool:
+    """Show a run the event at a place; return whether it also stays as it is."""
+    i = search.order[place]
+    if place < search.state[REACHED]:
+        search.state[REREAD] += 1
+    else:
+        search.state[REACHED] = place + 1
+    bound = window_start(incoming.measures[i], runs.rules.span)
+    return apply(machine, runs, incoming, i, node, bound)
+
+
+@inlined
+def keep_waiting(runs: Runs, incoming: Incoming, search: RunSearch, node: int, stop: int) -> None:
+    """Keep a run that has met all events for those of the next block."""
+    key = incoming.keys[search.order[stop - 1]]
+    runs.cells[node, nodes.NEXT], runs.heads[key] = runs.heads[key], node
+    runs.counts[key] += 1
+
+
+@inlined
+def end_run(runs: Runs, node: int) -> None:
+    """Give up a run, and what only it needed."""
+    runs.state[nodes.LIVE] -= 1
+    runs.cells[node, nodes.NEEDED] -= 1
+    free_branch(runs, node)
+
+
+@inlined
 def resume(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
     """Pop a run, and advance it until it fails, forks or has met all events."""
-    cells, state = runs.cells, runs.state
+    state = runs.state
     search.state[WAITING] -= 1
     row = search.waiting[search.state[WAITING]]
     node, place, stop = row[NODE], row[PLACE], row[STOP]
     stays = True
     while stays and place < stop and state[nodes.FRESH] == 0:
-        i = search.order[place]
+        stays = read(machine, runs, incoming, search, node, place)
         place += 1
-        bound = window_start(incoming.measures[i], runs.rules.span)
-        stays = apply(machine, runs, incoming, i, node, bound)
     if stays and state[nodes.FRESH] > 0:
         push(search, node, place, stop)
         search.state[BACKTRACKED] += 1
     elif stays:
-        key = incoming.keys[search.order[stop - 1]]
-        cells[node, nodes.NEXT], runs.heads[key] = runs.heads[key], node
-        runs.counts[key] += 1
+        keep_waiting(runs, incoming, search, node, stop)
     if state[nodes.FRESH] > 0:
         push_fresh(machine, runs, search, place, stop)
     if not stays:
-        state[nodes.LIVE] -= 1
-        cells[node, nodes.NEEDED] -= 1
-        free_branch(runs, node)
+        end_run(runs, node)
+
+
+@inlined
+def is_crowded(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> bool:
+    """Whether there may not be room for what the next event makes of a run."""
+    state, levels, arriving = runs.state, levels_of(machine), 0
+    if search.state[WAITING] == 0:
+        arriving = runs.counts[incoming.keys[search.order[search.state[AT]]]]
+    room = runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
+    lacks = room <= levels or runs.fresh.shape[0] <= levels
+    lacks |= search.state[WAITING] + arriving + levels >= search.waiting.shape[0]
+    return bool(lacks or search.state[FOUND] + levels >= search.matches.shape[0])
 
 
 @kernel
@@ -135,17 +183,10 @@ def advance_backtracking(
     machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
-    state, levels = runs.state, levels_of(machine)
+    state = runs.state
     until = state[nodes.STEPS] + PATIENCE
     while search.state[WAITING] > 0 or search.state[AT] < search.order.shape[0]:
-        arriving = 0
-        if search.state[WAITING] == 0:
-            arriving = runs.counts[incoming.keys[search.order[search.state[AT]]]]
-        room = runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
-        is_crowded = room <= levels or runs.fresh.shape[0] <= levels
-        is_crowded |= search.state[WAITING] + arriving + levels >= search.waiting.shape[0]
-        is_crowded |= search.state[FOUND] + levels >= search.matches.shape[0]
-        if is_crowded:
+        if is_crowded(machine, runs, incoming, search):
             return CROWDED
         if state[nodes.STEPS] >= until:
             return PAUSED

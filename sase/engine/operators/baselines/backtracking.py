@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sase.engine.columns.arrays import grown
 from sase.engine.kernels.baselines import backtracking as of
+from sase.engine.kernels.baselines import rereading as again
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
@@ -21,14 +22,14 @@ from sase.planning.nodes import RunEvaluation
 class BacktrackingState(RunEvaluationState):
     """A running evaluation, depth first."""
 
-    kernel = staticmethod(of.advance_backtracking)
+    kernel: ClassVar[Callable[..., int]] = staticmethod(of.advance_backtracking)
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
-        super().__init__(node, context)
+    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
+        super().__init__(node, context, apart=apart)
         size = context.options.stack
-        self._waiting = np.zeros((size, 3), np.int64)
+        self._waiting = np.zeros((size, of.WAITING_WIDTH), np.int64)
         self._matches = np.zeros(size, np.int64)
-        self._backtracked = 0
+        self._backtracked = self._reread = 0
 
     def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete, once all runs have met all of them."""
@@ -36,11 +37,12 @@ class BacktrackingState(RunEvaluationState):
         machine, state = self._program.machine(), search.state
         why = NOTHING
         while why != DONE:
-            why = of.advance_backtracking(machine, self._runs, incoming, search)
+            why = self.kernel(machine, self._runs, incoming, search)
             self._context.check(0)
             if why == CROWDED:
                 search = self._make_room(incoming, search)
         self._backtracked += int(state[of.BACKTRACKED])
+        self._reread += int(state[of.REREAD])
         of.sort_found(self._runs, search)
         why = NOTHING
         while why != DONE:
@@ -57,6 +59,7 @@ class BacktrackingState(RunEvaluationState):
         keys = incoming.keys[order]
         stops = np.searchsorted(keys, keys, side="right").astype(np.int64)
         spare, state = np.zeros_like(self._matches), np.zeros(of.STATE, np.int64)
+        state[of.ENDS] = NOTHING
         return of.RunSearch(order, stops, self._waiting, self._matches, spare, state)
 
     def _make_room(self, incoming: Incoming, search: of.RunSearch) -> of.RunSearch:
@@ -77,14 +80,24 @@ class BacktrackingState(RunEvaluationState):
         )
 
     def counters(self) -> Counters:
-        """The counters of runs, and how often one was resumed."""
-        return {**super().counters(), "backtracked": self._backtracked}
+        """The counters of runs, how often one was put off, and events were read once more."""
+        return {**super().counters(), **self._counts()}
 
     def checkpoint(self) -> dict[str, Any]:
         """The runs; between pushes none is suspended."""
-        return {**super().checkpoint(), "backtracked": self._backtracked}
+        return {**super().checkpoint(), **self._counts()}
 
     def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         super().restore(saved)
         self._backtracked = saved.part("backtracked").count()
+        self._reread = saved.part("reread").count()
+
+    def _counts(self) -> dict[str, int]:
+        return {"backtracked": self._backtracked, "reread": self._reread}
+
+
+class RereadingState(BacktrackingState):
+    """The same, where a run that was put off reads the event of its choice again."""
+
+    kernel = staticmethod(again.advance_rereading)

@@ -1,0 +1,176 @@
+"""(NFAb) Backtracking as it is printed: a run that is put off reads its event again (SASE+, 5.2.3).
+
+Where an event leaves a run several moves it makes one of them, and what it was is pushed with the
+event and the number of the next move: first it proceeds, the furthest first, then it takes, then it
+ignores. When the run that goes on has failed or is a match, the last one that was pushed reads from
+that event on, the events after it as well as the event itself.
+
+    a+ b c over e1 e2 e3 …    ρ1: e1 e2, then e3 as b; it fails at e4, which is no c
+                              ρ2, put off with (e1 e2, e3): reads e3 again, takes it, reads e4 …
+
+Where matches are to lie `apart` the runs of a partition need read no further than to the end of the
+match that is the first one so far. Once none is left, that one is told, and all of them are over.
+"""
+
+from __future__ import annotations
+
+from sase.engine.kernels.baselines.backtracking import (
+    AT,
+    BACKTRACKED,
+    ENDS,
+    FOUND,
+    MOVE,
+    NODE,
+    PLACE,
+    STOP,
+    WAITING,
+    RunSearch,
+    comes_before,
+    end_run,
+    is_crowded,
+    keep_waiting,
+    push,
+    push_kept,
+    read,
+)
+from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch
+from sase.engine.kernels.kleene.runs import (
+    CROWDED,
+    DONE,
+    PATIENCE,
+    PAUSED,
+    Incoming,
+    extend,
+    may_grow,
+    prune,
+)
+from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.sentinels import NOTHING
+
+
+@inlined
+def note_match(runs: Runs, search: RunSearch, node: int, place: int) -> None:
+    """Note a match that ends at a place; of those that are to lie apart the first one alone."""
+    cells, state = runs.cells, search.state
+    if state[ENDS] == NOTHING:
+        search.matches[state[FOUND]] = node
+        cells[node, nodes.NEEDED] += 1
+        state[FOUND] += 1
+        if runs.rules.apart == 1:
+            state[ENDS] = place
+        return
+    before = search.matches[state[FOUND] - 1]
+    if comes_before(cells, node, before):
+        search.matches[state[FOUND] - 1], state[ENDS] = node, place
+        cells[node, nodes.NEEDED] += 1
+        cells[before, nodes.NEEDED] -= 1
+        free_branch(runs, before)
+
+
+@inlined
+def go_on(
+    machine: Machine, runs: Runs, search: RunSearch, node: int, place: int, stop: int
+) -> None:
+    """Note a fresh node that ends at a place if it is a match; push the run that it is."""
+    cells, state = runs.cells, runs.state
+    is_run = may_grow(machine, cells, node)
+    if is_run:
+        cells[node, nodes.NEEDED] += 1
+        state[nodes.LIVE] += 1
+        state[nodes.MOST_LIVE] = max(state[nodes.MOST_LIVE], state[nodes.LIVE])
+        push(search, node, place + 1, stop)
+    if is_match(machine, cells, node):
+        note_match(runs, search, node, place)
+    if not is_run:
+        free_branch(runs, node)
+
+
+@inlined
+def begin_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Push the runs that begin with an event behind the last match that was taken."""
+    push_kept(runs, incoming, search)
+    place = search.state[AT]
+    i, stop = search.order[place], search.stops[place]
+    overlaps = runs.rules.apart == 1 and incoming.ties[i] <= runs.taken[incoming.keys[i]]
+    if not overlaps and incoming.begins[i] & runs.rules.first:
+        extend(machine, runs, incoming, i, nodes.ROOT)
+        for number in range(runs.state[nodes.FRESH]):
+            go_on(machine, runs, search, runs.fresh[number], place, stop)
+        runs.state[nodes.FRESH] = 0
+    search.state[AT] += 1
+
+
+@inlined
+def choose(runs: Runs, move: int) -> int:
+    """Return the fresh node of a move, or none for the run as it was; give up the others."""
+    state, chosen = runs.state, NOTHING
+    for number in range(state[nodes.FRESH]):
+        if number == state[nodes.FRESH] - 1 - move:
+            chosen = runs.fresh[number]
+        else:
+            free_branch(runs, runs.fresh[number])
+            state[nodes.MADE] -= 1
+    state[nodes.FRESH] = 0
+    return chosen
+
+
+@inlined
+def resume_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Pop a run, and have it read until it fails, moves or has met all events that it may."""
+    state = runs.state
+    search.state[WAITING] -= 1
+    row = search.waiting[search.state[WAITING]]
+    node, place, stop, move = row[NODE], row[PLACE], row[STOP], row[MOVE]
+    is_bounded = search.state[ENDS] != NOTHING
+    end = min(stop, search.state[ENDS] + 1) if is_bounded else stop
+    stays = True
+    while stays and place < end and state[nodes.FRESH] == 0:
+        stays = read(machine, runs, incoming, search, node, place)
+        place += 1
+    if state[nodes.FRESH] > 0:
+        moves = state[nodes.FRESH] + int(stays)
+        if move + 1 < moves:
+            push(search, node, place - 1, stop)
+            search.waiting[search.state[WAITING] - 1, MOVE] = move + 1
+            search.state[BACKTRACKED] += 1
+        chosen = choose(runs, move)
+        if chosen == NOTHING:
+            push(search, node, place, stop)
+        else:
+            go_on(machine, runs, search, chosen, place - 1, stop)
+            if move + 1 == moves:
+                end_run(runs, node)
+    elif stays and not is_bounded:
+        keep_waiting(runs, incoming, search, node, stop)
+    else:
+        end_run(runs, node)
+
+
+@inlined
+def take_first(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+    """Take the match that is the first of its partition, and end what overlaps it."""
+    last = search.order[search.state[ENDS]]
+    prune(runs, incoming.keys[last], incoming.ties[last])
+    search.state[ENDS] = NOTHING
+
+
+@kernel
+def advance_rereading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> int:
+    """Find the matches that the events of a block complete, on from where it was crowded."""
+    state, known = runs.state, search.state
+    until = state[nodes.STEPS] + PATIENCE
+    while known[WAITING] > 0 or known[ENDS] != NOTHING or known[AT] < search.order.shape[0]:
+        if known[WAITING] == 0 and known[ENDS] != NOTHING and known[AT] > known[ENDS]:
+            take_first(runs, incoming, search)
+            continue
+        if is_crowded(machine, runs, incoming, search):
+            return CROWDED
+        if state[nodes.STEPS] >= until:
+            return PAUSED
+        if known[WAITING] > 0:
+            resume_reading(machine, runs, incoming, search)
+        else:
+            begin_reading(machine, runs, incoming, search)
+    return DONE

@@ -1,0 +1,18 @@
+"""(NFAb) Evaluate one run at a time, and read events again from where one was put off (SASE+)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import Evaluation, Operator, exchanged
+from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
+
+
+def reread_events(plan: Operator) -> Outcome:
+    """Which move of a run is made first changes nothing, since matches are sorted."""
+    runs = unpruned_runs(plan)
+    if isinstance(runs, Declined):
+        return runs
+    if runs.is_alone:
+        return Declined("a match is a single event, and there is no run to put off")
+    return exchanged(plan, replace(runs, evaluation=Evaluation.REREADING))
