@@ -28,7 +28,8 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     matches   `@detected x=s1 b=[b1 b2] c=-` a line, in the order of results; without any `@…` the
               time of detection is not checked
     returns   `column=value …` a line: what RETURN gives
-    error     the whole text of the error, with its carets
+    error     the whole text of the error, with its carets (of what the engine is to learn,
+              `TO_COME` of tests/routing.py, the kind of mistake)
     warning   the whole text of the warnings
     tree      the syntax tree in the notation of tests/outline.py
     format    the text that the formatter gives

@@ -20,6 +20,7 @@ from sase.source import Source
 from tests import naive
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
+from tests.naive.pattern import written_out
 from tests.outline import outline
 
 # None: the route does not run such records.
@@ -33,7 +34,8 @@ NONE = ["none"]
 def naive_matches(case: Case) -> list[str]:
     """The matches that the naive matcher finds."""
     labels = [event.label for event in case.events]
-    lists = [_is_list(part) for part in positive_components(case.query)]
+    columns = written_out(parse_query(case.query).pattern).columns
+    lists = [_is_list(column.component) for column in columns]
     return [_match_line(match, lists, labels) for match in _naive(case)] or NONE
 
 
@@ -77,13 +79,6 @@ def declared_types(case: Case) -> dict[str, list[str]] | None:
     """Each type and the attributes that it declares; None for one wide table."""
     declared = case.schema or {"*": {}}
     return None if "*" in declared else {name: list(kinds) for name, kinds in declared.items()}
-
-
-def positive_components(query: str) -> list[ast.Component]:
-    """The components of a query that bind events."""
-    pattern = parse_query(query).pattern
-    parts = pattern.parts if isinstance(pattern, ast.Sequence) else (pattern,)
-    return [part for part in parts if isinstance(part, ast.Component) and not part.negated]
 
 
 def _is_list(component: ast.Component) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.casefile import Case, parse_cases, rewritten
 from tests.routes import Route, errors
-from tests.routing import ROUTES
+from tests.routing import ROUTES, TO_COME
 
 CASES = Path(__file__).parent / "cases"
 
@@ -33,17 +33,32 @@ def test_case(case: Case, pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("complete"):
         complete(case)
         return
+    if is_to_come(case):
+        assert "not-supported-yet" in "".join(errors(case)), "it is here: take it off TO_COME"
     expected, actual = {}, {}
-    if is_run(case):
+    if is_run(case) and not is_to_come(case):
         expected["error"], actual["error"] = ["none"], errors(case)
     for section in case.sections:
-        for name, route in ROUTES.get(section.name, {}).items():
+        for name, route in routes_of(case, section.name).items():
             key = f"{section.name} by the {name}"
             lines = route(case)
             if lines is not None:
                 expected[key] = list(section.lines)
                 actual[key] = like(section.name, section.lines, lines)
     assert actual == expected
+
+
+def is_to_come(case: Case) -> bool:
+    """Whether only the naive matcher has what a record is about."""
+    return any(case.file == each or case.file.startswith(f"{each}/") for each in TO_COME)
+
+
+def routes_of(case: Case, section: str) -> dict[str, Route]:
+    """The routes of a section that can run a record today."""
+    routes = ROUTES.get(section, {})
+    if not is_to_come(case) or section == "tree":
+        return routes
+    return {name: route for name, route in routes.items() if name == "naive matcher"}
 
 
 def is_run(case: Case) -> bool:
@@ -74,7 +89,7 @@ def complete(case: Case) -> None:
     sections = {
         section.name: like(section.name, section.lines, first(section.name)(case))
         for section in case.sections
-        if section.name in ROUTES
+        if routes_of(case, section.name)
     }
     path.write_bytes(rewritten(read(path), case.file, case.title, sections).encode())
 

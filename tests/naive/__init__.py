@@ -1,8 +1,8 @@
 """The naive matcher: docs/semantics.md formula by formula; the judge of every engine.
 
 It reads only the syntax tree. A file here stands for a part of that page: events, values,
-expressions, conditions, windows, formula, negation, runs, results. What it does not implement
-raises NotImplementedError.
+expressions, conditions, pattern, windows, formula, negation, runs, union, results. What it does not
+implement raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Literal
 from sase.lang import ast
 from tests.naive.events import Types, read_stream
 from tests.naive.formula import by_formula
-from tests.naive.negation import is_forbidden
-from tests.naive.problem import Bound, Problem, state
+from tests.naive.problem import Problem, state
 from tests.naive.results import Match, non_overlapping, order, passes_having, result
 from tests.naive.runs import by_runs
+from tests.naive.union import Found, union
 from tests.naive.values import literal
 
-__all__ = ["Match", "by_formula", "by_runs", "match", "problem"]
+__all__ = ["Match", "by_formula", "by_runs", "match", "problems"]
 
 
 def match(
@@ -37,7 +37,7 @@ def match(
     """The matches of a query in a table of events, in the docs/semantics.md, Order of results."""
     if output not in ("all", "non_overlap", "compressed"):
         raise NotImplementedError(f"the output format {output!r}")
-    stated = problem(
+    stated = problems(
         query,
         rows,
         time=time,
@@ -47,17 +47,13 @@ def match(
         time_unit=time_unit,
         params=params,
     )
-    if stated is None:
-        return []
-    found = by_formula(stated) if stated.is_level_1 else by_runs(stated)
-    kept = [bound for bound in found if not is_forbidden(stated, bound)]
-    ordered = order(stated, [bound for bound in kept if passes_having(stated, query, bound)])
+    ordered = order([each for each in union(stated) if passes_having(query, each)])
     if output == "non_overlap":
-        ordered = non_overlapping(stated, ordered)
-    return [result(stated, query, bound) for bound in _first(query, ordered, params)]
+        ordered = non_overlapping(ordered)
+    return [result(query, each) for each in _first(query, ordered, params)]
 
 
-def problem(
+def problems(
     query: ast.Query,
     rows: Sequence[Mapping[str, object]],
     *,
@@ -67,16 +63,16 @@ def problem(
     types: Types = None,
     time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
-) -> Problem | None:
-    """What `by_formula` and `by_runs` work on; None where there is no event at all."""
+) -> tuple[Problem, ...]:
+    """What `by_formula` and `by_runs` work on, by branch; nothing where there is no event."""
     stream = read_stream(rows, time, type, seq, types, time_unit)
     stated = state(query, stream, params or {})
-    return stated if rows else None
+    return stated if rows else ()
 
 
 def _first(
-    query: ast.Query, ordered: list[Bound], params: Mapping[str, object] | None
-) -> list[Bound]:
+    query: ast.Query, ordered: list[Found], params: Mapping[str, object] | None
+) -> list[Found]:
     """docs/semantics.md, Clauses in order: LIMIT n keeps the first n results."""
     if query.limit is None:
         return ordered

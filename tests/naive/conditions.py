@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import product
@@ -15,6 +15,7 @@ from tests.naive.expressions import (
     Scope,
     equal,
     is_length,
+    is_optional_group,
     is_undeclared,
     references,
     value,
@@ -69,6 +70,22 @@ def _flat(condition: ast.Expression) -> list[ast.Expression]:
     if isinstance(condition, ast.And):
         return [part for operand in condition.operands for part in _flat(operand)]
     return [condition]
+
+
+def present(condition: ast.Expression, absent: Set[str]) -> ast.Expression | None:
+    """docs/semantics.md, Absent conditions: what remains of a conjunct, if anything does."""
+    match condition:
+        case ast.And(operands) | ast.Or(operands):
+            remaining = [present(part, absent) for part in operands]
+            kept = tuple(part for part in remaining if part is not None)
+            return replace(condition, operands=kept) if kept else None
+        case _:
+            return None if names(condition) & absent else condition
+
+
+def names(condition: ast.Expression) -> set[str]:
+    """The variables that a condition mentions."""
+    return {each.variable.text for each in references(condition) if each.variable}
 
 
 # ---------------------------------------------------------------- truth
@@ -181,10 +198,11 @@ class Condition:
 
 def condition(expression: ast.Expression, scope: Scope) -> Condition:
     """docs/semantics.md, Conditions on series: which events a conjunct must hold for."""
-    parts = frozenset(_part(reference, scope) for reference in references(expression))
+    bound = [each for each in references(expression) if not is_optional_group(each, scope)]
+    parts = frozenset(_part(reference, scope) for reference in bound)
     earlier = frozenset(
         scope.number(reference.variable)
-        for reference in references(expression)
+        for reference in bound
         if isinstance(reference, ast.Indexed)
         and reference.index.kind in (IndexKind.FIRST, *_EARLIER)
     )
@@ -216,6 +234,8 @@ def holds(condition: Condition, scope: Scope, newest: int | None = None) -> bool
 
 
 def _indexes(condition: Condition, number: int, scope: Scope, only_newest: bool) -> range:
+    if scope.components[number].quantifier is None:
+        return range(1)  # where a result does not have it, it is NULL
     count = len(scope.bound.get(number, ()))
     start = 1 if number in condition.from_second else 0
     return range(max(start, count - 1) if only_newest else start, count)

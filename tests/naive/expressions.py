@@ -64,6 +64,9 @@ class Scope:
     unit: int | None  # of raw integer time, in nanoseconds
     bound: Mapping[int, Series] = field(default_factory=dict)
     at: Mapping[int, int] = field(default_factory=dict)
+    # Of `(…)? g` by name: whether it is there.
+    groups: Mapping[str, bool] = field(default_factory=dict)
+    of_several_types: frozenset[str] = frozenset()
 
     def number(self, variable: ast.Name | None) -> int:
         """Which component a variable means; without one, the only component."""
@@ -76,6 +79,11 @@ class Scope:
 
 
 Reference: TypeAlias = ast.Attribute | ast.Indexed
+
+
+def is_optional_group(reference: Reference, scope: Scope) -> bool:
+    """`g.len` of `(…)? g`, which is known before anything is bound."""
+    return reference.variable is not None and reference.variable.text in scope.groups
 
 
 def references(node: object) -> Iterator[Reference]:
@@ -99,6 +107,8 @@ def is_length(reference: Reference, scope: Scope) -> bool:
     """`a.len`, the number of events of a Kleene variable."""
     if not isinstance(reference, ast.Attribute) or reference.name.text.lower() != "len":
         return False
+    if is_optional_group(reference, scope):
+        return True
     return scope.components[scope.number(reference.variable)].quantifier is not None
 
 
@@ -147,9 +157,12 @@ def attribute_of(reference: Reference) -> str | None:
 
 
 def is_undeclared(reference: Reference, scope: Scope) -> bool:
-    """Rule 1: an ANY component has bound an event whose type does not declare the attribute."""
+    """Rule 1: a component of several types has bound an event that does not declare it."""
+    if is_length(reference, scope):
+        return False
     component = scope.components[scope.number(reference.variable)]
-    if not isinstance(component.test, ast.AnyTest) or is_length(reference, scope):
+    names = {component.variable.text} if component.variable else set()
+    if not isinstance(component.test, ast.AnyTest) and not names & scope.of_several_types:
         return False
     return any(
         attribute not in event.declared
@@ -164,6 +177,10 @@ def is_undeclared(reference: Reference, scope: Scope) -> bool:
 def value(node: ast.Expression, scope: Scope) -> Value:
     """The value of an expression; None is NULL."""
     match node:
+        case ast.Attribute(variable=ast.Name(group)) if is_optional_group(node, scope):
+            if not is_length(node, scope):
+                raise NotImplementedError(f"the attribute {node.name.text} of a group")
+            return int(scope.groups[group])
         case ast.Attribute() if is_length(node, scope):
             return len(events_of(node, scope))
         case ast.Attribute() | ast.Indexed():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sase.lang import ast
 from sase.lang.ast import StrategyName
-from tests.naive.conditions import Condition, condition, conjuncts
+from tests.naive.conditions import Condition, condition, conjuncts, names, present
 from tests.naive.equivalence import Test, differs_alone, fits, fits_all
 from tests.naive.events import Stream
 from tests.naive.expressions import Event, Scope, Series
+from tests.naive.pattern import Branch, Element, Pattern, written_out
 from tests.naive.windows import Window, window
 
 Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component, in order
@@ -19,15 +20,21 @@ Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component,
 
 @dataclass(frozen=True)
 class Problem:
-    """A query and a stream."""
+    """A branch of a query, and a stream."""
 
     stream: Stream
-    components: tuple[ast.Component, ...]
+    pattern: Pattern
+    elements: tuple[Element, ...]
     tests: tuple[Test, ...]
     conditions: tuple[Condition, ...]
     window: Window | None
     strategy: StrategyName
     scope: Scope
+
+    @property
+    def components(self) -> tuple[ast.Component, ...]:
+        """The components of the branch."""
+        return tuple(element.component for element in self.elements)
 
     @property
     def positives(self) -> list[int]:
@@ -52,7 +59,8 @@ class Problem:
     @property
     def null_is_out(self) -> bool:
         """docs/semantics.md, Equivalence tests: whether NULL as a key is in no match."""
-        return len(self.components) > 1 or self.components[0].quantifier is not None
+        written = self.pattern.elements
+        return len(written) > 1 or written[0].component.quantifier is not None
 
     @property
     def is_level_1(self) -> bool:
@@ -115,40 +123,61 @@ def most(component: ast.Component) -> float:
 # ---------------------------------------------------------------- reading the tree
 
 
-def state(query: ast.Query, stream: Stream, parameters: Mapping[str, object]) -> Problem:
-    """Read the clauses of a query."""
+def state(
+    query: ast.Query, stream: Stream, parameters: Mapping[str, object]
+) -> tuple[Problem, ...]:
+    """Read the clauses of a query, for each branch of its pattern."""
     if query.confidence is not None:
         raise NotImplementedError("WITH CONFIDENCE (level 3)")
     if len(query.sources) > 1:
         raise NotImplementedError("FROM with several streams")
-    components = _components(query.pattern)
-    scope = Scope(components, parameters, stream.clock.raw_unit)
-    parts = conjuncts(query.where)
+    pattern, parts = written_out(query.pattern), conjuncts(query.where)
     tests = _tests(parts, parameters)
     strategy = query.strategy.name if query.strategy else StrategyName.SKIP_TILL_ANY_MATCH
     if strategy == StrategyName.EARLIEST_MAXIMAL:
         raise NotImplementedError("earliest_maximal (level 3)")
     if strategy == StrategyName.PARTITION_CONTIGUITY and not tests:
         raise ValueError("partition contiguity needs an equivalence test")
-    return Problem(
-        stream,
-        components,
-        tests,
-        tuple(condition(p, scope) for p in parts if not isinstance(p, ast.Equivalence)),
-        window(query.window, stream, tests, parameters),
-        strategy,
-        scope,
+    length = window(query.window, stream, tests, parameters)
+    written = [part for part in parts if not isinstance(part, ast.Equivalence)]
+
+    def of_branch(branch: Branch) -> Problem:
+        scope = scope_of_elements(pattern, branch, branch.elements, parameters, stream)
+        asked = [condition(part, scope) for part in _asked(written, pattern, branch)]
+        return Problem(
+            stream, pattern, branch.elements, tests, tuple(asked), length, strategy, scope
+        )
+
+    return tuple(of_branch(branch) for branch in pattern.branches)
+
+
+def scope_of_elements(
+    pattern: Pattern,
+    branch: Branch,
+    elements: tuple[Element, ...],
+    parameters: Mapping[str, object],
+    stream: Stream,
+) -> Scope:
+    """Where expressions about these elements are read."""
+    return Scope(
+        tuple(element.component for element in elements),
+        parameters,
+        stream.clock.raw_unit,
+        groups={group: group in branch.groups for group in pattern.groups},
+        of_several_types=pattern.of_several_types,
     )
 
 
-def _components(pattern: ast.Pattern) -> tuple[ast.Component, ...]:
-    parts = pattern.parts if isinstance(pattern, ast.Sequence) else (pattern,)
-    for part in parts:
-        if not isinstance(part, ast.Component):
-            raise NotImplementedError(f"{type(part).__name__} in a pattern (level 3)")
-        if part.negated and part.quantifier:
-            raise NotImplementedError("a negative Kleene component")
-    return tuple(part for part in parts if isinstance(part, ast.Component))
+def _asked(
+    written: list[ast.Expression], pattern: Pattern, branch: Branch
+) -> Iterator[ast.Expression]:
+    """docs/semantics.md, Absent conditions: the conjuncts that concern a branch."""
+    there = {element.name for element in branch.elements}
+    absent = {element.name for element in pattern.elements} - there
+    for conjunct in written:
+        remaining = present(conjunct, absent)
+        if remaining is not None and not names(conjunct) & absent & pattern.negative_names:
+            yield remaining
 
 
 def _tests(parts: list[ast.Expression], parameters: Mapping[str, object]) -> tuple[Test, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from sase.lang import ast
@@ -12,13 +13,13 @@ from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
 from tests.naive.expressions import Event, Scope, attributes_of, references, value
 from tests.naive.negation import has_negated_end, window_of
-from tests.naive.problem import Bound, Problem, events_in
+from tests.naive.union import Found
 from tests.naive.values import python
 
 
 @dataclass(frozen=True)
 class Match:
-    """A result: row numbers of the input for each positive component, and the RETURN columns."""
+    """A result: row numbers of the input for each positive variable, and the RETURN columns."""
 
     events: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
@@ -28,12 +29,22 @@ class Match:
     values: Mapping[str, object] | None = None
 
 
-def passes_having(problem: Problem, query: ast.Query, bound: Bound) -> bool:
+def passes_having(query: ast.Query, found: Found) -> bool:
     """HAVING filters finished matches; it may use aggregates over a[], but not a[i]."""
-    scope = problem.scope_of(problem.binding(bound))
+    scope = scope_of_result(found)
     for reference in references(query.having):
         _refuse_current(reference)
     return all(holds(condition(part, scope), scope) for part in conjuncts(query.having))
+
+
+def scope_of_result(found: Found) -> Scope:
+    """All variables of the written pattern; in HAVING and RETURN nothing is absent."""
+    problem, columns = found.problem, found.problem.pattern.columns
+    return replace(
+        problem.scope,
+        components=tuple(column.component for column in columns),
+        bound=dict(enumerate(found.mapping)),
+    )
 
 
 def _refuse_current(reference: ast.Attribute | ast.Indexed) -> None:
@@ -45,40 +56,45 @@ def _refuse_current(reference: ast.Attribute | ast.Indexed) -> None:
 # ---------------------------------------------------------------- order
 
 
-def order(problem: Problem, found: list[Bound]) -> list[Bound]:
+def order(found: list[Found]) -> list[Found]:
     """The results as construction meets them, walking back from each last event."""
-    return sorted(found, key=lambda bound: order_key(problem, bound))
+    return sorted(found, key=order_key)
 
 
-def order_key(problem: Problem, bound: Bound) -> tuple[Any, ...]:
-    """Python's tuples put a proper prefix first: here, reversed, the proper suffix."""
-    last, *earlier = reversed(events_in(bound))
+def order_key(found: Found) -> tuple[Any, ...]:
+    """Python's tuples put a proper prefix first: here, reversed, the proper suffix.
+
+    With the same events the match comes first whose event, from the last one back, is bound to
+    the variable that is first written earlier.
+    """
+    last, *earlier = reversed(found.events)
+    variables = [number for number, series in enumerate(found.mapping) for _ in series]
+    bound_to = dict(zip(chain.from_iterable(found.mapping), variables, strict=True))
     return (
-        detected_at(problem, bound),
+        detected_at(found),
         last.position,
         tuple(-event.position for event in earlier),  # the more recent first
-        tuple(len(series) for series in reversed(bound)),
+        tuple(bound_to[event] for event in reversed(found.events)),
     )
 
 
-def detected_at(problem: Problem, bound: Bound) -> int:
+def detected_at(found: Found) -> int:
     """ts(e1) + T for a negated end, otherwise ts(en)."""
-    events = events_in(bound)
-    if has_negated_end(problem, bound):
-        return window_of(problem).end(events[0])
-    return events[-1].time
+    if has_negated_end(found.problem, found.bound):
+        return window_of(found.problem).end(found.events[0])
+    return found.events[-1].time
 
 
-def non_overlapping(problem: Problem, ordered: list[Bound]) -> list[Bound]:
+def non_overlapping(ordered: list[Found]) -> list[Found]:
     """docs/semantics.md, Output forms: in each partition the first, then the first after it, …"""
-    whole_stream = problem.strategy == StrategyName.STRICT_CONTIGUITY
     last_taken: dict[tuple[object, ...], Event] = {}
     kept = []
-    for bound in ordered:
-        events = events_in(bound)
+    for found in ordered:
+        problem, events = found.problem, found.events
+        whole_stream = problem.strategy == StrategyName.STRICT_CONTIGUITY
         key = () if whole_stream else partition_of_match(problem.tests, events)
         if key not in last_taken or last_taken[key] < events[0]:
-            kept.append(bound)
+            kept.append(found)
             last_taken[key] = events[-1]
     return kept
 
@@ -86,26 +102,17 @@ def non_overlapping(problem: Problem, ordered: list[Bound]) -> list[Bound]:
 # ---------------------------------------------------------------- results
 
 
-def result(problem: Problem, query: ast.Query, bound: Bound) -> Match:
+def result(query: ast.Query, found: Found) -> Match:
     """One result, in the terms of the caller."""
-    events, clock = events_in(bound), problem.stream.clock
-    scope = problem.scope_of(problem.binding(bound))
+    events, clock = found.events, found.problem.stream.clock
     return Match(
-        events=tuple(tuple(event.row for event in series) for series in bound),
-        names=tuple(_name(problem.components[n], n) for n in problem.positives),
-        detected_at=clock.value(detected_at(problem, bound)),
+        events=tuple(tuple(event.row for event in series) for series in found.mapping),
+        names=tuple(column.name for column in found.problem.pattern.columns),
+        detected_at=clock.value(detected_at(found)),
         ts_start=clock.value(events[0].time),
         ts_end=clock.value(events[-1].time),
-        values=_returned(query.output, scope) if query.output else None,
+        values=_returned(query.output, scope_of_result(found)) if query.output else None,
     )
-
-
-def _name(component: ast.Component, number: int) -> str:
-    """The variable, or type and position in the pattern: `A_1`, `ANY_2`."""
-    if component.variable:
-        return component.variable.text
-    test = component.test
-    return f"{test.name.text if isinstance(test, ast.TypeTest) else 'ANY'}_{number + 1}"
 
 
 def _returned(output: ast.Output, scope: Scope) -> dict[str, object]:
