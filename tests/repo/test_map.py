@@ -5,6 +5,7 @@ import re
 from tests.repo.source import ROOT
 from tests.repo.test_imports import ENGINE
 
+DEVELOPMENT = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 # Rows whose first cell names folders of the package, or files beside them.
 ROW = re.compile(r"^\| (`[^|]*`) \|", re.MULTILINE)
@@ -40,3 +41,10 @@ def test_the_map_has_every_folder_and_file_of_the_engine() -> None:
 def test_the_map_goes_down_as_imports_do() -> None:
     folders = [name for name in named("folder of `sase/engine/`") if name.count("/") == 1]
     assert folders == [f"{layer}/" for layer in reversed(ENGINE)]
+
+
+def test_modules_that_were_drawn_are_in_others() -> None:
+    """These others are there as all paths on pages are."""
+    drawn = re.findall(r"^\| (\S+\.py) \| `\S+\.py` \|", DEVELOPMENT, flags=re.MULTILINE)
+    assert len(drawn) > 10
+    assert [path for path in drawn if (ROOT / "sase" / path).exists()] == []
