@@ -9,6 +9,7 @@ see is the same, and no operator is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
 from sase.engine.columns.gate import Gate, identity
-from sase.engine.columns.input import Input, Inputs, Origin
+from sase.engine.columns.input import Input, Inputs, Origin, as_batch
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
 from sase.engine.columns.quarantine import Faults
@@ -116,7 +117,7 @@ class BatchDecoder:
             )
         return decoder
 
-    @property
+    @cached_property
     def _read(self) -> list[SourceColumn]:
         return [self.time, self.type, *self.columns]
 
@@ -132,10 +133,21 @@ class BatchDecoder:
             and not (table.type_name or table.unreadable or table.misfits)
         )
 
+    def opened(self, events: object, gate: Gate) -> Inputs | None:
+        """Open a batch of the schema, and prove the columns of the decoder; None of others."""
+        batch = as_batch(events, self.schema)
+        if self.is_sparse or not self.accepts(batch):
+            return None
+        self.prove(batch, gate)
+        return Inputs((self.input_of(batch),))
+
     def input_of(self, batch: pa.RecordBatch) -> Input:
         """Return a batch as input, of which the columns of the decoder are proved."""
-        read = {column.name for column in self._read}
-        return Input(batch, unproved=frozenset(self.schema.names) - read)
+        return Input(batch, unproved=self._unread)
+
+    @cached_property
+    def _unread(self) -> frozenset[str]:
+        return frozenset(self.schema.names) - {column.name for column in self._read}
 
     def prove(self, batch: pa.RecordBatch, gate: Gate) -> None:
         """Prove the columns of the decoder in a batch of its schema."""

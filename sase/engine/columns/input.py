@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -205,9 +206,9 @@ class Inputs:
 
     def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Inputs:
         """Prove the memory of some columns of all tables, or of all columns."""
-        if not any(table.unproved for table in self.tables):
-            return self
-        return replace(self, tables=tuple(table.proved(names, gate) for table in self.tables))
+        tables = tuple([table.proved(names, gate) for table in self.tables])
+        is_changed = any(map(operator.is_not, tables, self.tables))
+        return replace(self, tables=tables) if is_changed else self
 
     @property
     def num_rows(self) -> int:
@@ -259,10 +260,14 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
     return Inputs(tables, typed=True)
 
 
-def as_batch(events: Any) -> Any:
-    """Return a small table of one chunk as a batch, for `BatchDecoder`."""
+def as_batch(events: Any, known: pa.Schema | None = None) -> Any:
+    """Return a small table of one chunk as a batch, for `BatchDecoder`; a `known` schema is proved.
+
+    Others come back as they are.
+    """
     if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
-        prove_schema(events.schema)  # without which there are no columns
+        if known is None or not events.schema.equals(known):
+            prove_schema(events.schema)  # without which there are no columns
         # Chunks are not to be sliced: nothing of them is proved yet.
         if all(column.num_chunks == 1 for column in events.columns):
             return events.to_batches()[0]

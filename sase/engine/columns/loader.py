@@ -83,7 +83,8 @@ class Loader:
         Columns of dicts are coerced if bad rows go into quarantine.
         """
         if not self.quarantines:
-            return self.proved(self._opener(events))
+            known = None if self.decoder is None else self.decoder.opened(events, self.gate)
+            return known or self.proved(self._opener(events))
         inputs = self._opener(events, keeps_rows=True)
         return self.proved(coerced_to_load(inputs, self.schema, self.names))
 

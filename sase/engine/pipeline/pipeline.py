@@ -6,7 +6,7 @@ fused path where the plan has one (see `fused`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -356,20 +356,24 @@ class Pipeline:
             return ()
         return tuple(zip(["BlockBuilder", *self._names], self.stopwatch.spent, strict=True))
 
-    def report(self, *, is_cut: bool = False) -> Report:
-        """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
+    def report(self, *, is_cut: bool = False, news: Iterable[str] | None = None) -> Report:
+        """What there is to say of all that was searched so far, if not `is_cut` by a limit.
+
+        Of warnings only the `news`, if there are these.
+        """
         total, bad, table = (0, 0, None) if self.quarantine is None else self.quarantine.news()
-        is_finished = self.state.is_finished
-        is_at_the_end = is_finished and not (is_cut or self.is_done())
+        is_finished, is_done = self.state.is_finished, self.is_done()
+        if news is None:
+            news = self.warnings.warnings(of_types=is_finished and not (is_cut or is_done))
         return Report(
             # Where rows were pushed, some may be late, and some wait.
             rows=self.reorder_buffer.arrived or self.at.events + total,
             bad=total if is_finished else bad,
             quarantined=table,
             late=self.reorder_buffer.late.count,
-            warnings=tuple(self.warnings.warnings(of_types=is_at_the_end)),
+            warnings=tuple(news),
             counters=tuple(self.counters) if is_finished else (),
             fused=self.fused if is_finished else (),
             timings=self.timings,
-            is_complete=not (is_cut or self.is_done()),
+            is_complete=not (is_cut or is_done),
         )

@@ -315,6 +315,43 @@ def test_values_that_are_unusual_are_no_fault_of_memory() -> None:
         Gate("write it anew").prove("x", [miscounted], 2)
 
 
+SOUND = pa.array([None if n % 9 == 0 else "ab" * (n % 4) for n in range(1000)])
+
+
+def with_long_memory(array: pa.Array, at: int, change: bytes, number: int) -> pa.Array:
+    """The same texts with other bytes in one of their buffers."""
+    data = [bytearray(each) for each in array.buffers()]
+    data[number][at : at + len(change)] = change
+    return pa.Array.from_buffers(
+        array.type, len(array), [pa.py_buffer(bytes(each)) for each in data], array.null_count
+    )
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_many_texts(kind: pa.DataType) -> None:
+    """What is looked at as a whole is refused for what each text by itself would be."""
+    sound = SOUND.cast(kind)
+    width = 8 if kind == pa.large_string() else 4
+    umlauts = pa.array(["ü", None, "x" * 1000] * 200, kind)
+    for good in (sound, sound.slice(7), sound.slice(990), umlauts, umlauts.slice(400)):
+        Gate().prove("s", [good], len(good))
+    for end in (1, 2**30, -1):
+        bad = with_long_memory(sound, 500 * width, end.to_bytes(width, "little", signed=True), 1)
+        with pytest.raises(DataError, match="the memory of `s` is not what it says: Offset"):
+            Gate().prove("s", [bad], len(bad))
+    with pytest.raises(DataError, match=r"row \d+ \(from 0\): `s` is not UTF-8"):
+        bad = with_long_memory(sound, 600, NOT_UTF8, 2)
+        Gate().prove("s", [bad], len(bad))
+    cut = pa.Array.from_buffers(
+        kind, 600, [None, buffer([0, 1, *[2] * 599], f"i{width}"), pa.py_buffer("ü".encode())]
+    )
+    with pytest.raises(DataError, match=r"row 0 \(from 0\): `s` is not UTF-8"):
+        Gate().prove("s", [cut], 600)
+    with pytest.raises(DataError, match="NULLs"):
+        miscounted = pa.Array.from_buffers(kind, 1000, sound.buffers(), 3)
+        Gate().prove("s", [miscounted], 1000)
+
+
 def test_a_dictionary_is_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many batches share it, and again where another one comes."""
     proved = list[pa.Array]()

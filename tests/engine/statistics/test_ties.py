@@ -66,6 +66,19 @@ def test_pieces_of_a_stream_count_as_the_whole(seen: frozenset[str] | None) -> N
     assert shares > 10
 
 
+@pytest.mark.parametrize("seen", [SEEN, frozenset("B"), frozenset("X"), None])
+def test_many_events_of_a_stream_that_do_not_tie(seen: frozenset[str] | None) -> None:
+    """They are counted by comparing types, and not by looking each up."""
+    random, size = Random(1), ties.SLICE + 3
+    types = [random.choice(TYPES) for _ in range(size)]
+    share = TieShare(seen)
+    share.add(events_of(range(size), types), follows=False)
+    expected = by_hand(range(size), types, frozenset(TYPES) if seen is None else seen)
+    assert (share.events, share.tied) == expected
+    last = int(seen is None or types[-1] in seen)
+    assert share.checkpoint() == [*expected, last]
+
+
 def test_many_events_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ties, "MANY", 1 << 12)
     monkeypatch.setattr(ties, "SLICE", 1 << 8)
