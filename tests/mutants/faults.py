@@ -29,7 +29,6 @@ WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
-PRUNING = "sase/planning/rewrites/prune_overlaps.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
@@ -300,7 +299,16 @@ FAULTS = [
     ),
     Fault("runs-end-but-those-of-now", RUNS, "while runs.heads[key] != NOTHING:", "while False:"),
     Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
-    Fault("pruned-before-having", PRUNING, "if top.having is not None:", "if False:"),
+    Fault("pruned-before-having", f"{OPERATORS}/__init__.py", "top.having is not None or ", ""),
+    Fault("pruned-before-absence", f"{OPERATORS}/__init__.py", " or top.input is not bottom", ""),
+    Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
+    Fault("told-too-far", CANDIDATES, "if cell[ORDER] <= order:", "if True:"),
+    Fault(
+        "told-walk-ended",
+        CANDIDATES,
+        "state[DEPTH], state[WAYS] = depth,",
+        "state[DEPTH], state[WAYS] = 0,",
+    ),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),

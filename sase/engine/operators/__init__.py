@@ -8,6 +8,7 @@ from sase.engine.operators.selection import SelectionState, WindowState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.series_negation import SeriesNegationState
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.transformation import TransformationState
 from sase.planning.nodes import (
     Negation,
@@ -26,20 +27,28 @@ def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     """Open the operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
     nodes = list(reversed(chain(root)))
-    of_series = isinstance(nodes[0], RunEvaluation)
+    taken = _taken_matches(nodes[0], nodes[-1], context)
     for node, above in zip(nodes, [*nodes[1:], None], strict=True):
-        states.append(_open(node, above, states, context, of_series=of_series))
+        states.append(_open(node, above, states, taken, context))
     return states
+
+
+def _taken_matches(bottom: Operator, top: Operator, context: Context) -> TakenMatches | None:
+    """What ends runs, where those of matches are pruned that overlap."""
+    if not (isinstance(bottom, RunEvaluation) and isinstance(top, Transformation) and top.prunes):
+        return None
+    are_told = top.having is not None or top.input is not bottom
+    return TakenMatches(context, bottom.partitions, are_told=are_told)
 
 
 def _open(
     node: Operator,
     above: Operator | None,
     below: list[OperatorState],
+    taken: TakenMatches | None,
     context: Context,
-    *,
-    of_series: bool,
 ) -> OperatorState:
+    of_series = bool(below) and not isinstance(below[0], SequenceScanState)
     match node:
         case SequenceScan():
             assert isinstance(above, SequenceConstruction)
@@ -55,13 +64,12 @@ def _open(
         case Negation():
             return SeriesNegationState(node, context) if of_series else NegationState(node, context)
         case Transformation():
-            return TransformationState(node, context, of_series=of_series)
+            return TransformationState(node, context, taken, of_series=of_series)
         case RunEvaluation():
             # With half of all kernels, which a query without series or strategies never loads.
             from sase.engine.operators.kleene import open_runs
 
-            is_apart = isinstance(above, Transformation) and above.prunes
-            return open_runs(node, context, is_shown=_is_shown(above), is_apart=is_apart)
+            return open_runs(node, context, taken, is_shown=_is_shown(above))
 
 
 def _is_shown(above: Operator | None) -> bool:

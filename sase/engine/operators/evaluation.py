@@ -23,6 +23,8 @@ from sase.planning.nodes import RunEvaluation
 
 # Room for events in the match buffer, by match.
 EVENTS_A_MATCH = 16
+# The fewest matches that are found before it is told which are taken, of those that overlap.
+FEWEST = 256
 
 
 class RunEvaluationBase:
@@ -92,6 +94,14 @@ class RunEvaluationBase:
         if why == FULL and is_empty:
             events = np.empty(2 * len(self._written.events), np.int64)
             self._written = self._written._replace(events=events)
+
+    def _fit(self, taken: int) -> None:
+        """Fit the match buffer, which was full, to how many of its matches were taken."""
+        found, chunk = len(self._written.ends), self._context.options.chunk
+        size = min(2 * found, chunk) if 4 * taken >= found else max(found // 2, min(FEWEST, chunk))
+        if size != found:
+            self._written = self._room(size)
+            self._written.sizes[2] = self._built
 
     def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
         """Yield nothing: time completes no match."""

@@ -8,25 +8,26 @@ from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
 
 def open_runs(
-    node: RunEvaluation, context: Context, *, is_shown: bool, is_apart: bool
+    node: RunEvaluation, context: Context, taken: TakenMatches | None, *, is_shown: bool
 ) -> OperatorState:
     """Open the operator of an evaluation; `is_shown` if its matches are results as they are.
 
-    With `is_apart` it finds those alone that do not overlap an earlier one of their partition.
+    What overlaps matches that are `taken` it need not find.
     """
     match node.evaluation:
         case Evaluation.POSTPONED:
-            return WalkBackEvaluationState(node, context, apart=is_apart)
-        case Evaluation.NFAB if is_apart:
-            return RunEvaluationState(node, context, apart=True)
+            return WalkBackEvaluationState(node, context, taken)
+        case Evaluation.NFAB if taken is not None:
+            return RunEvaluationState(node, context, taken)
         case Evaluation.REREADING:
-            return RereadingState(node, context, apart=is_apart)
-        case _ if is_apart:
+            return RereadingState(node, context, taken)
+        case _ if taken is not None:
             raise AssertionError("such a plan is not pruned")
         case Evaluation.COLLAPSED | Evaluation.EXPANDED:
             return MatchSetEvaluationState(node, context)

@@ -14,7 +14,7 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
-from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
+from sase.engine.operators.evaluation import FEWEST, RunEvaluationBase, up_to_required
 from sase.engine.operators.saved_runs import check_depths, check_runs
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.resources import is_too_much
@@ -92,18 +92,22 @@ class IncrementalEvaluation(RunEvaluationBase):
 class RunEvaluationState(IncrementalEvaluation):
     """A running evaluation of runs that share their beginnings.
 
-    Where matches are to lie `apart` the first of a partition ends its runs.
+    Where matches must not overlap others that are `taken`, each of these ends runs.
     """
 
     kernel: ClassVar[Any] = staticmethod(of.advance_runs)
 
-    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
         super().__init__(node, context)
         size, span = context.options.stack, span_of(node.window)
         first = up_to_required(context.components, range(context.levels))
-        self._taken = TakenMatches() if apart else None
+        self._taken = taken
+        if taken is not None and taken.are_told:
+            self._written = self._room(min(FEWEST, context.options.chunk))
         self._runs = nodes.Runs(
-            nodes.Rules(self._strategy, span, int(self._prunes()), first, int(apart)),
+            nodes.Rules(self._strategy, span, int(self._prunes()), first, wanted(taken)),
             self._program.cells(size),
             np.full(16, NOTHING, np.int64),
             np.zeros(16, np.int64),
@@ -129,8 +133,20 @@ class RunEvaluationState(IncrementalEvaluation):
             self._context.check(0)
             if why != of.PAUSED:
                 yield from self._flush(why)
+                self._end_overlapping(incoming, why)
             if why == of.CROWDED:
                 self._make_room_for_event(int(incoming.keys[state[nodes.AT]]))
+
+    def _end_overlapping(self, incoming: of.Incoming, why: int) -> None:
+        """End what overlaps the matches that were taken meanwhile."""
+        if self._taken is None or not self._taken.are_told:
+            return
+        keys, lasts, taken = self._taken.told()
+        state = self._runs.state
+        applied = int(incoming.keys[state[nodes.AT]]) if state[nodes.FRESH] else NOTHING
+        of.end_overlapping(self._runs, keys, lasts, applied)
+        if why == of.FULL:
+            self._fit(taken)
 
     def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
         """Apply events until the kernel stops; why it did."""
@@ -222,6 +238,13 @@ class RunEvaluationState(IncrementalEvaluation):
         """Refuse runs that lead anywhere else than runs do."""
         used = check_runs(saved, self._runs, self._context.levels, self._built)
         check_depths(saved, self._runs.cells, used)
+
+
+def wanted(taken: TakenMatches | None) -> int:
+    """Which matches are wanted of those that overlap."""
+    if taken is None:
+        return nodes.ALL
+    return nodes.FIRST_TAKEN if taken.are_told else nodes.FIRST_ALONE
 
 
 def _strategy(node: RunEvaluation) -> int:

@@ -20,6 +20,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequen
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Transformation
 
@@ -106,16 +107,24 @@ def _having(
 class TransformationState:
     """A running transformation."""
 
-    def __init__(self, node: Transformation, context: Context, *, of_series: bool = False) -> None:
+    def __init__(
+        self,
+        node: Transformation,
+        context: Context,
+        taken: TakenMatches | None = None,
+        *,
+        of_series: bool = False,
+    ) -> None:
         self._store = context.buffer
         self._having = _having(node, context, of_series=of_series)
         self._columns = [_Value(c, context) for c in (not of_series and node.columns) or ()]
         self._values = SeriesValues(node.columns or (), context) if of_series else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
-            if node.non_overlapping is not None and not node.prunes
+            if node.non_overlapping is not None and (taken is None or taken.are_told)
             else None
         )
+        self._taken = taken if taken is not None and taken.are_told else None
         assert not isinstance(node.limit, Placeholder), "a plan that runs has all parameters"
         self._left = node.limit
         self._out = self._beyond = 0
@@ -156,6 +165,8 @@ class TransformationState:
         if self._non_overlap is not None:
             below = self._non_overlap.passing(below)
         for sequences in below:
+            if self._taken is not None:
+                self._taken.tell(sequences)
             if self._left is not None:
                 self._beyond += max(sequences.shape[1] - self._left, 0)
                 sequences = sequences[:, : self._left]

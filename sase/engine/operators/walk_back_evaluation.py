@@ -12,13 +12,14 @@ from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown_ring
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.runs import CROWDED, DONE
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.walk_back import advance_walks
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
-from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
+from sase.engine.operators.evaluation import FEWEST, RunEvaluationBase, up_to_required
+from sase.engine.operators.run_evaluation import wanted
 from sase.engine.operators.series_program import pattern_of
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
@@ -30,14 +31,18 @@ NONE_TAKEN = np.zeros(0, np.int64)
 class WalkBackEvaluationState(RunEvaluationBase):
     """A running evaluation under skip till any match that holds events instead of runs.
 
-    Where matches are to lie `apart` the first of a partition ends its events.
+    Where matches must not overlap others that are `taken`, each of these ends events.
     """
 
     kernel = staticmethod(advance_walks)
 
-    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
         super().__init__(node, context)
-        self._taken = TakenMatches() if apart else None
+        self._taken = taken
+        if taken is not None and taken.are_told:
+            self._written = self._room(min(FEWEST, context.options.chunk))
         self._early = EarlyProgram(context, node)
         self._unsafe = self._program.code.without([each.condition for each in node.safe])
         levels, components = context.levels, _narrowed(node)
@@ -49,7 +54,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             up_to_required(components, reversed(range(levels))),
             int(self._binds),
             self._asks(components),
-            int(apart),
+            wanted(taken),
             np.array(
                 [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
             ),
@@ -83,9 +88,21 @@ class WalkBackEvaluationState(RunEvaluationBase):
         while why != DONE:
             why = advance_walks(machine, unsafe, early, self._walk, incoming, taken, self._written)
             yield from self._flush(why)
+            self._end_overlapping(incoming, why)
             self._context.check(0)
             if why == CROWDED:
                 self._make_room()
+
+    def _end_overlapping(self, incoming: Incoming, why: int) -> None:
+        """End what overlaps the matches that were taken meanwhile."""
+        if self._taken is None or not self._taken.are_told:
+            return
+        keys, _, taken = self._taken.told()
+        state = self._walk.state
+        walked = int(incoming.keys[state[of.AT]]) if state[of.DEPTH] else NOTHING
+        of.end_overlapping(self._walk, self._taken.orders, keys, walked)
+        if why == FULL:
+            self._fit(taken)
 
     def _asks(self, components: Sequence[BoundComponent]) -> int:
         """As bits what conditions there are."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sase.binding.text import test_text
 from sase.planning.nodes import (
     Evaluation,
+    Negation,
     Operator,
     RunEvaluation,
     Transformation,
@@ -15,6 +16,7 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.split import may_end
 
 # The evaluations that look for the first match of a partition alone.
 _PRUNING = (Evaluation.NFAB, Evaluation.REREADING, Evaluation.POSTPONED)
@@ -23,8 +25,9 @@ _PRUNING = (Evaluation.NFAB, Evaluation.REREADING, Evaluation.POSTPONED)
 def prune_overlaps(plan: Operator) -> Outcome:
     """All that began before the last event of the first match overlaps it, so it is not looked at.
 
-    That holds under every strategy, where each match that is found is one of the result if it is
-    the first, and runs are kept apart by what makes a partition.
+    That holds under every strategy where runs are kept apart by what makes a partition. Behind
+    HAVING or a negative component the first match is the first that these let pass: some more are
+    found until that is known.
     """
     top, runs = require(plan, Transformation), find(plan, RunEvaluation)
     if runs is None:
@@ -39,12 +42,13 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return "matches may overlap"
     if top.prunes:
         return "they are pruned already"
-    if top.input is not runs:
-        return "an absence decides which matches there are, when they are found"
-    if top.having is not None:
-        return "HAVING decides which matches there are, when they are found"
+    negation = find(top, Negation)
+    if negation is not None and any(may_end(runs.components, n) for n in negation.negations):
+        return "only time tells which matches there are, by an absence at their end"
     if runs.evaluation not in _PRUNING:
         return f"evaluation is {runs.evaluation.value} already"
+    if runs.evaluation is Evaluation.REREADING and (top.having or top.input is not runs):
+        return "what is read again must be known to be a match when it is found"
     if runs.is_alone:
         return "a match is a single event"
     if runs.never_forks and runs.evaluation is Evaluation.NFAB:

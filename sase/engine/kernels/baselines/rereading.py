@@ -58,7 +58,7 @@ def note_match(runs: Runs, search: RunSearch, node: int, place: int) -> None:
         search.matches[state[FOUND]] = node
         cells[node, nodes.NEEDED] += 1
         state[FOUND] += 1
-        if runs.rules.apart == 1:
+        if runs.rules.apart == nodes.FIRST_ALONE:
             state[ENDS] = place
         return
     before = search.matches[state[FOUND] - 1]
@@ -93,7 +93,9 @@ def begin_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunS
     push_kept(runs, incoming, search)
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
-    overlaps = runs.rules.apart == 1 and incoming.ties[i] <= runs.taken[incoming.keys[i]]
+    overlaps = (
+        runs.rules.apart == nodes.FIRST_ALONE and incoming.ties[i] <= runs.taken[incoming.keys[i]]
+    )
     if not overlaps and incoming.begins[i] & runs.rules.first:
         extend(machine, runs, incoming, i, nodes.ROOT)
         for number in range(runs.state[nodes.FRESH]):

@@ -52,8 +52,8 @@ class Bounds(NamedTuple):
     """What the window spans, at which levels a match may begin and end, and if it must be bound.
 
     `prunes` says whether measures never fall, so that what is too old stays so; `asks` as bits what
-    conditions there are; `apart` whether the first match of a partition ends the walk, and all
-    instances of it. `before` are by level the levels that may come before it, as bits.
+    conditions there are; `apart` which matches are wanted of those that overlap. `before` are by
+    level the levels that may come before it, as bits.
     """
 
     span: int
@@ -159,6 +159,38 @@ def prune(walk: WalkBack, key: int) -> None:
         number = NOTHING
         for level in range(levels):
             number = max(number, cell[FIELDS + level])
+
+
+@kernel
+def end_overlapping(walk: WalkBack, taken: OutInts, keys: OutInts, walked: int) -> None:
+    """End the instances of partitions up to the order of the last event that was taken.
+
+    The walk under way, if any, is in the partition that is `walked`.
+    """
+    cells, state, mask = walk.cells, walk.state, walk.cells.shape[0] - 1
+    levels = walk.pattern.least.shape[0]
+    for i in range(keys.shape[0]):
+        key, order, number = keys[i], taken[keys[i]], NOTHING
+        if key == walked and state[DEPTH] > 0:
+            for depth in range(state[DEPTH]):
+                if cells[walk.steps[depth, INSTANCE] & mask, ORDER] <= order:
+                    state[DEPTH], state[WAYS] = depth, walk.steps[depth, LOW]
+                    break
+            state[AT] += state[DEPTH] == 0
+        for level in range(levels):
+            number = max(number, walk.known[key * levels + level, TOP])
+        if number >= state[TAIL] and cells[number & mask, ORDER] <= order:
+            prune(walk, key)
+            continue
+        while number >= state[TAIL]:
+            cell = cells[number & mask]
+            if cell[ORDER] <= order:
+                if cell[BEGINS] | cell[TAKES] == 0:
+                    break
+                cell[BEGINS], cell[TAKES] = 0, 0
+            number = NOTHING
+            for level in range(levels):
+                number = max(number, cell[FIELDS + level])
 
 
 def _evicted(walk: WalkBack, bound: int) -> None:

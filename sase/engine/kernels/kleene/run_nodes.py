@@ -109,10 +109,15 @@ class PredicateArrays(NamedTuple):
     cursors: OutInts
 
 
+# Which matches are wanted of those that overlap: all, the first that is found, or the first that
+# is taken, which is told when it is known.
+ALL, FIRST_ALONE, FIRST_TAKEN = range(3)
+
+
 class Rules(NamedTuple):
     """The strategy, what the window spans, whether that ends runs, and the levels to begin at.
 
-    Where matches are to lie `apart` the first one of a partition ends its runs.
+    `apart` says which matches are wanted of those that overlap.
     """
 
     strategy: int

@@ -246,6 +246,45 @@ def prune(runs: Runs, key: int, order: int) -> None:
     runs.taken[key] = order
 
 
+@inlined
+def begins_by(runs: Runs, node: int, number: int, order: int) -> bool:
+    """Whether a run begins at an event or before, or with one that is simultaneous to its last."""
+    return bool(runs.cells[node, nodes.FIRST] <= number or runs.cells[node, nodes.TIE] <= order)
+
+
+@kernel
+def end_overlapping(runs: Runs, keys: OutInts, lasts: OutInts, applied: int) -> None:
+    """End the runs of partitions that overlap the match that was taken last, and ends there.
+
+    The fresh nodes are of the partition of the event that is `applied`, where it is not finished.
+    """
+    cells, state = runs.cells, runs.state
+    for i in range(keys.shape[0]):
+        key, last = keys[i], lasts[i]
+        order = runs.taken[key]
+        if key == applied and state[nodes.FRESH] > 0:
+            kept = looked = 0
+            for place in range(state[nodes.FRESH]):
+                node = runs.fresh[place]
+                if begins_by(runs, node, last, order):
+                    free_branch(runs, node)
+                    continue
+                runs.fresh[kept] = node
+                kept += 1
+                looked += place < state[nodes.LOOKED]
+            state[nodes.FRESH], state[nodes.LOOKED] = kept, looked
+            state[nodes.AT] += kept == 0
+        ahead, node = NOTHING, runs.heads[key]
+        while node != NOTHING:
+            after = cells[node, nodes.NEXT]
+            if begins_by(runs, node, last, order):
+                remove_run(runs, None, key, ahead, node)
+                state[nodes.EXPIRED] += 1
+            else:
+                ahead = node
+            node = after
+
+
 # ---------------------------------------------------------------- the loop
 
 
@@ -258,7 +297,7 @@ def advance_runs(machine: Machine, runs: Runs, incoming: Incoming, written: Matc
         if state[nodes.STEPS] >= until:
             return PAUSED
         i = state[nodes.AT]
-        key, apart = incoming.keys[i], runs.rules.apart == 1
+        key, apart = incoming.keys[i], runs.rules.apart != nodes.ALL
         is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
         is_needed = key >= 0 and is_watched and not (apart and incoming.ties[i] <= runs.taken[key])
         # With fresh nodes it goes on where it was full: there may be no other runs any more.
@@ -276,7 +315,7 @@ def advance_runs(machine: Machine, runs: Runs, incoming: Incoming, written: Matc
                 if is_whole and not write_match(cells, node, written):
                     return FULL
                 state[nodes.LOOKED] += 1
-                if is_whole and apart:
+                if is_whole and runs.rules.apart == nodes.FIRST_ALONE:
                     prune(runs, key, incoming.ties[i])
             if state[nodes.FRESH] > 0:
                 commit(machine, runs, None, key)

@@ -18,7 +18,9 @@ from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicte
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import (
+    ALL,
     BEGIN,
+    FIRST_ALONE,
     LEVEL,
     MOMENTS,
     NO_EVENT,
@@ -241,7 +243,7 @@ def continue_walk(
                     state[of.FAILED] += 1
                 elif not write_way(walk, place, written):
                     return FULL
-                elif walk.bounds.apart == 1:
+                elif walk.bounds.apart == FIRST_ALONE:
                     state[of.DEPTH] = state[of.WAYS] = 0
                     return TAKEN
             step[of.LOOKED] += 1
@@ -287,11 +289,11 @@ def advance_walks(
         i = state[of.AT]
         key, bounds = incoming.keys[i], walk.bounds
         if state[of.DEPTH] == 0:
-            if bounds.prunes == 1 or bounds.apart == 1:
+            if bounds.prunes == 1 or bounds.apart != ALL:
                 measure = incoming.measures[i] if bounds.prunes == 1 else EARLIEST
                 evicted(walk, window_start(measure, bounds.span))
             is_of_any = key >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
-            if is_of_any and bounds.apart == 1:
+            if is_of_any and bounds.apart != ALL:
                 is_of_any = incoming.ties[i] > taken[key]
             if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED

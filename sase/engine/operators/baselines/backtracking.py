@@ -15,6 +15,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -24,8 +25,10 @@ class BacktrackingState(RunEvaluationState):
 
     kernel: ClassVar[Callable[..., int]] = staticmethod(of.advance_backtracking)
 
-    def __init__(self, node: RunEvaluation, context: Context, *, apart: bool = False) -> None:
-        super().__init__(node, context, apart=apart)
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
+        super().__init__(node, context, taken)
         size = context.options.stack
         self._waiting = np.zeros((size, of.WAITING_WIDTH), np.int64)
         self._matches = np.zeros(size, np.int64)
