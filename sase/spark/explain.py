@@ -11,12 +11,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from sase.engine.pipeline.fused.choose import physical_plan
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
-from sase.planning.explain.text import form_lines, tree
+from sase.planning.explain.text import form_lines, physical_lines, tree
+from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
 from sase.printable import Documented, printable_lines
@@ -54,7 +56,9 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
         if analyze and not replay.listing_reasons(output):
             raise PlanError(analyze_lists(output))
         form = dataclasses.replace(form, reasons=replay.listing_reasons(output))
-    plan = described(compiled.query, compiled.recipe, optimized, statistics, form=form)
+    plan = described(
+        compiled.query, compiled.recipe, optimized, statistics, form=form, physical=_paths(replay)
+    )
     return SparkExplanation(
         # The search alone is cut, and may be cut in more ways than all with a second step.
         dataclasses.replace(plan, split=split_text(replay.plan.split)),
@@ -71,6 +75,14 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
         plan_text(replay.searched),
         counters(replay) if analyze else (),
     )
+
+
+def _paths(replay: Replay) -> tuple[PhysicalPath, ...]:
+    """The fused paths for the rows of a part, which a task loads block by block."""
+    if replay.output in SETS and not replay.listing_reasons(replay.output):
+        return ()
+    paths = physical_plan(without_limit(replay.plan)[0], in_pieces=True)
+    return tuple(path for path in paths if path.feed is Feed.LOADED)
 
 
 def _halo(replay: Replay, *, analyze: bool) -> Halo | None:
@@ -263,7 +275,7 @@ class SparkExplanation(Documented):
     def __str__(self) -> str:
         lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]
         lines += ["", *tree(self.plan), ""]
-        lines += [*self._cut(), "", *self._where()]
+        lines += [*physical_lines(self.plan), *self._cut(), "", *self._where()]
         if self.counters:
             lines += ["", *self._counted()]
         return printable_lines("\n".join([*lines, "", "the plan of Spark:", self.spark_plan]))

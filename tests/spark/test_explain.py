@@ -13,7 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 import sase
 from sase import spark as on_spark
 from sase.cli.main import main
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
+from sase.planning.physical import Feed
 from sase.planning.replay import SlicePlan
 from sase.spark.explain import estimated
 
@@ -26,6 +29,8 @@ EVENTS = pa.table(
 )
 KEYED = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 20"
 FREE = "EVENT SEQ(A a, C c) WHERE a.id < c.id WITHIN 20"
+FUSED = "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20"
+LINES = "EVENT SEQ(A+ a[], C c) WHERE skip_till_next_match { [id] } WITHIN 20"
 
 
 @pytest.fixture
@@ -45,6 +50,38 @@ def test_by_key(df: DataFrame) -> None:
     assert "MapInArrow" in text.partition("the plan of Spark:")[2]
     assert found.counters == ()
     assert found.halo is None
+
+
+@pytest.mark.parametrize(
+    ("query", "output", "paths", "said"),
+    [
+        (FUSED, "structs", {"fused scan"}, "executed: loaded events by the fused scan\n"),
+        (FREE, "structs", set(), "declined fused scan: the construction tests conditions"),
+        (
+            f"{FUSED} LIMIT 9",
+            "structs",
+            {"fused scan"},
+            "executed: loaded events by the fused scan\n",
+        ),
+        (LINES, "structs", set(), "declined fused lines: events come in pieces"),
+        (FUSED, "compressed", set(), None),
+    ],
+)
+def test_the_paths_that_tasks_take(
+    df: DataFrame, query: str, output: str, paths: set[str], said: str | None
+) -> None:
+    """They are those that events take in the matcher of a task, and none of a stream's."""
+    found = on_spark.explain(query, df, seq="ts", output=output)
+    assert {each.name for each in found.plan.physical if each.declined is None} == paths
+    assert {each.feed for each in found.plan.physical} <= {Feed.LOADED}
+    assert ("\nexecuted: " in str(found)) == (said is not None)
+    if said is None:
+        assert found.to_dict()["plan"]["physical"] == []
+        return
+    assert said in str(found)
+    matcher = Matcher(without_limit(on_spark.replay(query, df, seq="ts").plan)[0])
+    matcher.push_ordered(EVENTS)
+    assert {use.path for use in matcher.finish().report.fused if use.events} == paths
 
 
 def test_by_slice_with_a_halo(df: DataFrame) -> None:

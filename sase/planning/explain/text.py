@@ -20,7 +20,7 @@ _PASSED = (None, *OF_OTHER_PLANS)
 def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
-    lines += [*tree(explanation), "", *_physical(explanation, verbose=verbose)]
+    lines += [*tree(explanation), "", *physical_lines(explanation, verbose=verbose)]
     lines.append(f"may be cut {explanation.split}")
     declined = [step for step in explanation.steps if step.declined not in _PASSED]
     if verbose:
@@ -44,7 +44,7 @@ def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
     ]
 
 
-def _physical(explanation: ExplainedPlan, *, verbose: bool) -> Iterator[str]:
+def physical_lines(explanation: ExplainedPlan, *, verbose: bool = False) -> Iterator[str]:
     """What executes the operators; `verbose` says what it fuses, and names all that declined."""
     if not explanation.physical:
         return
