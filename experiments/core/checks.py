@@ -87,18 +87,28 @@ def falls_faster(
 
 
 def slope(
-    way: str, low: float, high: float, *, x: str = "x", y: str = "wall_s", panel: str = ""
+    way: str,
+    low: float,
+    high: float,
+    *,
+    x: str = "x",
+    y: str = "wall_s",
+    panel: str = "",
+    when: Callable[[Any], bool] = lambda x: True,
 ) -> Check:
     """That the figure grows with x by a power between two bounds (a line in log-log scales)."""
 
     def check(results: Results) -> Verdict:
-        curve = [(a, b) for a, b in results.curve(way, y, panel, x) if a > 0 and b > 0]
+        chosen = Results([row for row in results.rows if when(row["x"])])
+        curve = [(a, b) for a, b in chosen.curve(way, y, panel, x) if a > 0 and b > 0]
         if len({a for a, _ in curve}) < 2:
             return _missing(results, panel, way)
         power = linear_regression(
             *zip(*((math.log(a), math.log(b)) for a, b in curve), strict=True)
         )
-        return Verdict(low <= power.slope <= high, f"{way}: the power is {power.slope:.2f}")
+        return Verdict(
+            low <= power.slope <= high, f"{_of(panel)}{way}: the power is {power.slope:.2f}"
+        )
 
     return check
 
@@ -111,15 +121,44 @@ def between(
     y: str = RATE,
     panel: str = "",
     of: Callable[[list[float]], float] = median,
+    when: Callable[[Any], bool] = lambda x: True,
 ) -> Check:
-    """That the median (or else) of a way's figures lies between two bounds."""
+    """That the median (or else) of a way's figures at the points chosen is between two bounds."""
 
     def check(results: Results) -> Verdict:
-        values = [value for _, value in results.curve(one, y, panel)]
+        values = [value for x, value in results.curve(one, y, panel) if when(x)]
         if not values:
             return _missing(results, panel, one)
         found = of(values)
-        return Verdict(low <= found <= high, f"{one}: {y} {found:.4g}")
+        return Verdict(low <= found <= high, f"{_of(panel)}{one}: {y} {found:.4g}")
+
+    return check
+
+
+def rates(
+    way: str,
+    low: float,
+    high: float,
+    *,
+    of: str,
+    by: str,
+    panel: str = "",
+    when: Callable[[Any], bool] = lambda x: True,
+) -> Check:
+    """That one figure of a way over another one of it is between bounds at every point chosen."""
+
+    def check(results: Results) -> Verdict:
+        below = dict(results.curve(way, by, panel))
+        found = {
+            x: value / below[x]
+            for x, value in results.curve(way, of, panel)
+            if when(x) and below.get(x, 0) > 0
+        }
+        if not found:
+            return _missing(results, panel, way)
+        listed = ", ".join(f"{rate:.3g} at {x}" for x, rate in found.items())
+        is_so = all(low <= rate <= high for rate in found.values())
+        return Verdict(is_so, f"{_of(panel)}{way}: {of} / {by} = {listed}")
 
     return check
 

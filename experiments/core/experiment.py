@@ -79,7 +79,8 @@ class Point:
 class Plot:
     """A picture: a column of the results over another, a line or a bar for each way.
 
-    `relative` divides by the way's greatest value, as the 2006 paper's normalized throughput does.
+    `relative` divides by the way's value at its lightest load, which is measured first, as the
+    2006 paper's normalized throughput does.
     With `parts` each way has a line for each of these columns.
     """
 
@@ -101,12 +102,24 @@ class Verdict(NamedTuple):
     evidence: str
 
 
+class Reason(NamedTuple):
+    """Why a finding does not hold: a sentence, and the check of the figures by which it goes."""
+
+    said: str
+    check: Callable[[Results], Verdict]
+
+
 class Finding(NamedTuple):
     """A sentence, the check of it, and why it need not hold here."""
 
     said: str
     check: Callable[[Results], Verdict]
-    why: str = ""
+    why: tuple[Reason, ...] = ()
+
+    def reasons(self, results: Results) -> list[tuple[Reason, Verdict]]:
+        """Those reasons that the figures support."""
+        judged = [(reason, reason.check(results)) for reason in self.why]
+        return [(reason, verdict) for reason, verdict in judged if verdict.holds]
 
 
 @dataclass(frozen=True)

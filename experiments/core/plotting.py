@@ -59,9 +59,15 @@ def _picture(experiment: Experiment, plot: Plot, number: int, results: Results) 
 def _curve(plot: Plot, results: Results, way: str, panel: str) -> list[tuple[Any, float]]:
     curve = results.curve(way, plot.y, panel, plot.x)
     if plot.relative and curve:
-        most = max(value for _, value in curve)
-        return [(x, value / most) for x, value in curve]
+        lightest = next(value for x, value in curve if x == _first(results, way, plot.x, panel))
+        return [(x, value / lightest) for x, value in curve]
     return curve
+
+
+def _first(results: Results, way: str, x: str, panel: str) -> Any:
+    """The lightest load of a way: the point of it that is measured first."""
+    of_it = (row for row in results.measured if (row["way"], row["panel"]) == (way, panel))
+    return next(row[x] for row in of_it)
 
 
 def _lines(axes: Any, plot: Plot, results: Results, panel: str) -> None:

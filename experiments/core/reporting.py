@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.core import results
-from experiments.core.experiment import Experiment, Finding, Verdict
+from experiments.core.experiment import Experiment, Finding, Reason, Verdict
 from experiments.core.plotting import pictures
 from experiments.core.results import MEASURED, Results, Row
 
@@ -20,8 +20,10 @@ SIZES = {
     " and what holds are no results.",
     "tiny": "The smallest size, by which tests see that all of it runs. Its times mean nothing.",
 }
-# The figures decide what holds; why it does not is read from the tables by people.
-SUPPOSED = "the reason, as we see it"
+# The figures decide what holds, and which of the reasons why it does not.
+REASON = "the reason, by the same figures"
+UNKNOWN = "these figures show no reason"
+OVERVIEW = "Each section says when and on what it was measured."
 HEADER = ("x", "way", "matches", "ms", "CPU ms", "M events/s", "MB grown")
 
 
@@ -32,6 +34,10 @@ class Section(NamedTuple):
     results: Results
     pictures: list[str]
     verdicts: list[tuple[Finding, Verdict]]
+
+    def reasons(self, finding: Finding, verdict: Verdict) -> list[tuple[Reason, Verdict]]:
+        """Why a finding does not hold, as far as its figures say so."""
+        return [] if verdict.holds is not False else finding.reasons(self.results)
 
 
 def sections(experiments: Iterable[Experiment], folder: Path) -> Iterator[Section]:
@@ -59,14 +65,21 @@ def write(experiments: Iterable[Experiment], folder: Path) -> list[Path]:
 
 
 def _places(all_of_it: list[Section]) -> list[str]:
-    """What it was measured on: a line for each different machine, versions and commit."""
+    """When and on what it was measured: each different machine, versions and commit."""
     names = ("machine", "versions", "commit", "size")
     rows = [row for section in all_of_it for row in section.results.rows]
     days = sorted({row["measured_at"][:10] for row in rows})
     told = list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
-    lines = [f"{machine}; {versions}; commit {commit}" for machine, versions, commit, _ in told]
     notes = [SIZES[size] for size in dict.fromkeys(size for *_, size in told) if SIZES[size]]
-    return [*notes, f"Measured {' to '.join(sorted({days[0], days[-1]}))} on:", *lines]
+    when = " to ".join(sorted({days[0], days[-1]}))
+    where = (f"{machine}; {versions}; {_commit(commit)}" for machine, versions, commit, _ in told)
+    return [*notes, f"Measured {when} on {' and on '.join(where)}."]
+
+
+def _commit(commit: str) -> str:
+    """A commit, and whether there were changes beside it."""
+    clean = commit.removesuffix("-dirty")
+    return f"commit {clean}" + (", with changes that no commit has" if clean != commit else "")
 
 
 def summary(all_of_it: list[Section]) -> str:
@@ -123,7 +136,7 @@ def _figure(value: object) -> str:
 
 
 def _markdown(all_of_it: list[Section]) -> str:
-    lines = ["# Experiments", "", *(f"{line}\n" for line in _places(all_of_it))]
+    lines = ["# Experiments", "", OVERVIEW, ""]
     lines += [f"Of what should hold: {summary(all_of_it)}.", ""]
     lines += [
         f"- [{each.experiment.title}](#{each.experiment.name}): {_told(each)}" for each in all_of_it
@@ -131,6 +144,12 @@ def _markdown(all_of_it: list[Section]) -> str:
     for section in all_of_it:
         lines += ["", *_markdown_of(section)]
     return "\n".join(lines) + "\n"
+
+
+def _why(section: Section, finding: Finding, verdict: Verdict) -> str:
+    reasons = section.reasons(finding, verdict)
+    told = " ".join(f"{reason.said} ({figures.evidence})" for reason, figures in reasons)
+    return f"{REASON}: {told}" if told else UNKNOWN
 
 
 def _told(section: Section) -> str:
@@ -141,12 +160,13 @@ def _markdown_of(section: Section) -> Iterator[str]:
     experiment = section.experiment
     yield f'<a id="{experiment.name}"></a>\n\n## {experiment.title}\n'
     yield f"{experiment.source}: {experiment.said}\n"
+    yield " ".join(_places([section])) + "\n"
     for number in range(len(section.pictures)):
         yield f"![{experiment.title}]({experiment.name}-{number + 1}.svg)\n"
     for finding, verdict in section.verdicts:
         yield f"- {finding.said}: **{HOLDS[verdict.holds]}** ({verdict.evidence})"
-        if verdict.holds is False and finding.why:
-            yield f"  - {SUPPOSED}: {finding.why}"
+        if verdict.holds is False:
+            yield f"  - {_why(section, finding, verdict)}"
     header, *rows = _rows(section)
     yield f"\n<details><summary>{len(rows)} rows</summary>\n"
     yield f"| {' | '.join(header)} |\n|{' --- |' * len(header)}"
@@ -158,7 +178,6 @@ def _markdown_of(section: Section) -> Iterator[str]:
 
 
 def _page(all_of_it: list[Section]) -> str:
-    told = "".join(f"<p>{html.escape(line)}</p>" for line in _places(all_of_it))
     contents = "".join(
         f'<li><a href="#{each.experiment.name}">{html.escape(each.experiment.title)}</a>:'
         f" {_told(each).lower()}</li>"
@@ -167,7 +186,7 @@ def _page(all_of_it: list[Section]) -> str:
     body = "".join(_article(section) for section in all_of_it)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Experiments</title>'
-        f"<style>{STYLE}</style></head>\n<body><h1>Experiments</h1>{told}"
+        f"<style>{STYLE}</style></head>\n<body><h1>Experiments</h1><p>{OVERVIEW}</p>"
         f"<p>Of what should hold: {summary(all_of_it)}.</p><ol>{contents}</ol>\n"
         f"{body}</body></html>\n"
     )
@@ -175,12 +194,13 @@ def _page(all_of_it: list[Section]) -> str:
 
 def _article(section: Section) -> str:
     experiment = section.experiment
-    verdicts = "".join(_verdict(*each) for each in section.verdicts)
+    verdicts = "".join(_verdict(section, *each) for each in section.verdicts)
     header, *rows = ([html.escape(cell) for cell in row] for row in _rows(section))
     table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return (
         f'<article id="{experiment.name}"><h2>{html.escape(experiment.title)}</h2>'
         f"<p><b>{html.escape(experiment.source)}</b>: {html.escape(experiment.said)}</p>"
+        f"<p>{html.escape(' '.join(_places([section])))}</p>"
         f"{''.join(f'<figure>{picture}</figure>' for picture in section.pictures)}"
         f"<ul>{verdicts}</ul><details><summary>{len(rows)} rows</summary><table><tr>"
         f"{''.join(f'<th>{cell}</th>' for cell in header)}</tr>{table}</table></details>"
@@ -188,13 +208,10 @@ def _article(section: Section) -> str:
     )
 
 
-def _verdict(finding: Finding, verdict: Verdict) -> str:
+def _verdict(section: Section, finding: Finding, verdict: Verdict) -> str:
     kind = {True: "yes", False: "no", None: "open"}[verdict.holds]
-    why = (
-        f"<br>{SUPPOSED}: {html.escape(finding.why)}"
-        if verdict.holds is False and finding.why
-        else ""
-    )
+    told = html.escape(_why(section, finding, verdict))
+    why = f"<br>{told}" if verdict.holds is False else ""
     return (
         f'<li>{html.escape(finding.said)}: <b class="{kind}">{HOLDS[verdict.holds].lower()}</b>'
         f" ({html.escape(verdict.evidence)}){why}</li>"

@@ -34,14 +34,21 @@ def listed(
     text: str,
     plan: str = "optimized",
     *,
+    needs: str = "",
     probes: tuple[Callable[[sase.Plan, pa.Table], Mapping[str, float]], ...] = (),
     threads: int = 1,
     **rest: Any,
 ) -> Make:
-    """All matches as row numbers, by a plan that is compiled before the clock starts."""
+    """All matches as row numbers, by a plan that is compiled before the clock starts.
+
+    It is left out where the rewrite that it `needs` declined, as it would be another one's plan.
+    """
 
     def make(table: pa.Table) -> Way:
         compiled = sase.compile(text, table, plan=recipe(plan), **_types(table), **rest)
+        for step in compiled.steps:
+            if step.rewrite == needs and step.declined is not None:
+                raise LeftOut(f"it is another recipe's plan: {needs} declined: {step.declined}")
 
         def run() -> Any:
             matches = compiled.run(table, threads=threads)
@@ -84,6 +91,27 @@ def in_a_row(make: Make, repeats: int, enough: float) -> Make:
         return Way(run, told, way.probe)
 
     return make_it
+
+
+def collapsed(text: str, plan: str = "optimized") -> Make:
+    """The collapsed form of the matches: a row for each event that some end at."""
+
+    def make(table: pa.Table) -> Way:
+        named = recipe(plan)
+
+        def run() -> Any:
+            found = sase.match(
+                text, table, plan=named, output="compressed", threads=1, **_types(table)
+            )
+            return found, found.to_arrow()
+
+        def told(ran: Any) -> Outcome:
+            found, rows = ran
+            return Outcome(found.count(), None, {"rows": rows.num_rows})
+
+        return Way(run, told)
+
+    return make
 
 
 def counted(text: str, plan: str = "optimized") -> Make:
@@ -137,7 +165,7 @@ def counters(report: Any) -> dict[str, float]:
     """What the operators counted that experiments show: of lists the sum."""
     wanted = {
         "sequences", "visited", "walks", "instances", "candidates",
-        "runs", "steps", "merged", "backtracked", "most_alive",
+        "runs", "steps", "merged", "backtracked", "reread", "most_alive", "dismissed", "safe",
     }  # fmt: skip
     found: dict[str, float] = {}
     for _, counted in report.counters:

@@ -170,17 +170,11 @@ EXPERIMENT = Experiment(
         Finding(
             "at most twice the C program",
             within_limit(),
-            "Beside its kernel a plan spends one to two milliseconds on a million events: whether"
-            " times rise, the range of keys, and what is done in Python. Of Q3, C empties the stack"
-            " of a key at an event that forbids, and here each event that follows looks whether it"
-            " is forbidden. Of Q5 the lists have 64 bits for 32, and what is"
-            " done beside the kernel takes as long as half of C.",
         ),
         Finding("Q1/D3: 60 M events/s", rate_of(RUN, "Q1/D3", 60e6)),
         Finding(
             "Q1/D3 with plain strings: 35 M events/s",
             rate_of(STRINGS, "Q1/D3", 35e6),
-            "Two thirds of the time Arrow makes a dictionary of ten million strings.",
         ),
         Finding("faster than DuckDB with buckets on every cell", ahead(RUN, DUCKDB)),
         Finding("sase.match takes at most 15 ms more than a compiled plan", compiling(15)),

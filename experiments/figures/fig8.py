@@ -48,13 +48,10 @@ EXPERIMENT = Experiment(
         Finding(
             "AIS is many times (here: at least 5) as fast at V1 = 100",
             ahead("AIS", "Basic", 5, when=lambda x: x == 100),
-            "Both walk over arrays in compiled loops, and a cell of Basic's stack is looked at in"
-            " about a nanosecond: what is left of the factor is cells looked at (`visited`).",
         ),
         Finding(
             "the lead is smaller at V1 = 10,000 than at 100",
             narrows("AIS", "Basic"),
-            "The walks of Basic are as long as the window at every V1; only their number changes.",
         ),
     ),
     ("paper_events_per_s", "visited"),

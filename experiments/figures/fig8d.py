@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import ahead
-from experiments.core.experiment import Experiment, Finding, Plot, Point, Size
+from experiments.core.checks import ahead, between, every, near
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
 from experiments.figures.stocks import SOURCE, over_queries
 
-BASIC, BACKTRACK = "nfab", "backtrack"
+# As the paper prints it, and as it is written here otherwise, where an event is not read again by
+# what was put off at it.
+BASIC, PRINTED, OURS = "nfab", "backtrack_reread", "backtrack"
 HARD = ("p1-s2", "p1-s3", "p2-s3", "p3-s2", "p3-s3")
+REREAD = "reread_per_event"
 
 
 def points(size: Size) -> Iterator[Point]:
-    """All six queries by both."""
-    yield from over_queries(size, size.of(500, 500, 100), {BASIC: BASIC, BACKTRACK: BACKTRACK})
+    """All six queries by each."""
+    window = size.of(500, 500, 100)
+    yield from over_queries(size, window, {name: name for name in (BASIC, PRINTED, OURS)})
 
 
 EXPERIMENT = Experiment(
@@ -22,17 +26,36 @@ EXPERIMENT = Experiment(
     "Figure 8d: all runs at once, or one after the other with backtracking",
     f"{SOURCE}, experiment 3",
     "The basic algorithm is 200 to 300 times as fast as backtracking, except for p2 under partition"
-    " contiguity, where it is 1.3 times as fast.",
+    " contiguity, where it is 1.3 times as fast. Backtracking reads each event again 0.6 times on"
+    " average under skip till next match, and hardly any for p2 under partition contiguity.",
     points,
     (Plot("events_per_s", "events/s", "", log_y=True, bars=True),),
     (
-        Finding("the basic algorithm is faster for every query", ahead(BASIC, BACKTRACK)),
+        Finding("the basic algorithm is faster for every query", ahead(BASIC, PRINTED)),
         Finding(
             "many times (here: at least 10), except for p2-s2",
-            ahead(BASIC, BACKTRACK, 10, when=lambda x: x in HARD),
-            "Going back costs as much here as looking at an event again, a few nanoseconds;"
-            " the paper's implementation paid for the objects of each run.",
+            ahead(BASIC, PRINTED, 10, when=lambda x: x in HARD),
+            (
+                Reason(
+                    "To read an event again is one step more of a run, and all runs at once take"
+                    " nearly as many: each of those that are alive is shown each event.",
+                    near(PRINTED, BASIC, 1.3, y="steps", when=lambda x: x in HARD),
+                ),
+            ),
+        ),
+        Finding(
+            "it reads an event again 0.6 times (0.5 to 0.7) under skip till next match",
+            every(
+                *(
+                    between(PRINTED, 0.5, 0.7, y=REREAD, when=lambda x, query=query: x == query)
+                    for query in ("p1-s3", "p2-s3", "p3-s3")
+                )
+            ),
+        ),
+        Finding(
+            "and hardly any (at most 0.01 times) for p2-s2",
+            between(PRINTED, 0, 0.01, y=REREAD, when=lambda x: x == "p2-s2"),
         ),
     ),
-    ("held", "runs", "steps", "backtracked", "steps_per_event"),
+    ("held", "runs", "steps", "backtracked", REREAD, "steps_per_event"),
 )

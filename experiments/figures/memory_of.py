@@ -82,8 +82,6 @@ EXPERIMENT = Experiment(
         Finding(
             "the state of a stream stays (within 2 MB)",
             stays(2.0),
-            "Integers are their own codes up to 2^16 of them; the table that takes over has room"
-            " for as many until they have left the window. Strings have a table from the start.",
         ),
     ),
     ("grown_mb", "read_mb"),

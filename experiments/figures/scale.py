@@ -163,7 +163,6 @@ EXPERIMENTS = (
             Finding(
                 "two threads are at least 1.5 times as fast",
                 gains(1.5),
-                "With two cores that others use too, a second thread gains what is free of one.",
             ),
         ),
     ),

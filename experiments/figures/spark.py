@@ -313,8 +313,6 @@ EXPERIMENTS = (
         Finding(
             "with a hot key, key and slice cost alike (within 1.5)",
             near("key_and_slice", "key", 1.5, y="cpu_s"),
-            "On two cores the JVM's part outweighs the matcher's, and the job that looks for hot"
-            " keys is on top of it.",
         ),
     ),
 )

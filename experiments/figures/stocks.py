@@ -89,6 +89,7 @@ def _figured(text: str, plan: str, **rest: object) -> Make:
             runs, merged = figures.get("runs", 0), figures.get("merged", 0)
             figures["runs_per_event"] = runs / table.num_rows
             figures["steps_per_event"] = figures.get("steps", 0) / table.num_rows
+            figures["reread_per_event"] = figures.get("reread", 0) / table.num_rows
             figures["merged_share"] = merged / max(runs + merged, 1)
             return outcome._replace(figures=figures)
 

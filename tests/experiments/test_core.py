@@ -2,6 +2,7 @@
 
 import time
 
+import pyarrow as pa
 import pytest
 
 from experiments.compare import bootstrapped
@@ -13,18 +14,23 @@ from experiments.core.experiment import (
     Outcome,
     Plot,
     Point,
+    Reason,
     Size,
     Verdict,
     Way,
 )
 from experiments.core.measuring import Wrong, measured
-from experiments.core.reporting import Section, _markdown_of
+from experiments.core.reporting import UNKNOWN, Section, _markdown_of
 from experiments.core.results import LEFT_OUT, MEASURED, TOO_SLOW, Results
-from experiments.core.ways import converged, recipe
+from experiments.core.ways import converged, listed, recipe
 
 pytestmark = pytest.mark.heavy
 
 SIZE = Size("tiny", 2, 0.2)
+MEASURED_HERE = {
+    "panel": "", "x": 1, "way": "w", "status": LEFT_OUT, "note": "", "size": "full",
+    "commit": "abc-dirty", "machine": "m", "versions": "v", "measured_at": "2026-01-01",
+}  # fmt: skip
 HERE = {"size": "tiny", "commit": "abc", "machine": "m", "versions": "v"}
 
 
@@ -170,6 +176,11 @@ def curves(**ways):
         (checks.falls_faster("a", "b", down=True), True),
         (checks.slope("b", -0.4, -0.2, y="events_per_s"), True),
         (checks.slope("b", 0, 1, y="events_per_s"), False),
+        (checks.slope("b", -1, 0, y="events_per_s", when=lambda x: x == 1), None),
+        (checks.between("b", 3, 9, when=lambda x: x == 1), True),
+        (checks.between("b", 3, 9, when=lambda x: x == 10), False),
+        (checks.rates("b", 1, 2, of="events_per_s", by="x", when=lambda x: x == 10), False),
+        (checks.rates("b", 0.2, 4, of="events_per_s", by="x"), True),
         (checks.between("a", 8, 9), True),
         (checks.every(checks.ahead("a", "b"), checks.ahead("a", "c")), True),
         (checks.every(checks.ahead("a", "c")), None),
@@ -180,14 +191,37 @@ def test_checks_decide_by_the_figures(check, holds):
     assert check(results).holds is holds
 
 
-def test_the_reason_stands_in_the_report_only_where_a_finding_does_not_hold():
+def test_a_reason_stands_in_the_report_only_where_it_is_needed_and_its_figures_hold():
     of_it = experiment()
-    finding = Finding("it is fast", lambda results: Verdict(True, "so"), "because")
-    for holds, told in ((True, "holds"), (False, "DOES NOT HOLD"), (None, "not measured")):
-        section = Section(of_it, Results([]), [], [(finding, Verdict(holds, "1 : 2"))])
-        text = "\n".join(_markdown_of(section))
-        assert f"- it is fast: **{told}** (1 : 2)" in text
-        assert ("because" in text) is (holds is False)
+    for supported in (True, False):
+        reason = Reason("because.", lambda results, so=supported: Verdict(so, "3 : 4"))
+        finding = Finding("it is fast", lambda results: Verdict(True, "so"), (reason,))
+        for holds, told in ((True, "holds"), (False, "DOES NOT HOLD"), (None, "not measured")):
+            section = Section(
+                of_it, Results([MEASURED_HERE]), [], [(finding, Verdict(holds, "1 : 2"))]
+            )
+            text = "\n".join(_markdown_of(section))
+            assert f"- it is fast: **{told}** (1 : 2)" in text
+            assert ("because. (3 : 4)" in text) is (holds is False and supported)
+            assert (UNKNOWN in text) is (holds is False and not supported)
+            assert "on m; v; commit abc, with changes that no commit has." in text
+
+
+def test_a_recipe_that_declined_is_left_out_with_its_reason():
+    table = pa.table({"ts": [1, 2], "type": ["A", "B"], "v": [1, 2]})
+    both = [listed("EVENT SEQ(A a, B b)", "postponed", needs=need) for need in ("", "filter_early")]
+    assert both[0](table).run()
+    with pytest.raises(LeftOut, match="another recipe's plan: postpone_conditions declined"):
+        query = "EVENT SEQ(A a, B+ b[]) WHERE strict_contiguity {b[i].v > 0}"
+        listed(query, "postponed", needs="postpone_conditions")(table)
+
+
+def test_normalised_throughput_is_1_at_the_lightest_load():
+    from experiments.core.plotting import _curve
+
+    results = curves(a={10: 8.0, 1: 4.0})  # as they were measured: 10 is the lightest
+    plot = Plot("events_per_s", "", "", relative=True)
+    assert _curve(plot, results, "a", "") == [(1, 0.5), (10, 1.0)]
 
 
 def test_the_papers_throughput_is_an_average_that_has_converged():
