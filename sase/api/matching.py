@@ -13,7 +13,7 @@ from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.engine.pipeline.limits import working
+from sase.engine.pipeline.limits import check_of, working
 from sase.engine.sources.discovered import Discovered
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def match(
         source = Discovered.of(events, InputOptions(**options))
         bound(source, guard)
         known = compiled(query)
+        check_of(guard)(0)
     if output == "count":
         return counted(known, **settings)
     if output == "compressed":

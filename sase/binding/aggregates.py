@@ -24,6 +24,10 @@ _ACCEPTED = {
     Kind.INTEGER: frozenset((Kind.INTEGER,)), Kind.FLOAT: NUMBERS,
     Kind.BOOLEAN: frozenset((Kind.BOOLEAN,)),
 }  # fmt: skip
+# What is called gives none of these a value.
+_NO_PLAIN_FUNCTION = (
+    inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction,
+)  # fmt: skip
 TRENDS = ("rising", "falling")
 MOST_PARTS = 4
 _WORD = 1 << 64
@@ -205,6 +209,8 @@ def _check_start(name: str, parts: tuple[object, ...], start: object) -> None:
 def _check_function(name: str, role: str, function: object, takes: int) -> None:
     if not callable(function):
         raise _wrong(name, f"{role}={function!r}: this is no function")
+    if any(is_other(function) for is_other in _NO_PLAIN_FUNCTION):
+        raise _wrong(name, f"its {role} waits or yields: give a plain function, which returns")
     try:
         inspect.signature(function).bind(*range(takes))
     except ValueError:  # of what is built in Python does not know

@@ -6,7 +6,7 @@ are first. It does not matter where all of them are taken, or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -17,11 +17,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
 from sase.spark.arrow_map import map_in_arrow
-from sase.spark.errors import without_traceback
 from sase.spark.result_order import HEAD, ORDER, heads_of, results_of, sequence
+from sase.spark.task_limits import checked, within
 
 
 @dataclass
@@ -133,12 +134,14 @@ class PartitionHead:
 # ---------------------------------------------------------------- of all parts
 
 
-def limited(results: DataFrame, count: int, schema: st.StructType) -> DataFrame:
+def limited(
+    results: DataFrame, count: int, schema: st.StructType, limits: Limits = UNLIMITED
+) -> DataFrame:
     """The first results (docs/semantics.md, Order of results) of those that parts found first."""
     order = sf.col(f"`{ORDER}`")
     first = results.orderBy(order).limit(count + 1)
     alone = first.repartitionById(1, sf.lit(0)).sortWithinPartitions(order)
-    return map_in_arrow(alone, First(count), schema)
+    return map_in_arrow(alone, First(count, limits), schema)
 
 
 @dataclass(frozen=True)
@@ -146,26 +149,29 @@ class First:
     """Takes the first rows, unless the next one could as well be among them."""
 
     count: int
+    limits: Limits = UNLIMITED
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows without their order."""
-        with without_traceback():
-            left, group = self.count, TiedResults()
-            last: pa.RecordBatch | None = None
-            for batch in filter(len, batches):
-                results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])
-                taken = shown.slice(0, left)
-                group.add(results[: taken.num_rows])
-                left -= taken.num_rows
-                if taken.num_rows:
-                    yield taken
-                    last = taken.slice(taken.num_rows - 1)
-                if taken.num_rows < batch.num_rows:
-                    # Of rows that tie the first two end at other events, if any do.
-                    following = results[taken.num_rows :][:1]
-                    if (group.ties(following) & group.forbids_cut(following)).all():
-                        raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
-                    return
+        yield from within(self.limits, lambda guard: self._taken(checked(batches, guard)))
+
+    def _taken(self, batches: Iterable[pa.RecordBatch]) -> Generator[pa.RecordBatch]:
+        left, group = self.count, TiedResults()
+        last: pa.RecordBatch | None = None
+        for batch in batches:
+            results, shown = results_of(batch.column(ORDER)), batch.drop_columns([ORDER])
+            taken = shown.slice(0, left)
+            group.add(results[: taken.num_rows])
+            left -= taken.num_rows
+            if taken.num_rows:
+                yield taken
+                last = taken.slice(taken.num_rows - 1)
+            if taken.num_rows < batch.num_rows:
+                # Of rows that tie the first two end at other events, if any do.
+                following = results[taken.num_rows :][:1]
+                if (group.ties(following) & group.forbids_cut(following)).all():
+                    raise DataError(_undecided(last, shown.slice(taken.num_rows, 1)))
+                return
 
 
 def _undecided(*rows: pa.Table | pa.RecordBatch | None) -> str:

@@ -5,7 +5,7 @@ Tasks give each match its sort keys, its first and last event, and its partition
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,15 +19,16 @@ from pyspark.sql import types as st
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, require
 from sase.spark.arrow_map import map_in_arrow
-from sase.spark.errors import without_traceback
 from sase.spark.partitioning import Cut
 from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
 from sase.spark.result_schema import with_order
 from sase.spark.task import COUNT
+from sase.spark.task_limits import checked, within
 
 
 def with_overlaps(plan: EnginePlan) -> EnginePlan:
@@ -52,13 +53,17 @@ def with_places(schema: st.StructType) -> st.StructType:
 
 
 def non_overlapping(
-    results: DataFrame, parts: int, schema: st.StructType, gives: Literal["results", "count"]
+    results: DataFrame,
+    parts: int,
+    schema: st.StructType,
+    gives: Literal["results", "count"],
+    limits: Limits = UNLIMITED,
 ) -> DataFrame:
     """Repartition all matches, and keep those that do not overlap, or count them by part."""
     partition, order = sf.col(f"`{PARTITION}`"), sf.col(f"`{ORDER}`")
     part = sf.pmod(sf.xxhash64(partition), sf.lit(parts)).cast("int")
     placed = results.repartitionById(parts, part).sortWithinPartitions(partition, order)
-    return map_in_arrow(placed, NonOverlap(tuple(schema.names), gives), schema)
+    return map_in_arrow(placed, NonOverlap(tuple(schema.names), gives, limits), schema)
 
 
 @dataclass(frozen=True)
@@ -67,21 +72,22 @@ class NonOverlap:
 
     names: tuple[str, ...]
     gives: Literal["results", "count"] = "results"
+    limits: Limits = UNLIMITED
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The columns of those that are taken, or how many there are."""
-        with without_traceback():
-            selection, count = _Selection(), 0
-            for batch in batches:
-                if not batch.num_rows:
-                    continue
-                keep = selection.of(batch)
-                taken = int(keep.sum())
-                count += taken
-                if taken and self.gives == "results":
-                    yield batch.filter(pa.array(keep)).select(self.names)
-            if self.gives == "count":
-                yield pa.record_batch([[f"{count:x}"]], schema=COUNT)
+        yield from within(self.limits, lambda guard: self._taken(checked(batches, guard)))
+
+    def _taken(self, batches: Iterable[pa.RecordBatch]) -> Generator[pa.RecordBatch]:
+        selection, count = _Selection(), 0
+        for batch in batches:
+            keep = selection.of(batch)
+            taken = int(keep.sum())
+            count += taken
+            if taken and self.gives == "results":
+                yield batch.filter(pa.array(keep)).select(self.names)
+        if self.gives == "count":
+            yield pa.record_batch([[f"{count:x}"]], schema=COUNT)
 
 
 @dataclass

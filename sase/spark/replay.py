@@ -90,9 +90,9 @@ class Replay:
         if self.non_overlapping is None:
             found = self._run(self._task(plan, columns, limit), columns)
         else:
-            found = non_overlapping(self._all(schema), self._steps, columns, "results")
+            found = non_overlapping(self._all(schema), self._steps, columns, "results", self.limits)
         if limit is not None:
-            found = limited(found, limit, schema)
+            found = limited(found, limit, schema, self.limits)
         return in_form(found, self.plan, flat=self.flat)
 
     def _all(self, schema: st.StructType) -> DataFrame:
@@ -143,7 +143,7 @@ class Replay:
         """The number of results of each part, a row for each, in hexadecimal digits."""
         if self.non_overlapping is not None:
             found = self._all(st.StructType([]))
-            return non_overlapping(found, self._steps, COUNT_SCHEMA, "count")
+            return non_overlapping(found, self._steps, COUNT_SCHEMA, "count", self.limits)
         plan, limit = without_limit(self.plan)
         paths = None if self.listing_reasons("count") else self.form
         task = replace(self._task(plan, COUNT_SCHEMA, limit), gives="count", form=paths)

@@ -15,17 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.api.limits import guard_of
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.limits import TASK, UNLIMITED, Limits, RunGuard, check_of, watch_of
+from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, check_of, watch_of
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.errors import SaseError
 from sase.planning.replay import SlicePlan
-from sase.spark.errors import without_traceback
 from sase.spark.limit import Leading, PartitionHead
 from sase.spark.result_order import (
     ORDER,
@@ -38,6 +36,7 @@ from sase.spark.result_order import (
 )
 from sase.spark.row_layout import PART, RowLayout, gathered, whole_moments
 from sase.spark.set_search import SetPlan, SetSearch
+from sase.spark.task_limits import within
 from sase.spark.ties import Ties, agreed_by_results
 
 Gives: TypeAlias = Literal["results", "count", "compressed", "metrics"]
@@ -83,10 +82,7 @@ class Task:
 
     def searched(self, part: int, blocks: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Search the rows of a part, and give its output."""
-        guard = guard_of(self.limits, time.perf_counter_ns, TASK)
-        found = self._searched(part, blocks, guard)
-        with without_traceback():
-            yield from found if guard is None else guard.pulled(found)
+        yield from within(self.limits, lambda guard: self._searched(part, blocks, guard))
 
     def _searched(
         self, part: int, blocks: Iterable[pa.Table], guard: RunGuard | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -12,7 +13,10 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
+from sase.engine.pipeline.limits import SECOND, Limits
 from sase.errors import DataError, PlanError, SaseError, SchemaError, TimeLimitError
+from sase.spark.limit import First
+from sase.spark.non_overlap import NonOverlap
 from tests.spark.known import BY_KEY, COUNTED, events, frame
 
 # ---------------------------------------------------------------- before any job
@@ -137,6 +141,22 @@ def test_a_task_that_takes_too_long_is_ended(spark: SparkSession, output: str) -
     limits = {"timeout": "5 min", "max_memory": "2 GB"}
     found, free = (on_spark.replay(BY_KEY, df, **said, **each).count() for each in (limits, {}))
     assert found == free > 0
+
+
+def test_the_second_step_has_the_limits_of_tasks(spark: SparkSession) -> None:
+    df, limits = frame(spark, events(300)), Limits(time=300 * SECOND)
+    said = {"seq": "seq", "timeout": "5 min"}
+    with patch("sase.spark.limit.First", wraps=First) as first:
+        on_spark.match(BY_KEY, df, limit=5, **said)
+    with patch("sase.spark.non_overlap.NonOverlap", wraps=NonOverlap) as apart:
+        on_spark.match(COUNTED, df, output="non_overlap", slices=[4, 9], **said)
+        on_spark.replay(COUNTED, df, output="non_overlap", slices=[4, 9], **said).tallies  # noqa: B018
+    calls = first.call_args_list + apart.call_args_list
+    assert [call.args[-1] for call in calls] == [limits] * 3
+    some = pa.record_batch({"x": [1]})
+    for step in (First(1, Limits(time=1)), NonOverlap(("x",), limits=Limits(time=1))):
+        with pytest.raises(TimeLimitError, match="the task takes longer than its timeout of 1e-09"):
+            list(step([some, some]))
 
 
 def test_an_explanation_has_limits_where_it_runs_tasks(spark: SparkSession) -> None:

@@ -131,7 +131,7 @@ class RunGuard:
             )
 
     def _place(self) -> str:
-        return f"with {self.rows:,} rows searched" if self.rows else "before rows were searched"
+        return f"with {self.rows:,} rows searched" if self.rows else "within the first rows"
 
 
 def no_watch(rows: int) -> None:

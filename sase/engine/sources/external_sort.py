@@ -26,15 +26,16 @@ from sase.errors import DataError
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
-# The share of what may be held that a sorted run takes, and rows of what is read of each at once.
-SHARE, ROWS = 4, 1 << 16
+# The share of what may be held that a sorted run takes, and that of a run which is read at once, of
+# so many rows.
+SHARE, PART, FEWEST, ROWS = 4, 16, 1 << 12, 1 << 16
 
 
 def is_sorted(files: Files, schema: Schema) -> bool:
     """Whether the rows of files come in the order of their time and sequence."""
     last: tuple[int, int] | None = None
     names = [name for name in (schema.time, schema.seq_column) if name is not None]
-    for _, table in files.batches(names):
+    for _, table in files.batches(names, size=ROWS):
         ts, seq = _keys(table, schema)
         if stream_order(ts, seq).rows is not None:
             return False
@@ -46,7 +47,12 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 
 
 def in_order(
-    files: Files, names: list[str], plan: EnginePlan, *, piece: int | None = None, rows: int = ROWS
+    files: Files,
+    names: list[str],
+    plan: EnginePlan,
+    *,
+    piece: int | None = None,
+    rows: int | None = None,
 ) -> Iterator[tuple[pa.Table, Numbers]]:
     """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
     most = files.most // SHARE if piece is None else piece
@@ -77,7 +83,7 @@ def _runs(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterat
     """Yield tables of a bounded size, each to be sorted."""
     parts: list[pa.Table] = []
     begin = 0
-    for _, table in files.batches(names, plan.named):
+    for _, table in files.batches(names, plan.named, size=ROWS):
         parts.append(table)
         if sum(part.nbytes for part in parts) >= most:
             yield _with_order(_joined(parts), begin, plan.schema)
@@ -117,7 +123,9 @@ def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
     return ts, column.values
 
 
-def _written(part: _Unsorted, path: Path, rows: int) -> Path:
+def _written(part: _Unsorted, path: Path, rows: int | None) -> Path:
+    if rows is None:
+        rows = min(max(part.table.num_rows // PART, FEWEST), ROWS)
     try:
         with pa.ipc.new_file(path, part.table.schema) as writer:
             for table in part.sorted(rows):
@@ -140,7 +148,8 @@ class _SortedRun:
     """A sorted run on disk, of which one batch is in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pa.ipc.open_file(pa.memory_map(str(path)))
+        # Pages of a file that is mapped would be memory of the process, all that were read.
+        self._file = pa.ipc.open_file(pa.OSFile(str(path)))
         self._next = 0
         self.table: pa.Table | None = None
         self.advance()

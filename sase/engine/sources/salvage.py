@@ -7,8 +7,8 @@ the time column with the reason: whoever loads the rows says that they are bad.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,8 +16,13 @@ from sase.engine.columns.python_rows import Unreadable, fits
 from sase.engine.columns.quarantine import as_text
 from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import why_none
+from sase.engine.resources import Check
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
+
+_Row = TypeVar("_Row", DecodedRow, Row)
+# How many go by unasked.
+ROWS = 1 << 10
 
 
 def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
@@ -30,15 +35,24 @@ def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
     rows = list[Row]()
     for path, given in zip(files.paths, files.values_given(), strict=True):
         with files.format.watched(path):
-            rows += [_values(row, kinds, time) | given for row in files.format.rows(path, kinds)]
+            found = _checked(files.format.rows(path, kinds), files.between)
+            rows += [_values(row, kinds, time) | given for row in found]
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
-            _parse_moments(rows, name, kind)
+            _parse_moments(_checked(rows, files.between), name, kind)
     for name in kinds.keys() - set(named):
         if not fits([row.get(name) for row in rows]):
-            for row in rows:
+            for row in _checked(rows, files.between):
                 row[name] = _shown(row.get(name))
     return rows
+
+
+def _checked(rows: Iterable[_Row], check: Check) -> Iterator[_Row]:
+    """Yield rows, and ask now and then whether to go on."""
+    for number, row in enumerate(rows):
+        if not number % ROWS:
+            check(0)
+        yield row
 
 
 def _shown(value: object) -> str | None:
@@ -57,7 +71,7 @@ def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
     return row.values
 
 
-def _parse_moments(rows: list[Row], name: str, kind: pa.DataType) -> None:
+def _parse_moments(rows: Iterable[Row], name: str, kind: pa.DataType) -> None:
     """Parse the moments that stand as text in a column, each value once."""
     read = text_reader(kind)
     known: dict[str, Any] = {}

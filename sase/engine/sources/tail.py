@@ -267,6 +267,8 @@ class TailReader:
                 return None
             moments = {name: kind.type for name, kind in self._kinds.items() if kind.is_moments}
             table = with_moments(table, moments, self.name)
+            if any(pa.types.is_binary(field.type) for field in table.schema):
+                return None  # which Arrow makes of texts that are not UTF-8
             if all(self._kinds[field.name].takes(field.type) for field in table.schema):
                 return table
         return None

@@ -362,6 +362,14 @@ def test_calls_that_are_none(called: str, said: str) -> None:
     assert said in refused(f"EVENT A+ a[] HAVING {called} > 1")
 
 
+async def waits(state: int, value: int) -> int:
+    return state + value
+
+
+def yields(state: int) -> Iterator[int]:
+    yield state
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -372,6 +380,8 @@ def test_calls_that_are_none(called: str, said: str) -> None:
         ({"start": 1 << 63}, "a state is an integer of 64 bits"),
         ({"start": (0,) * 5}, "a state has one to 4 parts"),
         ({"step": 3}, "step=3: this is no function"),
+        ({"step": waits}, "its step waits or yields: give a plain function, which returns"),
+        ({"result": yields}, "its result waits or yields"),
         ({"step": lambda state: state}, "its step is called with 2 arguments"),
         ({"over": 2}, "its step is called with 3 arguments"),
         ({"over": 0}, "over=0: it is over at least one attribute"),

@@ -13,11 +13,13 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.engine.pipeline.limits import Limits, RunGuard
+from sase.api import matching
+from sase.engine.pipeline.limits import SECOND, Limits, RunGuard
 from sase.engine.sources import open_files
 from sase.engine.sources.external_sort import in_order
 from sase.engine.sources.formats import json_lines
 from sase.engine.sources.open import infer_types
+from sase.engine.sources.salvage import salvaged
 from sase.errors import MemoryLimitError, TimeLimitError
 
 ROWS = 400_000
@@ -82,12 +84,12 @@ def test_lines_of_null_are_looked_for_piece_by_piece(
 @pytest.mark.parametrize("format", FORMATS)
 def test_time_is_up_while_files_are_read(format: str, files: dict[str, str]) -> None:
     """Also before a plan is made, where text is read to make sure of its types."""
-    with pytest.raises(TimeLimitError, match="before rows were searched"):
+    with pytest.raises(TimeLimitError, match="within the first rows"):
         sase.match(QUERY, files[format], timeout=0.000001)
-    with pytest.raises(TimeLimitError, match="before rows were searched"):
+    with pytest.raises(TimeLimitError, match="within the first rows"):
         sase.why(QUERY, files[format], timeout=0.000001)
     plan = sase.compile(QUERY, files[format])
-    with pytest.raises(TimeLimitError, match="before rows were searched"):
+    with pytest.raises(TimeLimitError, match="within the first rows"):
         plan.run(files[format], timeout=0.000001)
 
 
@@ -113,3 +115,39 @@ def test_a_sort_ends_between_batches(
     held[0] = 1000
     with pytest.raises(MemoryLimitError):
         next(iter(in_order(opened, ["ts", "type", "v"], plan)))
+
+
+def test_bad_rows_are_handled_piece_by_piece(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    rows = "".join(f"2026-01-01T00:00:{number % 60:02},A,{number}\n" for number in range(5000))
+    path.write_text(f"ts,type,v\n{rows}", encoding="utf-8")
+    opened, calls = open_files(str(path), "ts", judges=True), list[int]()
+    opened.between = calls.append
+    salvaged(opened, "ts", {"ts", "type", "v"})
+    assert len(calls) >= 2 * 5000 // 1024  # of the rows, and of their times
+
+
+def test_time_is_up_when_a_query_is_compiled(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0]
+
+    def slow(*given: object, **named: object) -> None:
+        now[0] += 2 * SECOND
+
+    monkeypatch.setattr(matching, "perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr(matching, "compile_query", slow)
+    with pytest.raises(TimeLimitError, match="longer than its timeout of 1 s"):
+        sase.match(QUERY, files["csv"], timeout=1)
+
+
+def test_a_sorted_run_is_read_without_mapping_it(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pages would count as memory of the process."""
+    monkeypatch.setattr(pa, "memory_map", None)
+    opened = open_files(files["shuffled"], "ts")
+    plan = sase.compile(QUERY, files["shuffled"]).engine
+    tables = [table for table, _ in in_order(opened, ["ts", "type"], plan, piece=1 << 20)]
+    assert sum(table.num_rows for table in tables) == ROWS
+    assert max(table.num_rows for table in tables) < ROWS // 8

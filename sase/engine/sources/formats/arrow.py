@@ -10,6 +10,9 @@ import pyarrow.ipc
 
 from sase.engine.sources.formats.base import BATCH, FileFormat, Scan, proved, with_given
 
+# Batches are read together until they have as many rows, or there are as many of them.
+FEW, MANY = 1 << 12, 1 << 10
+
 
 class ArrowFormat(FileFormat):
     """Arrow IPC files, read with the types that they have."""
@@ -35,10 +38,28 @@ def _batches(path: str, names: Collection[str], size: int) -> Iterator[pa.Record
         own = pa.ipc.open_file(source).schema.names
         places = [place for place, name in enumerate(own) if name in names]
         options = pa.ipc.IpcReadOptions(included_fields=places)
-        file, first = pa.ipc.open_file(source, options=options), 0
-        for number in range(file.num_record_batches):
-            batch = file.get_batch(number)
-            proved(pa.Table.from_batches([batch]), path, first)
-            for begin in range(0, batch.num_rows, size):
-                yield batch.slice(begin, size)
-            first += batch.num_rows
+        file = pa.ipc.open_file(source, options=options)
+        for table in _proved(file, path):
+            yield from _joined(table).to_batches(size)
+
+
+def _proved(file: pa.ipc.RecordBatchFileReader, path: str) -> Iterator[pa.Table]:
+    """Read and prove the batches of a file, several small ones at a time."""
+    first, group, rows = 0, list[pa.RecordBatch](), 0
+    for number in range(file.num_record_batches):
+        group.append(file.get_batch(number))
+        rows += group[-1].num_rows
+        if rows >= FEW or len(group) == MANY or number == file.num_record_batches - 1:
+            yield proved(pa.Table.from_batches(group), path, first)
+            first, group, rows = first + rows, [], 0
+
+
+def _joined(table: pa.Table) -> pa.Table:
+    """Make one batch of several, each of which costs whoever reads it as much as many rows."""
+    coded = [column for column in table.columns if pa.types.is_dictionary(column.type)]
+    if any(len(chunk.dictionary) > FEW for column in coded for chunk in column.chunks[-1:]):
+        return table  # since its dictionaries would be compared batch by batch
+    try:
+        return table.combine_chunks()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of a type, or of an index too narrow
+        return table
