@@ -265,7 +265,7 @@ class LineEvaluationState(IncrementalEvaluation):
         lines = self._lines
         held = [lines.cells, lines.heap, self._nodes, self._output.events]
         return self._counters(
-            lines.counts[store.MADE : store.STEPS + 1], sum(each.nbytes for each in held)
+            lines.counts[store.MADE : store.SPLIT + 1], sum(each.nbytes for each in held)
         )
 
     def checkpoint(self) -> Checkpoint:

@@ -75,11 +75,13 @@ class IncrementalEvaluation(RunEvaluationBase):
             raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
 
     def _counters(self, counts: Numbers, bytes_held: int) -> Counters:
-        """Name events, matches, and the counts from `MADE` to `STEPS`."""
-        made, alive, most_alive, expired, steps = map(int, counts)
+        """Name events, matches, and the counts from `MADE` to `SPLIT`."""
+        made, alive, most_alive, expired, steps, initiated, split = map(int, counts)
         return {
             "events": self._seen,
             "runs": made,
+            "initiated": initiated,
+            "split": split,
             "alive": alive,
             "most_alive": most_alive,
             "expired": expired,
@@ -197,7 +199,7 @@ class RunEvaluationState(IncrementalEvaluation):
     def counters(self) -> Counters:
         """Count events, runs made and alive, steps, and matches."""
         return self._counters(
-            self._runs.state[nodes.MADE : nodes.STEPS + 1], self._runs.cells.nbytes
+            self._runs.state[nodes.MADE : nodes.SPLIT + 1], self._runs.cells.nbytes
         )
 
     def checkpoint(self) -> Checkpoint:

@@ -15,7 +15,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 # What is counted besides what is made anew.
-_COUNTED = slice(store.MADE, store.STEPS + 1)
+_COUNTED = slice(store.MADE, store.SPLIT + 1)
 
 
 def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -> store.Lines:

@@ -37,6 +37,11 @@ def check_runs(counted: dict[str, Any]) -> int:
     if "runs" in counted:
         assert counted["alive"] + counted["expired"] <= counted["runs"]
         assert counted["alive"] <= counted["most_alive"] <= counted["runs"]
+        assert counted["initiated"] <= counted["runs"]
+        merged = counted.get("merged", 0)
+        assert counted.get("merged_alive", 0) <= merged
+        born = counted["initiated"] + counted["split"] - merged
+        assert counted["alive"] + counted["expired"] <= born <= counted["runs"]
     elif "candidates" in counted:
         assert counted["candidates"] <= counted["events"]
     else:

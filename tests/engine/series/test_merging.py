@@ -40,6 +40,25 @@ def test_fewer_runs_meet_fewer_events(condition: str, share: float, window: str)
     assert merged["merged"] > 20
     assert merged["steps"] < share * counted["steps"]
     assert merged["runs"] < counted["runs"]
+    assert merged["initiated"] == counted["initiated"] <= 400
+
+
+def test_all_runs_that_overlap_are_merged_where_nothing_tells_them_apart() -> None:
+    """SASE+, Table 3, p1: but the last one of a partition, each joins the one there was."""
+    query = "EVENT SEQ(S+ a[], S b) WHERE skip_till_next_match {[k] AND b.v = 5} WITHIN 30"
+    _, merged = ran(query, "nfab_merged")
+    assert merged["initiated"] == 400 == merged["merged_alive"] + 2
+    # A match ends alike for all runs of its partition.
+    assert merged["merged"] == merged["merged_alive"]
+
+
+def test_runs_that_only_end_alike_do_not_go_on_as_one() -> None:
+    """Each event begins two runs that end with the next one of the other type."""
+    events = [{"ts": n, "type": "AAB"[n % 3]} for n in range(30)]
+    query = "EVENT SEQ(A a, B b) WHERE skip_till_next_match WITHIN 9"
+    _, merged = ran(query, "nfab_merged", events)
+    counts = [merged[name] for name in ("initiated", "split", "merged", "merged_alive")]
+    assert counts == [20, 0, 10, 0]
 
 
 def test_what_is_still_read_keeps_runs_apart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,3 +56,15 @@ def test_the_runs_and_the_walk_of_figure_4() -> None:
     for recipe in ("postponed", "postponed_filters"):
         walked = counted("ABBBC", where, values, recipe)
         assert (walked["walks"], walked["found"]) == (1, 7)
+
+
+@pytest.mark.parametrize("recipe", ["nfab", "nfab_merged", "backtrack", "backtrack_reread"])
+@pytest.mark.parametrize("lines", [True, False])
+def test_the_runs_of_figure_3_of_sase_plus(recipe: str, lines: bool) -> None:
+    """SASE+, Figure 3: e1 and e3 begin runs, both take and end with e6, and the first with e8."""
+    (case,) = (each for each in LEVELS_1_AND_2 if each["id"] == "S014")
+    plan = sase.compile(case["query"], case["events"], plan=recipe, time_unit="s")
+    plan = replace(plan, options=replace(plan.options, lines=lines))
+    matches = plan.run(case["events"])
+    of_runs = dict(matches.report.counters)["RunEvaluation"]
+    assert (of_runs["initiated"], of_runs["split"], len(matches)) == (2, 3, 3)

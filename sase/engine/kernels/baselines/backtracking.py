@@ -28,7 +28,7 @@ from sase.engine.kernels.kleene.runs import (
     PAUSED,
     Incoming,
     apply,
-    extend,
+    initiate,
     may_grow,
 )
 from sase.engine.kernels.kleene.transitions import is_match
@@ -109,7 +109,7 @@ def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
     if incoming.begins[i] & runs.rules.first:
-        extend(machine, runs, incoming, i, nodes.ROOT)
+        initiate(machine, runs, incoming, i)
         push_fresh(machine, runs, search, place + 1, stop)
     search.state[AT] += 1
 

@@ -42,7 +42,7 @@ from sase.engine.kernels.kleene.runs import (
     PATIENCE,
     PAUSED,
     Incoming,
-    extend,
+    initiate,
     may_grow,
     prune,
 )
@@ -97,7 +97,7 @@ def begin_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunS
         runs.rules.apart == nodes.FIRST_ALONE and incoming.ties[i] <= runs.taken[incoming.keys[i]]
     )
     if not overlaps and incoming.begins[i] & runs.rules.first:
-        extend(machine, runs, incoming, i, nodes.ROOT)
+        initiate(machine, runs, incoming, i)
         for number in range(runs.state[nodes.FRESH]):
             go_on(machine, runs, search, runs.fresh[number], place, stop)
         runs.state[nodes.FRESH] = 0
@@ -133,6 +133,8 @@ def resume_reading(machine: Machine, runs: Runs, incoming: Incoming, search: Run
         place += 1
     if state[nodes.FRESH] > 0:
         moves = state[nodes.FRESH] + int(stays)
+        if move > 0:  # which is counted already
+            state[nodes.SPLIT] -= moves - 1
         if move + 1 < moves:
             push(search, node, place - 1, stop)
             search.waiting[search.state[WAITING] - 1, MOVE] = move + 1

@@ -32,9 +32,9 @@ TRIAL, FIRST_LINE = 1, 2 * FIELDS
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE = range(6)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end and the first free one, words
-# of the heap used, the events of all lines, and from MADE to STEPS what an evaluation counts.
-EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(10)
-COUNTS = 10
+# of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts.
+EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(12)
+COUNTS = 12
 # The room of the smallest extent of the heap, and how many sizes there are.
 SMALLEST, SIZES = BLOCK, 48
 # What there is no room for, besides results.

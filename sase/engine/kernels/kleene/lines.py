@@ -218,6 +218,7 @@ def begin_line(
     if conditions is not None and not accept(conditions, ROOT, 0, BEGIN, event.number):
         return NOTHING
     line = new_line(lines, event.key, event.measure)
+    lines.counts[store.INITIATED] += 1
     if bind_event(rules, conditions, lines, output, event, line):
         return line
     drop(lines, event.key, line)
@@ -271,7 +272,7 @@ def apply(
     size = cells[line + store.SIZE]
     inside, level = size > rules.series, level_of(rules, size)
     is_ended = (event.begins >> (level + 1)) & 1 == 1 and may_end(rules, size)
-    goes = False
+    goes, made = False, lines.counts[store.MADE]
     if is_ended and may_leave(conditions, line >> store.NODE_SHIFT, level):
         if level + 2 < rules.levels or is_last(rules):
             goes = may_bind_at(rules, conditions, lines, event, line, level + 1, BEGIN)
@@ -280,6 +281,8 @@ def apply(
             stays = stays and inside and may_take(rules, size)
     if inside and (event.takes >> level) & 1 and may_take(rules, size):
         goes = may_bind_at(rules, conditions, lines, event, line, level, TAKE)
+    if goes or stays:
+        lines.counts[store.SPLIT] += lines.counts[store.MADE] - made
     if not goes:
         return STAYS if stays else OVER
     return MOVES if bind_event(rules, conditions, lines, output, event, line) else OVER
@@ -353,14 +356,15 @@ def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: Line
     takes, enough = (event.takes >> rules.series) & 1, rules.series + rules.least
     line, shown, bar = keys[key + store.HEAD], keys[key + store.COUNT], LATEST
     changed = ahead = NOTHING
-    made, stays = 0, False
+    ended = taken = 0
+    stays = False
     for _ in range(shown):
         after, other = cells[line + store.NEXT], cells[line + store.MET]
         if completes and cells[line + store.SIZE] >= enough:
-            made += 1
+            ended += 1
             write_line(rules, lines, output, line, event.number)
         if takes and is_accepted(rules, event.value, other):
-            made += 1
+            taken += 1
             append(lines, line, event.number)
             if rules.renews == 1:
                 cells[line + store.MET] = other = event.value
@@ -375,4 +379,5 @@ def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: Line
         line = after
     keys[key + store.BAR] = passing(rules, bar) if is_ordered(rules) or shown == 0 else EARLIEST
     lines.counts[store.STEPS] += shown
-    lines.counts[store.MADE] += made
+    lines.counts[store.MADE] += ended + taken
+    lines.counts[store.SPLIT] += ended  # each goes on or stays besides

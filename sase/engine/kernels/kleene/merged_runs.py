@@ -27,7 +27,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     least_of,
     most_of,
 )
-from sase.engine.kernels.kleene.runs import remove_ended
+from sase.engine.kernels.kleene.runs import may_grow, remove_ended
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -121,6 +121,7 @@ def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
             join(runs, merging, buckets[at, NODE], node)
             state[nodes.MADE] -= 1
             merging.state[nodes.MERGED] += 1
+            merging.state[nodes.MERGED_ALIVE] += int(may_grow(machine, cells, buckets[at, NODE]))
         else:
             buckets[at, STAMP], buckets[at, NODE] = state[nodes.GROUPS], node
             runs.fresh[kept] = node

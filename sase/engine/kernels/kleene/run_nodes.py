@@ -163,16 +163,17 @@ class Merging(NamedTuple):
 
 # Of the state of runs: the event to go on with, fresh nodes and which of them is next to be
 # written; nodes ever used, the first free one, nodes free; groups; runs ever and live ones; events
-# shown to runs.
-AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS = range(12)
-STATE = 12
+# shown to runs; runs begun, and how many more runs an event made of one.
+AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS = range(7)
+MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(7, 14)
+STATE = 14
 # Of a merged node its first and last edge; of an edge the node that it leads to, and the next edge.
 HEAD_EDGE, LAST_EDGE = range(2)
 TO, AFTER = range(2)
-# Of the state of merging: edges ever used, the first free one, edges free; runs merged into others;
-# frames and ways of the enumeration, and whether it is under way.
-EDGES, FREE_EDGE, SPARE_EDGES, MERGED, FRAMES, WAYS, ENUMERATING = range(7)
-MERGING_STATE = 7
+# Of the state of merging: edges ever used, the first free one, edges free; runs merged into others,
+# and those of them that go on; frames and ways of the enumeration, and whether it is under way.
+EDGES, FREE_EDGE, SPARE_EDGES, MERGED, MERGED_ALIVE, FRAMES, WAYS, ENUMERATING = range(8)
+MERGING_STATE = 8
 
 
 @inlined

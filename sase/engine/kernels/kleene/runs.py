@@ -129,6 +129,14 @@ def extend(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int) 
 
 
 @inlined
+def initiate(machine: Machine, runs: Runs, incoming: Incoming, i: int) -> None:
+    """Begin runs with an event."""
+    fresh = runs.state[nodes.FRESH]
+    extend(machine, runs, incoming, i, nodes.ROOT)
+    runs.state[nodes.INITIATED] += runs.state[nodes.FRESH] - fresh
+
+
+@inlined
 def is_over(
     machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int, bound: int
 ) -> bool:
@@ -160,13 +168,16 @@ def ignores(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int,
 def apply(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int, bound: int) -> bool:
     """Apply an event to a run; return whether the run also stays as it is."""
     state, own = runs.state, False
+    fresh = state[nodes.FRESH]
     state[nodes.STEPS] += 1
     if is_over(machine, runs, incoming, i, node, bound):
         state[nodes.EXPIRED] += 1
         return False
     if (incoming.begins[i] | incoming.takes[i]) != 0 and runs.cells[node, nodes.START] >= bound:
         own = extend(machine, runs, incoming, i, node)
-    return ignores(machine, runs, incoming, i, node, own)
+    stays = ignores(machine, runs, incoming, i, node, own)
+    state[nodes.SPLIT] += max(state[nodes.FRESH] - fresh - 1 + int(stays), 0)
+    return stays
 
 
 # ---------------------------------------------------------------- the runs of a partition
@@ -190,7 +201,7 @@ def step(machine: Machine, runs: Runs, merging: Merging | None, incoming: Incomi
     cells, state, key = runs.cells, runs.state, incoming.keys[i]
     if incoming.begins[i] & runs.rules.first:
         state[nodes.GROUPS] += 1
-        extend(machine, runs, incoming, i, nodes.ROOT)
+        initiate(machine, runs, incoming, i)
     bound = window_start(incoming.measures[i], runs.rules.span)
     ahead, node, group, begin = NOTHING, runs.heads[key], NOTHING, state[nodes.FRESH]
     while node != NOTHING:
