@@ -78,15 +78,15 @@ def examples(draw: st.DrawFn) -> SeriesExample:
     query = draw(queries(setting))
     pattern = list[tuple[str, ...]]()
     for part in query.positives:
-        pattern += [part.types] * draw(st.sampled_from(_usual(part)))
+        pattern += [part.types] * draw(st.sampled_from(usual(part)))
     negative = [part.types[0] for part in query.components if part.negated]
     rows = draw(streams(setting, pattern, negative, query.text, MOST_EVENTS))
-    rows = list(_inexact(rows))
+    rows = list(inexact(rows))
     while query.strategy in ("", ANY) and runs(query.positives, setting, rows) > MOST_RUNS:
         rows.remove(max(rows, key=setting.key))
     output = draw(st.sampled_from(["all", "all", "all", "non_overlap"]))
     example = SeriesExample(query, setting, rows, output)
-    return _with_matches(example) if draw(st.integers(0, 9)) else example
+    return with_matches(example) if draw(st.integers(0, 9)) else example
 
 
 def drawn(number: int, strategy: st.SearchStrategy[Any]) -> Any:
@@ -100,13 +100,13 @@ def drawn(number: int, strategy: st.SearchStrategy[Any]) -> Any:
         return data.draw(strategy)
 
 
-def _usual(part: Part) -> list[int]:
+def usual(part: Part) -> list[int]:
     """How many events of a component a stream often has in a row."""
     most = part.least + 2 if part.most is None else part.most
     return [number for number in range(part.least, most + 1) if number] or [1]
 
 
-def _inexact(rows: Sequence[Row]) -> Iterator[Row]:
+def inexact(rows: Sequence[Row]) -> Iterator[Row]:
     for place, row in enumerate(rows):
         value = row.get("f")
         yield {**row, "f": INEXACT.get(value, value)} if place % 3 and "f" in row else row
@@ -159,7 +159,7 @@ def _admits(part: Part, kind: str | None) -> bool:
 # ---------------------------------------------------------------- results
 
 
-def _with_matches(example: SeriesExample) -> SeriesExample:
+def with_matches(example: SeriesExample) -> SeriesExample:
     """With ever fewer clauses, until a match is left."""
     while not example.expected and (shorter := _shorter(example.query)) is not None:
         example = replace(example, query=shorter)

@@ -43,14 +43,17 @@ class SeriesQuery:
 
     @property
     def text(self) -> str:
-        parts = [negated(part) if part.negated else part.text for part in self.components]  # type: ignore[arg-type]
-        pattern = parts[0] if len(parts) == 1 else f"SEQ({', '.join(parts)})"
         clauses = [
-            f"EVENT {pattern}", f"WHERE {self._where}" if self._where else "",
+            f"EVENT {self.pattern}", f"WHERE {self._where}" if self._where else "",
             f"WITHIN {self.window}" if self.window else "",
             f"HAVING {self.having}" if self.having else "", self.returned, self.limit,
         ]  # fmt: skip
         return " ".join(filter(None, clauses))
+
+    @property
+    def pattern(self) -> str:
+        parts = [negated(part) if part.negated else part.text for part in self.components]  # type: ignore[arg-type]
+        return parts[0] if len(parts) == 1 else f"SEQ({', '.join(parts)})"
 
     @property
     def _where(self) -> str:
@@ -92,7 +95,7 @@ def queries(draw: st.DrawFn, setting: Setting) -> SeriesQuery:
     writer = SeriesWriter(draw, setting, components)  # type: ignore[arg-type]
     tests = equivalence_tests(writer)
     if strategy == PARTITION and not tests:
-        tests = _some_test(writer)
+        tests = some_test(writer)
     if strategy == PARTITION and not tests:
         strategy = STRICT
     count = draw(st.sampled_from([1, 1, 2, 0, 2, 3]))
@@ -105,12 +108,12 @@ def queries(draw: st.DrawFn, setting: Setting) -> SeriesQuery:
     most = writer.one_of(2, 1, 3, 5, 0)
     limit = f"LIMIT {writer.parameter(str(most), most)}" if writer.chance(15) else ""
     return SeriesQuery(
-        components, strategy, _listed(writer) if strategy else "", tests, conditions, window,
+        components, strategy, listed(writer) if strategy else "", tests, conditions, window,
         having, returned, limit, writer.parameters, draw(st.booleans()),
     )  # fmt: skip
 
 
-def _some_test(writer: SeriesWriter) -> tuple[str, ...]:
+def some_test(writer: SeriesWriter) -> tuple[str, ...]:
     """A test on an attribute that some type of the pattern declares."""
     declared = writer.setting.declared
     known = {name for part in writer.components for kind in part.types for name in declared[kind]}
@@ -118,7 +121,7 @@ def _some_test(writer: SeriesWriter) -> tuple[str, ...]:
     return (f"[{writer.one_of(*names)}]",) if names else ()
 
 
-def _listed(writer: SeriesWriter) -> str:
+def listed(writer: SeriesWriter) -> str:
     """The variables of the strategy, which are written only where there are conditions."""
     names = [part for part in writer.components if part.variable and not part.negated]
     if not names or not writer.chance(40):
@@ -156,13 +159,15 @@ def _part(
     draw: st.DrawFn, setting: Setting, variable: str, form: str, *, negative: bool = False
 ) -> Part:
     named = variable if draw(st.integers(0, 8)) < 8 else None
-    test, types = _test(draw, setting, negative)
+    test, types = component_test(draw, setting, negative)
     suffix = draw(st.sampled_from(["[]", "[]", ""])) if form not in ("", "?") else ""
     least, most = FORMS[form]
     return Part(test, types, named, negative, form, least, most, suffix)
 
 
-def _test(draw: st.DrawFn, setting: Setting, negative: bool) -> tuple[str, tuple[str, ...]]:
+def component_test(
+    draw: st.DrawFn, setting: Setting, negative: bool
+) -> tuple[str, tuple[str, ...]]:
     every = setting.types
     # A negative component is often of the last type: it shall not forbid every match.
     usual = every[-1:] if negative else every[:3]
