@@ -28,11 +28,39 @@ class Element:
 
 
 @dataclass(frozen=True)
+class NegativeGroup:
+    """`!(P)`, P being one branch of what is written; `written` has the elements of all of them."""
+
+    elements: tuple[Element, ...]
+    written: tuple[Element, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables of this branch."""
+        return frozenset(element.name for element in self.elements)
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The variables that only other branches of the same group have."""
+        return frozenset(element.name for element in self.written) - self.names
+
+
+@dataclass(frozen=True)
 class Branch:
     """Elements that follow one another, and which `(…)? g` are there."""
 
-    elements: tuple[Element, ...] = ()
+    parts: tuple[Element | NegativeGroup, ...] = ()
     groups: frozenset[str] = frozenset()
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The components outside of negative groups."""
+        return tuple(part for part in self.parts if isinstance(part, Element))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All variables, those in negative groups included."""
+        return frozenset(element.name for element in _within(self.parts))
 
 
 @dataclass(frozen=True)
@@ -43,9 +71,21 @@ class Pattern:
     groups: frozenset[str]
 
     @property
+    def forbidding(self) -> frozenset[str]:
+        """The variables of the components inside of negative groups."""
+        inside = [part for each in self.branches for part in each.parts]
+        return frozenset(
+            element.name
+            for part in inside
+            if isinstance(part, NegativeGroup)
+            for element in part.written
+        )
+
+    @property
     def elements(self) -> tuple[Element, ...]:
         """Every component as it is written, from left to right."""
-        by_place = {each.place: each for branch in self.branches for each in branch.elements}
+        within = (element for branch in self.branches for element in _within(branch.parts))
+        by_place = {element.place: element for element in within}
         return tuple(by_place[place] for place in sorted(by_place))
 
     @property
@@ -53,14 +93,15 @@ class Pattern:
         """A column for each positive variable, where it is first written."""
         by_name: dict[str, Element] = {}
         for element in self.elements:
-            if not element.component.negated:
+            if not element.component.negated and element.name not in self.forbidding:
                 by_name.setdefault(element.name, element)
         return tuple(by_name.values())
 
     @property
     def negative_names(self) -> frozenset[str]:
-        """The variables of negative components."""
-        return frozenset(each.name for each in self.elements if each.component.negated)
+        """The variables of negative elements."""
+        negated = {each.name for each in self.elements if each.component.negated}
+        return self.forbidding | negated
 
     @property
     def of_several_types(self) -> frozenset[str]:
@@ -94,11 +135,13 @@ def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
             return [_joined(chosen) for chosen in product(*choices)]
         case ast.Alternatives(patterns):
             return [branch for each in patterns for branch in _branches(each, places)]
+        case ast.Group(inner, None, None, True):
+            return [Branch(tuple(_negative_groups(_branches(inner, places))))]
         case ast.Group(inner, None, None, False):
             return _branches(inner, places)
         case ast.Group(inner, variable, ast.Quantifier("?"), False):
             here = frozenset([variable.text] if variable else [])
-            there = [Branch(each.elements, each.groups | here) for each in _branches(inner, places)]
+            there = [Branch(each.parts, each.groups | here) for each in _branches(inner, places)]
             return [*there, Branch()]
         case _:
             raise NotImplementedError(f"{type(pattern).__name__} in a pattern (level 3)")
@@ -107,9 +150,41 @@ def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
 def _joined(parts: tuple[Branch, ...]) -> Branch:
     """One branch of each part after the other."""
     return Branch(
-        tuple(element for part in parts for element in part.elements),
+        tuple(element for part in parts for element in part.parts),
         frozenset().union(*(part.groups for part in parts)),
     )
+
+
+def _negative_groups(branches: list[Branch]) -> Iterator[NegativeGroup]:
+    """`!(P OR Q)` is `!(P), !(Q)`."""
+    for branch in branches:
+        if len(branch.parts) > len(branch.elements) or branch.groups:
+            raise ValueError("a negative group in a negative group, or `(…)? g`")
+        _refuse_negative_edges(branch.elements)
+    written = tuple(element for branch in branches for element in branch.elements)
+    for branch in branches:
+        yield NegativeGroup(branch.elements, written)
+
+
+def _refuse_negative_edges(elements: tuple[Element, ...]) -> None:
+    """A negative component inside stands between neighbours that cannot be empty."""
+    positive = [n for n, each in enumerate(elements) if not each.component.negated]
+    for number, element in enumerate(elements):
+        if element.component.negated:
+            before = [n for n in positive if n < number][-1:]
+            after = [n for n in positive if n > number][:1]
+            if (
+                not before
+                or not after
+                or not all(_must_bind(elements[n].component) for n in before + after)
+            ):
+                raise ValueError("a negative component at the edge of a group")
+
+
+def _within(parts: tuple[Element | NegativeGroup, ...]) -> Iterator[Element]:
+    """All components, those in negative groups included."""
+    for part in parts:
+        yield from part.elements if isinstance(part, NegativeGroup) else (part,)
 
 
 def _must_bind(component: ast.Component) -> bool:

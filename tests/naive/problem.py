@@ -12,10 +12,48 @@ from tests.naive.conditions import Condition, condition, conjuncts, names, prese
 from tests.naive.equivalence import Test, differs_alone, fits, fits_all
 from tests.naive.events import Stream
 from tests.naive.expressions import Event, Scope, Series
-from tests.naive.pattern import Branch, Element, Pattern, written_out
+from tests.naive.pattern import Branch, Element, NegativeGroup, Pattern, written_out
 from tests.naive.windows import Window, window
 
 Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component, in order
+
+
+@dataclass(frozen=True)
+class Forbidding:
+    """A negative group: where it stands among the elements of the branch, and its conditions."""
+
+    group: NegativeGroup
+    position: int
+    conditions: tuple[Condition, ...]
+    scope: Scope  # of the elements of the branch, and behind them those of the group
+
+    def number(self, place: int) -> int:
+        """The number of an element of the group in its scope."""
+        return len(self.scope.components) - len(self.group.elements) + place
+
+    @property
+    def positives(self) -> list[int]:
+        """Which of its elements are positive."""
+        return self._are(negated=False)
+
+    @property
+    def negatives(self) -> list[int]:
+        """Which of its elements are negative."""
+        return self._are(negated=True)
+
+    def _are(self, *, negated: bool) -> list[int]:
+        elements = enumerate(self.group.elements)
+        return [place for place, each in elements if each.component.negated == negated]
+
+    @property
+    def own(self) -> list[Condition]:
+        """The conditions that mention no negative component inside of it."""
+        inner = {self.number(place) for place in self.negatives}
+        return [each for each in self.conditions if not each.components & inner]
+
+    def of_inner(self, place: int) -> list[Condition]:
+        """The conditions that mention this negative component inside of it."""
+        return [each for each in self.conditions if self.number(place) in each.components]
 
 
 @dataclass(frozen=True)
@@ -30,6 +68,7 @@ class Problem:
     window: Window | None
     strategy: StrategyName
     scope: Scope
+    forbidding: tuple[Forbidding, ...]
 
     @property
     def components(self) -> tuple[ast.Component, ...]:
@@ -143,9 +182,11 @@ def state(
 
     def of_branch(branch: Branch) -> Problem:
         scope = scope_of_elements(pattern, branch, branch.elements, parameters, stream)
-        asked = [condition(part, scope) for part in _asked(written, pattern, branch)]
+        asked = list(_asked(written, pattern, branch))
+        own = [condition(p, scope) for p in asked if not names(p) & pattern.forbidding]
+        groups = tuple(_forbidding(asked, branch, scope))
         return Problem(
-            stream, pattern, branch.elements, tests, tuple(asked), length, strategy, scope
+            stream, pattern, branch.elements, tests, tuple(own), length, strategy, scope, groups
         )
 
     return tuple(of_branch(branch) for branch in pattern.branches)
@@ -172,12 +213,32 @@ def _asked(
     written: list[ast.Expression], pattern: Pattern, branch: Branch
 ) -> Iterator[ast.Expression]:
     """docs/semantics.md, Absent conditions: the conjuncts that concern a branch."""
-    there = {element.name for element in branch.elements}
-    absent = {element.name for element in pattern.elements} - there
+    absent = {element.name for element in pattern.elements} - branch.names
     for conjunct in written:
         remaining = present(conjunct, absent)
         if remaining is not None and not names(conjunct) & absent & pattern.negative_names:
             yield remaining
+
+
+def _forbidding(asked: list[ast.Expression], branch: Branch, scope: Scope) -> Iterator[Forbidding]:
+    """docs/semantics.md, Negative groups: each with the conjuncts that mention its variables."""
+    for place, group in enumerate(branch.parts):
+        if isinstance(group, NegativeGroup):
+            position = sum(isinstance(part, Element) for part in branch.parts[:place])
+            inner = tuple(element.component for element in group.elements)
+            inside = replace(scope, components=(*scope.components, *inner))
+            conditions = tuple(condition(p, inside) for p in _of_group(asked, group))
+            yield Forbidding(group, position, conditions, inside)
+
+
+def _of_group(asked: list[ast.Expression], group: NegativeGroup) -> Iterator[ast.Expression]:
+    """What concerns another branch of the same written group is absent."""
+    negated = {each.name for each in group.written if each.component.negated}
+    for conjunct in asked:
+        if names(conjunct) & group.names and not names(conjunct) & group.others & negated:
+            remaining = present(conjunct, group.others)
+            if remaining is not None:
+                yield remaining
 
 
 def _tests(parts: list[ast.Expression], parameters: Mapping[str, object]) -> tuple[Test, ...]:
