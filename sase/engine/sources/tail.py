@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
-from sase.engine.columns.gate import prove_distinct
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
@@ -113,7 +112,6 @@ class TailReader:
                 raise DataError(f"{self.name} ended before there was a row")
             self._first += more
             table = self._sample(self._first)
-        prove_distinct(table.column_names, f"{self.name}: ")
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         moments = moments_among(table.select(texts), may_be_times(table.column_names))
         for field in table.schema:  # where Arrow found moments in text
@@ -211,7 +209,7 @@ class TailReader:
         self._last = lines
         try:
             text = _text(self._header + lines).encode("utf-8", "replace")
-            table = self._format.parse(text, {}, skips_odd=True)
+            table = self._format.parse(text, {}, skips_odd=True, where=f"{self.name}: ")
         except UNREADABLE as problem:
             raise DataError(f"{self.name}, line {self._line}: {problem}") from problem
         if table is not None:

@@ -22,6 +22,7 @@ from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
+KnownKinds = Mapping[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 # What folders are called that hold the rows without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -227,7 +228,7 @@ class FileFormat(ABC):
         except DAMAGE as problem:
             raise self.explain_fault(path, None, problem) from problem
 
-    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+    def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Explain what Arrow says of a file: name the row, the column, and what to do."""
         return DataError(
             f"{path} cannot be read: it is truncated, or no {self.name} file: {message}: {ANEW}"

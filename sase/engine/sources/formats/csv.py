@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from sase.engine.sources.formats.base import (
     DICTIONARY,
     FileFormat,
     Kinds,
+    KnownKinds,
     Scan,
     great_floats,
     scanned,
@@ -45,7 +46,7 @@ from sase.errors import DataError
 # What stands for a missing value, unless it is quoted.
 MISSING = ["", "NULL", "null"]
 _SAMPLED = 1 << 16
-_NO_KINDS: Mapping[str, pa.DataType] = MappingProxyType({})
+_NO_KINDS: KnownKinds = MappingProxyType({})
 # In the order in which Arrow tries them.
 _KINDS = (
     pa.null(),
@@ -85,9 +86,7 @@ class CsvFormat(TextFormat):
         """Return the format with some more texts that stand for a missing value, quoted or not."""
         return type(self)(null) if null else self
 
-    def options(
-        self, kinds: Mapping[str, pa.DataType], columns: Sequence[str] = ()
-    ) -> dict[str, Any]:
+    def options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
         """Return Arrow's options, with the types of some columns; `columns` are read, or all."""
         from pyarrow import csv as arrow_csv
 
@@ -110,9 +109,7 @@ class CsvFormat(TextFormat):
 
         return dataset.CsvFileFormat(**self.options(dict.fromkeys(strings, DICTIONARY)))
 
-    def decode_rows(
-        self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
-    ) -> Iterator[DecodedRow]:
+    def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode the lines below the header; one with too few values or too many is no row."""
         records = self._records(lines)
         _, _, names = next(records, (0, "", []))
@@ -146,7 +143,7 @@ class CsvFormat(TextFormat):
             taken.clear()
 
     def parse(
-        self, data: bytes, kinds: Mapping[str, pa.DataType], *, skips_odd: bool = False
+        self, data: bytes, kinds: KnownKinds, *, skips_odd: bool = False, where: str = ""
     ) -> pa.Table:
         """Parse lines in memory, the header first."""
         from pyarrow import csv as arrow_csv
@@ -160,7 +157,7 @@ class CsvFormat(TextFormat):
         memory.write(data)
         buffer = memory.getvalue()
         table = arrow_csv.read_csv(pa.BufferReader(buffer), **options)
-        prove_distinct(table.schema.names)
+        prove_distinct(table.schema.names, where)
         for name in great_floats(table):
             options["convert_options"].column_types = dict.fromkeys(table.schema.names, pa.string())
             texts = arrow_csv.read_csv(pa.BufferReader(buffer), **options).column(name)
@@ -299,7 +296,7 @@ class CsvFormat(TextFormat):
             return self._good_lines(path, kinds).column(name)
 
     def _good_lines(
-        self, path: str, kinds: Mapping[str, pa.DataType] = _NO_KINDS, most: int | None = None
+        self, path: str, kinds: KnownKinds = _NO_KINDS, most: int | None = None
     ) -> pa.Table:
         """Parse the lines that are rows, of a file or its first `most` characters."""
         good, count, size = list[str](), 0, 0
@@ -311,11 +308,11 @@ class CsvFormat(TextFormat):
                 count = count or len(values)
                 if len(values) == count and is_unicode(raw):
                     good.append(raw)
-        return self.parse("".join(good).encode(), kinds, skips_odd=True)
+        return self.parse("".join(good).encode(), kinds, skips_odd=True, where=f"{path}: ")
 
     # ------------------------------------------------------------ faults
 
-    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+    def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Read again in one thread, where Arrow counts the rows, and word what it says."""
         header = self.own_columns(path)
         if _ROW.search(message) is None:
@@ -337,7 +334,7 @@ class CsvFormat(TextFormat):
         return DataError(f"{where}: {said[:1].lower()}{said[1:]}", number)
 
     def _said_in_one_thread(
-        self, path: str, kinds: Mapping[str, pa.DataType], header: Sequence[str]
+        self, path: str, kinds: KnownKinds, header: Sequence[str]
     ) -> str | None:
         from pyarrow import csv as arrow_csv
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from os import path as os_path
@@ -22,7 +22,15 @@ from sase.engine.columns.data_types import value_type
 from sase.engine.columns.numbers import MOST_EXACT
 from sase.engine.columns.python_rows import BEYOND, UNREADABLE
 from sase.engine.columns.strings import is_unicode
-from sase.engine.sources.formats.base import BATCH, SAMPLE, FileFormat, Kinds, Scan, with_given
+from sase.engine.sources.formats.base import (
+    BATCH,
+    SAMPLE,
+    FileFormat,
+    Kinds,
+    KnownKinds,
+    Scan,
+    with_given,
+)
 from sase.errors import DataError
 
 Row = dict[str, Any]
@@ -82,9 +90,7 @@ class TextFormat(FileFormat):
         return self
 
     @abstractmethod
-    def decode_rows(
-        self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
-    ) -> Iterator[DecodedRow]:
+    def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode lines, with their ends and the header if there is one, into rows.
 
         Text that stands for a value is read as the type of its column in `kinds`; text that is none
@@ -92,15 +98,15 @@ class TextFormat(FileFormat):
         """
 
     def parse(
-        self, data: bytes, kinds: Mapping[str, pa.DataType], *, skips_odd: bool = False
+        self, data: bytes, kinds: KnownKinds, *, skips_odd: bool = False, where: str = ""
     ) -> pa.Table | None:
-        """Parse lines in memory by Arrow, if it can.
+        """Parse lines in memory by Arrow, if it can; errors about columns begin with `where`.
 
         It `skips_odd` lines without a row, and values that are none of their column.
         """
         return None
 
-    def rows(self, path: str, kinds: Mapping[str, pa.DataType]) -> Iterator[DecodedRow]:
+    def rows(self, path: str, kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode the rows of a file."""
         with self._text(path) as lines:
             yield from self.decode_rows(lines, kinds)
@@ -189,7 +195,7 @@ class TextFormat(FileFormat):
         """Return the types by all rows: of all columns if it is not a row that is to blame."""
         return self.types_of_rows(paths, names if problem.row is not None else None)
 
-    def _explained(self, path: str, kinds: Mapping[str, pa.DataType], message: str) -> DataError:
+    def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Name the first line that is no row, or has a value that does not fit."""
         known = {name: _python_type(kind) for name, kind in kinds.items()}
         for row in self.rows(path, kinds):
