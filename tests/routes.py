@@ -5,7 +5,7 @@ A route takes a record and gives the lines that came out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sase
@@ -20,7 +20,7 @@ from sase.source import Source
 from tests import naive
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
-from tests.naive.pattern import written_out
+from tests.naive.pattern import Element, RepeatedGroup, written_out
 from tests.outline import outline
 
 # None: the route does not run such records.
@@ -35,8 +35,7 @@ def naive_matches(case: Case) -> list[str]:
     """The matches that the naive matcher finds."""
     labels = [event.label for event in case.events]
     columns = written_out(parse_query(case.query).pattern).columns
-    lists = [_is_list(column.component) for column in columns]
-    return [_match_line(match, lists, labels) for match in _naive(case)] or NONE
+    return [_match_line(match, columns, labels) for match in _naive(case)] or NONE
 
 
 def naive_returns(case: Case) -> list[str]:
@@ -85,12 +84,26 @@ def _is_list(component: ast.Component) -> bool:
     return component.quantifier is not None and component.quantifier.symbol != "?"
 
 
-def _match_line(match: Any, lists: list[bool], labels: list[str]) -> str:
+def _match_line(match: Any, columns: Sequence[Element | RepeatedGroup], labels: list[str]) -> str:
     bound = [
-        f"{name}={_bound([labels[row] for row in events], is_list)}"
-        for name, events, is_list in zip(match.names, match.events, lists, strict=True)
+        f"{column.name}={_column(column, events, labels)}"
+        for column, events in zip(columns, match.events, strict=True)
     ]
     return " ".join([f"@{format_value(match.detected_at)}", *bound])
+
+
+def _column(column: Element | RepeatedGroup, events: Any, labels: list[str]) -> str:
+    """The labels of the events of a variable; of a group `[{b=b1 c=c2} {b=b3 c=-}]`."""
+    if isinstance(column, Element):
+        return _bound([labels[row] for row in events], _is_list(column.component))
+    iterations = [
+        " ".join(
+            f"{field.name}={_column(field, rows, labels)}"
+            for field, rows in zip(column.columns, iteration, strict=True)
+        )
+        for iteration in events
+    ]
+    return f"[{' '.join(f'{{{each}}}' for each in iterations)}]"
 
 
 def _bound(labels: list[str], is_list: bool) -> str:

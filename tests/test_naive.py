@@ -564,7 +564,7 @@ def test_non_overlap(query: str, text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "EVENT SEQ(A a, (SEQ(B b, C c))+ g[])",
+        "EVENT SEQ(A a, (SEQ(B b, (SEQ(C c, D d))+ h[]))+ g[])",
         "EVENT SEQ(SET(A a, B b), C c)",
         "EVENT SEQ(A a, B b) WHERE earliest_maximal { a.v = b.v }",
         "EVENT SEQ(A a, B b) WITH CONFIDENCE >= 0.5",

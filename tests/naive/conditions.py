@@ -15,7 +15,7 @@ from tests.naive.expressions import (
     Scope,
     equal,
     is_length,
-    is_optional_group,
+    is_of_group,
     is_undeclared,
     references,
     value,
@@ -198,7 +198,7 @@ class Condition:
 
 def condition(expression: ast.Expression, scope: Scope) -> Condition:
     """docs/semantics.md, Conditions on series: which events a conjunct must hold for."""
-    bound = [each for each in references(expression) if not is_optional_group(each, scope)]
+    bound = [each for each in references(expression) if not is_of_group(each, scope)]
     parts = frozenset(_part(reference, scope) for reference in bound)
     earlier = frozenset(
         scope.number(reference.variable)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from tests.naive.aggregates import DEFINED, of_events
+from tests.naive.pattern import OF_ITERATION
 from tests.naive.values import (
     Value,
     arithmetic,
@@ -64,8 +65,8 @@ class Scope:
     unit: int | None  # of raw integer time, in nanoseconds
     bound: Mapping[int, Series] = field(default_factory=dict)
     at: Mapping[int, int] = field(default_factory=dict)
-    # Of `(…)? g` by name: whether it is there.
-    groups: Mapping[str, bool] = field(default_factory=dict)
+    # Of groups by name: how many iterations they have, or of `(…)? g` whether it is there.
+    groups: Mapping[str, int] = field(default_factory=dict)
     of_several_types: frozenset[str] = frozenset()
 
     def number(self, variable: ast.Name | None) -> int:
@@ -81,8 +82,8 @@ class Scope:
 Reference: TypeAlias = ast.Attribute | ast.Indexed
 
 
-def is_optional_group(reference: Reference, scope: Scope) -> bool:
-    """`g.len` of `(…)? g`, which is known before anything is bound."""
+def is_of_group(reference: Reference, scope: Scope) -> bool:
+    """`g.len` and `g[]` of a group, of which the branch says how often it is there."""
     return reference.variable is not None and reference.variable.text in scope.groups
 
 
@@ -107,7 +108,7 @@ def is_length(reference: Reference, scope: Scope) -> bool:
     """`a.len`, the number of events of a Kleene variable."""
     if not isinstance(reference, ast.Attribute) or reference.name.text.lower() != "len":
         return False
-    if is_optional_group(reference, scope):
+    if is_of_group(reference, scope):
         return True
     return scope.components[scope.number(reference.variable)].quantifier is not None
 
@@ -158,10 +159,10 @@ def attribute_of(reference: Reference) -> str | None:
 
 def is_undeclared(reference: Reference, scope: Scope) -> bool:
     """Rule 1: a component of several types has bound an event that does not declare it."""
-    if is_length(reference, scope):
+    if is_of_group(reference, scope) or is_length(reference, scope):
         return False
     component = scope.components[scope.number(reference.variable)]
-    names = {component.variable.text} if component.variable else set()
+    names = {component.variable.text.partition(OF_ITERATION)[0]} if component.variable else set()
     if not isinstance(component.test, ast.AnyTest) and not names & scope.of_several_types:
         return False
     return any(
@@ -177,10 +178,14 @@ def is_undeclared(reference: Reference, scope: Scope) -> bool:
 def value(node: ast.Expression, scope: Scope) -> Value:
     """The value of an expression; None is NULL."""
     match node:
-        case ast.Attribute(variable=ast.Name(group)) if is_optional_group(node, scope):
+        case ast.Attribute(variable=ast.Name(group)) if is_of_group(node, scope):
             if not is_length(node, scope):
                 raise NotImplementedError(f"the attribute {node.name.text} of a group")
-            return int(scope.groups[group])
+            return scope.groups[group]
+        case ast.Call(ast.Name("count"), (ast.Indexed(ast.Name(group), index, None),)) if (
+            index.kind == IndexKind.ALL and group in scope.groups
+        ):
+            return scope.groups[group]
         case ast.Attribute() if is_length(node, scope):
             return len(events_of(node, scope))
         case ast.Attribute() | ast.Indexed():

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, product
+from math import inf
 
 from sase.lang import ast
 
 MOST_BRANCHES = 256
+# Between a variable of a repeated group and the number of the iteration: in no name of a query.
+OF_ITERATION = "\0"
 
 
 @dataclass(frozen=True)
 class Element:
-    """A component, and its place among all components of the written pattern, from 1."""
+    """A component, and its place among all components of the written pattern, from 1.
+
+    Of an iteration: of which group, and which one, from 1.
+    """
 
     component: ast.Component
     place: int
+    iteration: tuple[str, int] | None = None
 
     @property
     def name(self) -> str:
         """The variable, or type and place: `A_1`, `ANY_2`."""
         if self.component.variable:
-            return self.component.variable.text
+            return self.component.variable.text.partition(OF_ITERATION)[0]
         test = self.component.test
         return f"{test.name.text if isinstance(test, ast.TypeTest) else 'ANY'}_{self.place}"
 
@@ -46,11 +53,48 @@ class NegativeGroup:
 
 
 @dataclass(frozen=True)
+class RepeatedGroup:
+    """`(P)+ g[]`: iterations, each of one of the branches of P."""
+
+    name: str
+    quantifier: ast.Quantifier
+    branches: tuple[Branch, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All variables inside, those of `(…)? h` included."""
+        inside = frozenset(element.name for element in _all(self.branches))
+        return inside | self.groups
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The variables of `(…)? h` inside."""
+        return frozenset(name for branch in self.branches for name in branch.groups)
+
+    @property
+    def negative_names(self) -> frozenset[str]:
+        """The variables of negative components inside."""
+        return frozenset(each.name for each in _all(self.branches) if each.component.negated)
+
+    @property
+    def most(self) -> float:
+        """How many iterations it has at most."""
+        return inf if self.quantifier.maximum is None else self.quantifier.maximum
+
+    @property
+    def columns(self) -> tuple[Element, ...]:
+        """A field for each positive variable inside, where it is first written."""
+        return columns([element for branch in self.branches for element in branch.elements])
+
+
+@dataclass(frozen=True)
 class Branch:
     """Elements that follow one another, and which `(…)? g` are there."""
 
-    parts: tuple[Element | NegativeGroup, ...] = ()
+    parts: tuple[Element | NegativeGroup | RepeatedGroup, ...] = ()
     groups: frozenset[str] = frozenset()
+    # Of each repeated group of an unrolled branch: which branch each iteration is of.
+    iterations: tuple[tuple[RepeatedGroup, tuple[Branch, ...]], ...] = ()
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -59,8 +103,9 @@ class Branch:
 
     @property
     def names(self) -> frozenset[str]:
-        """All variables, those in negative groups included."""
-        return frozenset(element.name for element in _within(self.parts))
+        """All variables, those in groups and of repeated groups included."""
+        groups = frozenset(part.name for part in self.parts if isinstance(part, RepeatedGroup))
+        return groups | frozenset(element.name for element in _within(self.parts))
 
 
 @dataclass(frozen=True)
@@ -89,13 +134,28 @@ class Pattern:
         return tuple(by_place[place] for place in sorted(by_place))
 
     @property
-    def columns(self) -> tuple[Element, ...]:
-        """A column for each positive variable, where it is first written."""
-        by_name: dict[str, Element] = {}
-        for element in self.elements:
-            if not element.component.negated and element.name not in self.forbidding:
-                by_name.setdefault(element.name, element)
+    def repeated(self) -> tuple[RepeatedGroup, ...]:
+        """The repeated groups, each with the branches of all its places."""
+        by_name: dict[str, RepeatedGroup] = {}
+        for part in dict.fromkeys(part for branch in self.branches for part in branch.parts):
+            if isinstance(part, RepeatedGroup):
+                before = by_name[part.name].branches if part.name in by_name else ()
+                by_name[part.name] = replace(part, branches=before + part.branches)
         return tuple(by_name.values())
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All variables, those of repeated groups included."""
+        groups = frozenset(group.name for group in self.repeated)
+        return groups | frozenset(element.name for element in self.elements)
+
+    @property
+    def columns(self) -> tuple[Element | RepeatedGroup, ...]:
+        """A column for each positive variable, where it is first written."""
+        inside = {each.place: group for group in self.repeated for each in _all(group.branches)}
+        within = [each for each in self.elements if each.name not in self.forbidding]
+        found = [inside.get(each.place) or each for each in columns(within)]
+        return tuple(dict.fromkeys(found))
 
     @property
     def negative_names(self) -> frozenset[str]:
@@ -112,13 +172,22 @@ class Pattern:
         return frozenset(name for name, several in tests.items() if len(several) > 1)
 
 
+def columns(elements: Sequence[Element]) -> tuple[Element, ...]:
+    """The positive elements, for each variable the first."""
+    by_name: dict[str, Element] = {}
+    for element in elements:
+        if not element.component.negated:
+            by_name.setdefault(element.name, element)
+    return tuple(by_name.values())
+
+
 def written_out(pattern: ast.Pattern) -> Pattern:
     """The branches of a pattern."""
     branches = tuple(_branches(pattern, count(1)))
     if len(branches) > MOST_BRANCHES:
         raise ValueError(f"{len(branches)} branches")
     for branch in branches:
-        if not any(_must_bind(element.component) for element in branch.elements):
+        if not any(map(must_bind, branch.parts)):
             raise ValueError("a branch without a positive element that cannot be empty")
     return Pattern(branches, frozenset(group for branch in branches for group in branch.groups))
 
@@ -143,6 +212,11 @@ def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
             here = frozenset([variable.text] if variable else [])
             there = [Branch(each.parts, each.groups | here) for each in _branches(inner, places)]
             return [*there, Branch()]
+        case ast.Group(inner, variable, ast.Quantifier() as quantifier, False):
+            within = tuple(_branches(inner, places))
+            first = min(element.place for element in _all(within))
+            name = variable.text if variable else f"group_{first}"
+            return [Branch((_repeated(name, quantifier, within),))]
         case _:
             raise NotImplementedError(f"{type(pattern).__name__} in a pattern (level 3)")
 
@@ -153,6 +227,18 @@ def _joined(parts: tuple[Branch, ...]) -> Branch:
         tuple(element for part in parts for element in part.parts),
         frozenset().union(*(part.groups for part in parts)),
     )
+
+
+def _repeated(name: str, quantifier: ast.Quantifier, branches: tuple[Branch, ...]) -> RepeatedGroup:
+    if any(isinstance(part, RepeatedGroup) for branch in branches for part in branch.parts):
+        raise NotImplementedError("a repeated group in a repeated group")
+    if not all(any(map(must_bind, branch.parts)) for branch in branches):
+        raise NotImplementedError("a group whose iteration can be empty")
+    for branch in branches:
+        if len(branch.parts) > len(branch.elements):
+            raise NotImplementedError("a negative group in a repeated group")
+        _refuse_negative_edges(branch.elements)
+    return RepeatedGroup(name, quantifier, branches)
 
 
 def _negative_groups(branches: list[Branch]) -> Iterator[NegativeGroup]:
@@ -173,22 +259,75 @@ def _refuse_negative_edges(elements: tuple[Element, ...]) -> None:
         if element.component.negated:
             before = [n for n in positive if n < number][-1:]
             after = [n for n in positive if n > number][:1]
-            if (
-                not before
-                or not after
-                or not all(_must_bind(elements[n].component) for n in before + after)
-            ):
+            if not before or not after or not all(must_bind(elements[n]) for n in before + after):
                 raise ValueError("a negative component at the edge of a group")
 
 
-def _within(parts: tuple[Element | NegativeGroup, ...]) -> Iterator[Element]:
-    """All components, those in negative groups included."""
+def _within(parts: tuple[Element | NegativeGroup | RepeatedGroup, ...]) -> Iterator[Element]:
+    """All components, those in groups included."""
     for part in parts:
-        yield from part.elements if isinstance(part, NegativeGroup) else (part,)
+        match part:
+            case Element():
+                yield part
+            case NegativeGroup():
+                yield from part.elements
+            case RepeatedGroup():
+                yield from _all(part.branches)
 
 
-def _must_bind(component: ast.Component) -> bool:
-    """Whether a component is positive and cannot be empty."""
-    return not component.negated and (
-        component.quantifier is None or component.quantifier.minimum > 0
-    )
+def _all(branches: tuple[Branch, ...]) -> Iterator[Element]:
+    for branch in branches:
+        yield from _within(branch.parts)
+
+
+def must_bind(part: Element | NegativeGroup | RepeatedGroup) -> bool:
+    """Whether an element is positive and cannot be empty."""
+    match part:
+        case Element(component):
+            least = component.quantifier.minimum if component.quantifier else 1
+            return not component.negated and least > 0
+        case RepeatedGroup():
+            return part.quantifier.minimum > 0
+    return False
+
+
+# ---------------------------------------------------------------- iterations
+
+
+def unrolled(branch: Branch, events: int) -> Iterator[Branch]:
+    """docs/semantics.md, Repeated groups: a branch for each way to choose iterations.
+
+    Each iteration binds an event, so there are no more of them than events.
+    """
+    if not branch.parts:
+        yield Branch(groups=branch.groups)
+        return
+    first, rest = branch.parts[0], Branch(branch.parts[1:], branch.groups)
+    for after in unrolled(rest, events):
+        if not isinstance(first, RepeatedGroup):
+            yield Branch((first, *after.parts), branch.groups, after.iterations)
+            continue
+        least, most = first.quantifier.minimum, int(min(first.most, events))
+        for number in range(least, most + 1):
+            for chosen in product(first.branches, repeat=number):
+                parts = [
+                    _of_iteration(element, first.name, count)
+                    for count, each in enumerate(chosen, start=1)
+                    for element in each.elements
+                ]
+                if sum(map(must_bind, parts)) <= events:
+                    yield Branch(
+                        (*parts, *after.parts), branch.groups, ((first, chosen), *after.iterations)
+                    )
+
+
+def _of_iteration(element: Element, group: str, number: int) -> Element:
+    """The element with a variable of its own for this iteration."""
+    variable = element.component.variable
+    own = variable and replace(variable, text=of_iteration(variable.text, number))
+    return Element(replace(element.component, variable=own), element.place, (group, number))
+
+
+def of_iteration(variable: str, number: int) -> str:
+    """What a variable of a group is called in one iteration."""
+    return f"{variable}{OF_ITERATION}{number}"

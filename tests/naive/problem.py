@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 from sase.lang import ast
 from sase.lang.ast import StrategyName
-from tests.naive.conditions import Condition, condition, conjuncts, names, present
+from tests.naive.conditions import Condition, conjuncts, names, present
 from tests.naive.equivalence import Test, differs_alone, fits, fits_all
 from tests.naive.events import Stream
 from tests.naive.expressions import Event, Scope, Series
-from tests.naive.pattern import Branch, Element, NegativeGroup, Pattern, written_out
+from tests.naive.iterations import of_iterations
+from tests.naive.pattern import Branch, Element, NegativeGroup, Pattern, unrolled, written_out
 from tests.naive.windows import Window, window
 
 Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component, in order
@@ -99,7 +100,8 @@ class Problem:
     def null_is_out(self) -> bool:
         """docs/semantics.md, Equivalence tests: whether NULL as a key is in no match."""
         written = self.pattern.elements
-        return len(written) > 1 or written[0].component.quantifier is not None
+        is_series = written[0].component.quantifier is not None
+        return len(written) > 1 or is_series or bool(self.pattern.repeated)
 
     @property
     def is_level_1(self) -> bool:
@@ -180,31 +182,33 @@ def state(
     length = window(query.window, stream, tests, parameters)
     written = [part for part in parts if not isinstance(part, ast.Equivalence)]
 
-    def of_branch(branch: Branch) -> Problem:
-        scope = scope_of_elements(pattern, branch, branch.elements, parameters, stream)
-        asked = list(_asked(written, pattern, branch))
-        own = [condition(p, scope) for p in asked if not names(p) & pattern.forbidding]
+    def of_branch(branch: Branch, asked: list[ast.Expression]) -> Problem:
+        scope = _scope(pattern, branch, parameters, stream)
+        own = [part for part in asked if not names(part) & pattern.forbidding]
+        conditions = tuple(each for part in own for each in of_iterations(part, branch, scope))
         groups = tuple(_forbidding(asked, branch, scope))
         return Problem(
-            stream, pattern, branch.elements, tests, tuple(own), length, strategy, scope, groups
+            stream, pattern, branch.elements, tests, conditions, length, strategy, scope, groups
         )
 
-    return tuple(of_branch(branch) for branch in pattern.branches)
+    return tuple(
+        of_branch(each, list(_asked(written, pattern, branch)))
+        for branch in pattern.branches
+        for each in unrolled(branch, len(stream.events))
+    )
 
 
-def scope_of_elements(
-    pattern: Pattern,
-    branch: Branch,
-    elements: tuple[Element, ...],
-    parameters: Mapping[str, object],
-    stream: Stream,
+def _scope(
+    pattern: Pattern, branch: Branch, parameters: Mapping[str, object], stream: Stream
 ) -> Scope:
-    """Where expressions about these elements are read."""
+    """Where expressions about the elements of a branch are read."""
+    repeated = {group.name: 0 for group in pattern.repeated}
+    repeated |= {group.name: len(chosen) for group, chosen in branch.iterations}
     return Scope(
-        tuple(element.component for element in elements),
+        tuple(element.component for element in branch.elements),
         parameters,
         stream.clock.raw_unit,
-        groups={group: group in branch.groups for group in pattern.groups},
+        groups={group: int(group in branch.groups) for group in pattern.groups} | repeated,
         of_several_types=pattern.of_several_types,
     )
 
@@ -213,7 +217,7 @@ def _asked(
     written: list[ast.Expression], pattern: Pattern, branch: Branch
 ) -> Iterator[ast.Expression]:
     """docs/semantics.md, Absent conditions: the conjuncts that concern a branch."""
-    absent = {element.name for element in pattern.elements} - branch.names
+    absent = pattern.names - branch.names
     for conjunct in written:
         remaining = present(conjunct, absent)
         if remaining is not None and not names(conjunct) & absent & pattern.negative_names:
@@ -227,7 +231,8 @@ def _forbidding(asked: list[ast.Expression], branch: Branch, scope: Scope) -> It
             position = sum(isinstance(part, Element) for part in branch.parts[:place])
             inner = tuple(element.component for element in group.elements)
             inside = replace(scope, components=(*scope.components, *inner))
-            conditions = tuple(condition(p, inside) for p in _of_group(asked, group))
+            own = _of_group(asked, group)
+            conditions = tuple(each for p in own for each in of_iterations(p, branch, inside))
             yield Forbidding(group, position, conditions, inside)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from sase.lang import ast
@@ -13,15 +13,19 @@ from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
 from tests.naive.expressions import Event, Scope, attributes_of, references, value
 from tests.naive.negation import has_negated_end, window_of
+from tests.naive.pattern import Element
 from tests.naive.union import Found
 from tests.naive.values import python
 
 
 @dataclass(frozen=True)
 class Match:
-    """A result: row numbers of the input for each positive variable, and the RETURN columns."""
+    """A result: row numbers of the input for each positive variable, and the RETURN columns.
 
-    events: tuple[tuple[int, ...], ...]
+    Of a repeated group it has for each iteration those of each variable inside.
+    """
+
+    events: tuple[Any, ...]
     names: tuple[str, ...]
     detected_at: object
     ts_start: object
@@ -40,10 +44,12 @@ def passes_having(query: ast.Query, found: Found) -> bool:
 def scope_of_result(found: Found) -> Scope:
     """All variables of the written pattern; in HAVING and RETURN nothing is absent."""
     problem, columns = found.problem, found.problem.pattern.columns
+    bound = {(each.iteration, each.name): series for each, series in found.parts}
+    single = [column for column in columns if isinstance(column, Element)]
     return replace(
         problem.scope,
-        components=tuple(column.component for column in columns),
-        bound=dict(enumerate(found.mapping)),
+        components=tuple(column.component for column in single),
+        bound={n: bound.get((None, column.name), ()) for n, column in enumerate(single)},
     )
 
 
@@ -65,16 +71,20 @@ def order_key(found: Found) -> tuple[Any, ...]:
     """Python's tuples put a proper prefix first: here, reversed, the proper suffix.
 
     With the same events the match comes first whose event, from the last one back, is bound to
-    the variable that is first written earlier.
+    the variable that is first written earlier, then the one with the shorter iterations.
     """
     last, *earlier = reversed(found.events)
-    variables = [number for number, series in enumerate(found.mapping) for _ in series]
-    bound_to = dict(zip(chain.from_iterable(found.mapping), variables, strict=True))
+    first: dict[str, int] = {}
+    for element in found.problem.pattern.elements:
+        first.setdefault(element.name, element.place)
+    variables = [first[element.name] for element, series in found.parts for _ in series]
+    iterations = Counter(each.iteration for each, series in found.parts for _ in series)
     return (
         detected_at(found),
         last.position,
         tuple(-event.position for event in earlier),  # the more recent first
-        tuple(bound_to[event] for event in reversed(found.events)),
+        tuple(reversed(variables)),
+        tuple(number for iteration, number in reversed(iterations.items()) if iteration),
     )
 
 
@@ -106,13 +116,18 @@ def result(query: ast.Query, found: Found) -> Match:
     """One result, in the terms of the caller."""
     events, clock = found.events, found.problem.stream.clock
     return Match(
-        events=tuple(tuple(event.row for event in series) for series in found.mapping),
+        events=_rows(found.mapping),
         names=tuple(column.name for column in found.problem.pattern.columns),
         detected_at=clock.value(detected_at(found)),
         ts_start=clock.value(events[0].time),
         ts_end=clock.value(events[-1].time),
         values=_returned(query.output, scope_of_result(found)) if query.output else None,
     )
+
+
+def _rows(bound: Any) -> Any:
+    """Events as rows, however deep they stand."""
+    return bound.row if isinstance(bound, Event) else tuple(map(_rows, bound))
 
 
 def _returned(output: ast.Output, scope: Scope) -> dict[str, object]:

@@ -7,18 +7,19 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from sase.lang import ast
 from sase.lang.ast import StrategyName
 from tests.naive.conditions import Part, holds
 from tests.naive.expressions import Event
+from tests.naive.pattern import Element, RepeatedGroup
 from tests.naive.problem import Bound, Problem, events_in, least, most, passes
 
 
-def by_runs(problem: Problem) -> list[Bound]:
-    """The distinct matches, before negation."""
+def by_runs(problem: Problem, unrolled: Sequence[Problem] = ()) -> list[Bound]:
+    """The distinct matches, before negation; `unrolled` has the other numbers of iterations."""
     if not _conditions_hold(problem, (), [None]):  # a condition without any variable
         return []
     runs: list[Bound] = []
@@ -27,7 +28,7 @@ def by_runs(problem: Problem) -> list[Bound]:
         born = list(begins(problem, (), event))
         runs = [run for run in runs if not is_over(problem, run, event)]
         moved = list(chain.from_iterable(moves(problem, run, event) for run in runs))
-        ignoring = [run for run in runs if may_ignore(problem, run, event)]
+        ignoring = [run for run in runs if may_ignore(problem, run, event, unrolled)]
         matches.update(dict.fromkeys(finished(problem, [*moved, *born])))
         runs = list(dict.fromkeys([*ignoring, *moved, *born]))
     return list(matches)
@@ -35,10 +36,7 @@ def by_runs(problem: Problem) -> list[Bound]:
 
 def moves(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
     """What becomes of a run that does not ignore the event."""
-    if not is_inside(problem, run):
-        yield from begins(problem, run, event)
-        return
-    if may_take(problem, run, event):
+    if is_inside(problem, run) and may_take(problem, run, event):
         yield taken(run, event)
     if may_proceed(problem, run):
         yield from begins(problem, run, event)
@@ -153,7 +151,9 @@ def _conditions_hold(
     )
 
 
-def may_ignore(problem: Problem, run: Bound, event: Event) -> bool:
+def may_ignore(
+    problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem] = ()
+) -> bool:
     """Whether the strategy allows the run to stay as it is."""
     may_grow = is_inside(problem, run) and not is_full(problem, run)
     if len(run) == len(problem.positives) and not may_grow:
@@ -163,11 +163,68 @@ def may_ignore(problem: Problem, run: Bound, event: Event) -> bool:
             return False
         case StrategyName.PARTITION_CONTIGUITY:
             return problem.differs(event, events_in(run))
-        case StrategyName.SKIP_TILL_NEXT_MATCH if may_grow:
-            return not may_take(problem, run, event)
         case StrategyName.SKIP_TILL_NEXT_MATCH:
-            return not may_begin(problem, run, event)
+            return not (
+                may_repeat(problem, run, event, unrolled)
+                or (may_take(problem, run, event) if may_grow else False)
+                or (not may_grow and waits(problem, run) and may_begin(problem, run, event))
+            )
         case StrategyName.SKIP_TILL_ANY_MATCH:
             return True
         case _:
             raise NotImplementedError(f"the strategy {problem.strategy.value}")
+
+
+# ---------------------------------------------------------------- repeated groups
+
+
+def waits(problem: Problem, run: Bound) -> bool:
+    """Whether it waits for the next element: behind a group only where that is at its maximum."""
+    done = element(problem, len(run) - 1).iteration
+    if done is None or element(problem, len(run)).iteration == done:
+        return True
+    return done[1] == _group(problem, done[0]).most or next_begins(problem, len(run), done)
+
+
+def next_begins(problem: Problem, place: int, done: tuple[str, int]) -> bool:
+    """Whether the element of this place is of the iteration after one."""
+    is_there = place < len(problem.positives)
+    return is_there and element(problem, place).iteration == (done[0], done[1] + 1)
+
+
+def may_repeat(problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem]) -> bool:
+    """Whether, the iteration being finished, the first element of any branch may begin another."""
+    done = element(problem, len(run) - 1).iteration
+    return done is not None and any(
+        _begins_another(other, run, event, done)
+        for other in unrolled
+        if _elements(other)[: len(run)] == _elements(problem)[: len(run)]
+    )
+
+
+def _begins_another(problem: Problem, run: Bound, event: Event, done: tuple[str, int]) -> bool:
+    """With what is left of the iteration passed over, as far as it may be."""
+    whole = run
+    while len(whole) < len(problem.positives) and not next_begins(problem, len(whole), done):
+        is_of_it = element(problem, len(whole)).iteration == done
+        if not is_of_it or not may_proceed(problem, whole) or not may_pass_over(problem, whole):
+            return False
+        whole = (*whole, ())
+    return (
+        next_begins(problem, len(whole), done)
+        and may_proceed(problem, whole)
+        and may_begin(problem, whole, event)
+    )
+
+
+def _elements(problem: Problem) -> list[Element]:
+    return [problem.elements[number] for number in problem.positives]
+
+
+def element(problem: Problem, place: int) -> Element:
+    """The positive element ck."""
+    return problem.elements[problem.positives[place]]
+
+
+def _group(problem: Problem, name: str) -> RepeatedGroup:
+    return next(group for group in problem.pattern.repeated if group.name == name)
