@@ -21,7 +21,7 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
-from sase.engine.columns.gate import Gate, identity
+from sase.engine.columns.gate import Gate, identity, numbers_at
 from sase.engine.columns.input import Input, Inputs, Origin, as_batch
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
@@ -151,8 +151,11 @@ class BatchDecoder:
 
     def prove(self, batch: pa.RecordBatch, gate: Gate) -> None:
         """Prove the columns of the decoder in a batch of its schema."""
+        rows = batch.num_rows
         for column in self._read:
-            gate.prove(column.name, [batch.column(column.at)], batch.num_rows)
+            array = batch.column(column.at)
+            if not column.is_plain or numbers_at(array, 1) is None or len(array) != rows:
+                gate.prove(column.name, [array], rows)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
         """Return the events of a batch, None if it is declined."""
@@ -203,18 +206,21 @@ class BatchTypes:
         self.decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
         # Held, since another one may stand where it was once it is gone.
         self._dictionary = dictionary
-        # Offset, length and addresses: see `is_same`.
-        self.identity = np.array([each or 0 for each in identity(dictionary)], np.int64)
+        self._identity = identity(dictionary)
 
     @classmethod
-    def of(cls, decoder: BatchDecoder, batch: pa.RecordBatch) -> BatchTypes | None:
-        """Return those of a batch, if its dictionary was seen before and has no NULL."""
-        array, known = batch.column(decoder.type.at), decoder.type.known
+    def of(cls, decoder: BatchDecoder, array: pa.Array) -> BatchTypes | None:
+        """Return those of a proved column, if its dictionary was seen before and has no NULL."""
+        known = decoder.type.known
         if not isinstance(array, pa.DictionaryArray):
             return None
         assert known is not None
         key = known.key(array.dictionary)
         return None if key is None else cls(decoder, array.dictionary, known.mappings[key])
+
+    def are_of(self, array: pa.DictionaryArray) -> bool:
+        """Whether an array has the same dictionary, which need not be proved again."""
+        return identity(array.dictionary) == self._identity
 
     def by_index(self, by_code: NDArray[np.int64]) -> NDArray[np.int64]:
         """Reorder what is given by type code to be by index into the dictionary."""

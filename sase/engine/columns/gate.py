@@ -306,6 +306,35 @@ def _prove_nulls(array: pa.Array) -> None:
         raise _Unsound(f"it counts {array.null_count} NULLs, and has {len(array) - present}")
 
 
+def numbers_at(array: pa.Array, width: int) -> int | None:
+    """Return where the numbers of an array begin; None if they are not proved, or some NULL."""
+    if array.offset < 0:
+        return None
+    try:
+        array.validate(full=True)
+    except pa.ArrowException:
+        return None
+    if array.null_count:
+        return None
+    numbers = array.buffers()[1]
+    return None if numbers is None else numbers.address + array.offset * width
+
+
+def indexes_at(array: pa.DictionaryArray, width: int) -> int | None:
+    """The same of the indexes of an array whose dictionary is proved; these may be any numbers."""
+    offset = array.offset
+    if offset < 0:
+        return None
+    try:
+        array.validate()
+    except pa.ArrowException:
+        return None
+    bitmap, numbers = array.buffers()
+    if bitmap is not None:
+        return numbers_at(array.indices, width)
+    return None if array.null_count or numbers is None else numbers.address + offset * width
+
+
 def identity(array: pa.Array) -> tuple[object, ...]:
     """Identify an array by its memory."""
     addresses = [None if buffer is None else buffer.address for buffer in array.buffers()]

@@ -107,16 +107,16 @@ class ActiveStacks:
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
     def push_batch(
-        self, batch: BatchLayout, keys: int, after: StreamEnd, span: int,
+        self, batch: BatchLayout, rows: int, keys: int, after: StreamEnd, span: int,
         counting: Counting | None, room: Numbers, out: Sequences,
     ) -> ScanResult:  # fmt: skip
-        """Push a batch with keys below a bound, and write the sequences that it completes."""
+        """Push so many rows with keys below a bound, and write the sequences that it completes."""
         self._widen(keys)
         if counting is None:
             kernel = push_batch if self._absences is None else push_batch_between
         else:
             kernel = push_batch_counted if self._absences is None else push_batch_between_counted
-        known = (*batch, *after, span, self._bound, *self._calls)
+        known = (*batch, rows, *after, span, self._bound, *self._calls)
         while True:
             stacks, walk = self.stacks, self._walk
             state = (*stacks, self._absences, *walk, counting)

@@ -252,7 +252,7 @@ class Matcher:
         pipeline, found = self.pipeline, tuple(results)  # which may bring more history
         state = pipeline.state
         part = MatchBatch(pipeline.shape, state.history, found)
-        report = pipeline.report(news=None if state.is_finished else self.news())
+        report = pipeline.reporting(news=None if state.is_finished else self.news())
         matches = Matches.of([part], report)
         state.history = state.history.since(state.oldest)
         return matches

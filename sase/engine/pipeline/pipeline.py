@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -356,16 +357,20 @@ class Pipeline:
             return ()
         return tuple(zip(["BlockBuilder", *self._names], self.stopwatch.spent, strict=True))
 
-    def report(self, *, is_cut: bool = False, news: Iterable[str] | None = None) -> Report:
-        """What there is to say of all that was searched so far, if not `is_cut` by a limit.
+    def report(self, *, is_cut: bool = False) -> Report:
+        """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
+        return self.reporting(is_cut=is_cut)()
 
-        Of warnings only the `news`, if there are these.
-        """
+    def reporting(
+        self, *, is_cut: bool = False, news: Iterable[str] | None = None
+    ) -> Callable[[], Report]:
+        """What makes the report of now, later; of warnings only the `news`, if there are these."""
         total, bad, table = (0, 0, None) if self.quarantine is None else self.quarantine.news()
         is_finished, is_done = self.state.is_finished, self.is_done()
         if news is None:
             news = self.warnings.warnings(of_types=is_finished and not (is_cut or is_done))
-        return Report(
+        return partial(
+            Report,
             # Where rows were pushed, some may be late, and some wait.
             rows=self.reorder_buffer.arrived or self.at.events + total,
             bad=total if is_finished else bad,

@@ -87,23 +87,35 @@ class RunWarnings:
         """The warnings that were no news yet; what few events tell is some at the end only."""
         every = self._found(1 if is_end else ENOUGH, of_types=of_types)
         found = [each for each in every if each[0] not in self._told]
-        self._told |= {key for key, _ in found}
+        if found:
+            self._told |= {key for key, _ in found}
         return [text for _, text in found]
 
-    def _found(self, least: int, *, of_types: bool) -> Iterator[tuple[object, str]]:
+    def _found(self, least: int, *, of_types: bool) -> list[tuple[object, str]]:
         """Each warning with what tells it from others; of at least so many events that tie."""
-        yield from ((text, text) for text in self._plan.warnings)
-        for name in sorted(self.unseen) if of_types else ():
-            # A bad row may have had the name itself.
-            known = [each for each in self._known_names if each not in self.unseen]
-            hint = did_you_mean(name, known)
-            yield name, f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+        found: list[tuple[object, str]] = [(text, text) for text in self._plan.warnings]
+        if of_types:
+            found += self._unseen_types()
         doubt = doubt_of_unit(self._plan.schema, *self._latest)
         if doubt is not None:
-            yield doubt_of_unit, doubt
+            found.append((doubt_of_unit, doubt))
         ties, seq = self.ties, self._plan.schema.seq
         if ties is not None and ties.is_large and ties.events >= least:
-            yield TieShare, ties.warning(seq)
+            found.append((TieShare, ties.warning(seq)))
+        if self._overflows:
+            found += self._overflown()
+        return found
+
+    def _unseen_types(self) -> Iterator[tuple[object, str]]:
+        """Types of the query that never occurred."""
+        # A bad row may have had the name itself.
+        known = [each for each in self._known_names if each not in self.unseen]
+        for name in sorted(self.unseen):
+            hint = did_you_mean(name, known)
+            yield name, f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+
+    def _overflown(self) -> Iterator[tuple[object, str]]:
+        """What was NULL instead of a value that is none."""
         for overflows in self._overflows:
             for operation, (count, position) in overflows.counts.items():
                 is_user = isinstance(operation, Aggregate)

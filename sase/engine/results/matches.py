@@ -38,19 +38,20 @@ class Matches(Sequence[dict[str, Any]]):
         # Where the input is read in pieces, no batch may hold on to one.
         self.search, self._most, self._in_pieces = search, most, in_pieces
         self._parts: list[ResultBatch] | None = None
-        self._last_report: Report | None = None
+        # Of a push it is made when it is asked for.
+        self._last_report: Report | Callable[[], Report] | None = None
         # No cached properties: Python 3.11 has one lock for these, under which all would
         # search.
         self._rows: pa.Table | None = None
         self._table: pa.Table | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[ResultBatch], report: Report) -> Matches:
-        """Matches that are found already."""
+    def of(cls, parts: Iterable[ResultBatch], report: Report | Callable[[], Report]) -> Matches:
+        """Matches that are found already, with the report or what makes it."""
 
         def known() -> Generator[ResultBatch, None, Report]:
             yield from parts
-            return report
+            return report if isinstance(report, Report) else report()
 
         matches = cls(known)
         matches._parts, matches._last_report = list(parts), report
@@ -74,8 +75,11 @@ class Matches(Sequence[dict[str, Any]]):
         """The report of the run; searches if need be."""
         if self._last_report is None:
             assert self.parts
-        assert self._last_report is not None
-        return self._last_report
+        report = self._last_report
+        assert report is not None
+        if not isinstance(report, Report):
+            report = self._last_report = report()
+        return report
 
     @property
     def schema(self) -> Schema:

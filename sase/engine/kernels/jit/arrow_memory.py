@@ -1,7 +1,4 @@
-"""Batches where they lie in memory, as Arrow's C data interface tells of them.
-
-https://arrow.apache.org/docs/format/CDataInterface.html
-"""
+"""Numbers of any width where they lie in memory, and copies of them."""
 
 from __future__ import annotations
 
@@ -19,11 +16,6 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.intrinsics import between_bytes, between_shorts
 from sase.engine.kernels.jit.signatures import Ints, OutInts
-
-# What stands in an `ArrowArray`, eight bytes each; behind these how to release it.
-LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
-FIELDS = 10
-NOWHERE = 0
 
 
 def form_of(bits: int, *, is_signed: bool) -> int:
@@ -64,12 +56,6 @@ _int8, _uint8 = _reader("int8"), _reader("uint8")
 _int16, _uint16 = _reader("int16"), _reader("uint16")
 _int32, _uint32 = _reader("int32"), _reader("uint32")
 _int64 = _reader("int64")
-
-
-@inlined
-def field(array: int, place: int) -> int:
-    """What stands at a place of an `ArrowArray`, or of a list of addresses."""
-    return _int64(array, place)
 
 
 @inlined
@@ -123,40 +109,6 @@ def between(address: int, form: int, least: int, most: int) -> int:
     if form >> 1 == 0:
         return between_bytes(address, least, most)
     return between_shorts(address, least, most)
-
-
-@inlined
-def numbers_at(array: int, form: int) -> int:
-    """The address of the first number of an array."""
-    return field(field(array, BUFFERS), 1) + (field(array, OFFSET) << (form >> 1))
-
-
-@inlined
-def is_whole(array: int) -> bool:
-    """Whether an array has no NULL."""
-    valid = field(field(array, BUFFERS), 0)
-    if valid == NOWHERE or field(array, NULLS) == 0:
-        return True
-    begin = field(array, OFFSET)
-    for row in range(begin, begin + field(array, LENGTH)):
-        if (_uint8(valid, row >> 3) >> (row & 7)) & 1 == 0:
-            return False
-    return True
-
-
-@inlined
-def is_same(array: int, known: Ints) -> bool:
-    """Whether an array is the memory of a known one without NULLs: offset, length and buffers."""
-    buffers, count = field(array, BUFFERS), known.shape[0] - 2
-    if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
-        return False
-    if field(array, BUFFER_COUNT) < count:
-        return False
-    for number in range(count):
-        address = field(buffers, number)
-        if address != known[2 + number] and (number > 0 or address != NOWHERE):
-            return False
-    return True
 
 
 # ---------------------------------------------------------------- copies

@@ -13,17 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.expressions.checks import Tally
-from sase.engine.kernels.jit.arrow_memory import (
-    CHILDREN,
-    DICTIONARY,
-    LENGTH,
-    between,
-    field,
-    is_same,
-    is_whole,
-    number,
-    numbers_at,
-)
+from sase.engine.kernels.jit.arrow_memory import between, number
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import LANES, NO_CLOCK, low_bit, nanoseconds
 from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
@@ -52,10 +42,8 @@ FORM, ADDRESS = range(2)
 NOTHING_LACKS, CODES = 0, -1
 # Ranges are sought of types of at most two bytes, of so many codes; so many are too many.
 MOST_FORM, MOST_CODES, TOO_MANY = 3, 1 << 10, 4
-# What a batch is that has to go another way, or whose types are in another dictionary.
-OTHER, FOREIGN = CODES, -2
-# Where a column stands in a batch, besides its form and address.
-CHILD = 2
+# What a batch is that has to go another way.
+OTHER = CODES
 # Of which parts nanoseconds are counted, and behind them up to when.
 ADMISSION, SCAN, CONSTRUCTION, SINCE = range(4)
 
@@ -309,16 +297,14 @@ fused_scan_between_counted = kernel(_fused_scan)
 
 
 class BatchLayout(NamedTuple):
-    """How a batch is read: where it is described, and what is known of it.
+    """How a batch is read: where it lies, and what is known of it.
 
-    `columns` are its times, its types and the numbers of its keys; `dictionary` is that of the
-    types, as `is_same` takes it, and `states` is by the index into it plus one; of the keys
-    `digits` make codes. The window measures what is written to the row `measure`.
+    `columns` are its times, its types and the numbers of its keys; `states` is by the index into
+    the dictionary of the types plus one; of the keys `digits` make codes. The window measures what
+    is written to the row `measure`.
     """
 
-    batch: int
     columns: NDArray[np.int64]
-    dictionary: NDArray[np.int64]
     states: NDArray[np.int64]
     digits: NDArray[np.int64]
     measure: int
@@ -333,26 +319,18 @@ class StreamEnd(NamedTuple):
 
 
 def _push_batch(
-    batch: int, columns: OutIntRows, dictionary: Ints, states: Ints, digits: OutIntRows,
-    measure: int, time: int, position: int, tie: int, span: int, bound: int,
+    columns: OutIntRows, states: Ints, digits: OutIntRows, measure: int, length: int,
+    time: int, position: int, tie: int, span: int, bound: int,
     scan: int, construct: int,
     cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
     at: OutInts, levels: OutIntRows, bounds: OutInts, counting: Counting | None,
     room: OutIntRows, out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push the events of a batch, and write the sequences that they complete.
+    """Push the events of a batch, all numbers, and write the sequences that they complete.
 
     Return the fields of a `ScanResult`, in which a time is reached. If anything lacks, nothing is
     done. Tuples are spread out over the arguments: a tuple takes a push longer than three arrays.
     """
-    length, arrays = field(batch, LENGTH), field(batch, CHILDREN)
-    if not is_same(field(field(arrays, columns[TYPES, CHILD]), DICTIONARY), dictionary):
-        return time, 0, 0, FOREIGN
-    for column in range(columns.shape[0]):
-        array = field(arrays, columns[column, CHILD])
-        if not is_whole(array):
-            return time, 0, 0, OTHER
-        columns[column, ADDRESS] = numbers_at(array, columns[column, FORM])
     last, beyond = time, 0
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     for row in range(length):

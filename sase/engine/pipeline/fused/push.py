@@ -10,23 +10,17 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
-from weakref import proxy
+from weakref import ref
 
 import numpy as np
 
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
-from sase.engine.columns.c_data import BatchExport
+from sase.engine.columns.batch_memory import BatchMemory
 from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.fused_scan import (
-    FOREIGN,
-    ROWS,
-    BatchLayout,
-    ScanResult,
-    StreamEnd,
-)
+from sase.engine.kernels.scan.fused_scan import ROWS, BatchLayout, ScanResult, StreamEnd
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.scan import NO_DIGITS
@@ -36,26 +30,25 @@ from sase.engine.results.row_history import HistorySegment
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
 
-# What is found as long as nothing is known of the types.
-NOTHING_KNOWN = ScanResult(0, 0, 0, FOREIGN)
-
 
 class FusedPush:
     """Pushes batches onto the stacks of a pipeline whose plan asks no more of events."""
 
     def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
-        # Not held: the pipeline holds this, and both would stay until garbage is collected.
-        self._pipeline, self._fused = proxy(pipeline), operators
+        # Not held: the pipeline holds this, and both would stay until garbage is collected. No
+        # proxy, which looks for its object each time.
+        self._held, self._fused, self._stacks = ref(pipeline), operators, operators.stacks
         self.meter = pipeline.meter(KIND.name)
         self._stopwatch, self._counting = pipeline.stopwatch, operators.counting(pipeline)
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
-        # The decoder of the schema that came last, and its batches if they can be read in place.
+        # The decoder of the schema that came last, and where its batches lie if they can be read
+        # in place.
         self._decoder: BatchDecoder | None = None
-        self._exported: BatchExport | None = None
+        self._memory: BatchMemory | None = None
         # The types that came last, and how batches are read with them.
         self._types: BatchTypes | None = None
-        self._reading: BatchLayout | None = None
+        self._layout: BatchLayout | None = None
         self._buffer = np.empty((ROWS, 0), np.int64)
 
     @classmethod
@@ -74,6 +67,12 @@ class FusedPush:
                 return Declined(reason)
         return cls(pipeline, operators)
 
+    @property
+    def _pipeline(self) -> Pipeline:
+        pipeline = self._held()
+        assert pipeline is not None, "a pipeline holds its path"
+        return pipeline
+
     def push(self, events: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
         watch = self._stopwatch
@@ -85,63 +84,64 @@ class FusedPush:
         return results
 
     def _push(self, events: object) -> list[Results] | None:
-        decoder, batch = self._pipeline.loader.decoder, as_batch(events)
-        if decoder is None or not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
+        decoder = self._pipeline.loader.decoder
+        if decoder is None:
             return None
-        decoder.prove(batch, self._pipeline.loader.gate)
+        batch = as_batch(events, decoder.schema)
+        if not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
+            return None
         if self._decoder is not decoder:
-            self._decoder, self._exported, self._reading = decoder, self._export_of(decoder), None
+            self._decoder, self._memory, self._types = decoder, self._memory_of(decoder), None
         digits = self._codes.digits if self._attributes else NO_DIGITS
-        if self._exported is None or digits is None:
+        if self._memory is None or digits is None:
             return None
+        array = batch.column(decoder.type.at)
+        types = self._types_of(array, decoder)
+        if types is None or not self._memory.locate(batch, array):
+            return None
+        if self._layout is None or self._layout.digits is not digits:
+            self._layout = self._layout_of(types, self._memory, digits)
         if batch.num_rows >= self._buffer.shape[1]:
             self._buffer = np.empty((len(self._buffer), 2 * batch.num_rows), np.int64)
-        found = NOTHING_KNOWN
-        if self._reading is not None:
-            if self._reading.digits is not digits:
-                self._reading = self._reading._replace(digits=digits)
-            found = self._arrive(batch, self._exported, self._reading)
-        if found.lacks == FOREIGN:
-            types = BatchTypes.of(decoder, batch)
-            if types is None:
-                return None
-            self._types, self._reading = types, self._read(types, self._exported, digits)
-            found = self._arrive(batch, self._exported, self._reading)
-        if found.lacks or self._types is None:
-            return None
-        return self._pushed(UnreadBatch(self._types, batch), found)
+        found = self._arrive(batch.num_rows, self._layout)
+        return None if found.lacks else self._pushed(UnreadBatch(types, batch), found)
 
-    def _export_of(self, decoder: BatchDecoder) -> BatchExport | None:
-        """The batches of a schema, if all that keys are made of are whole numbers."""
+    def _memory_of(self, decoder: BatchDecoder) -> BatchMemory | None:
+        """What finds the columns of a schema, if all that keys are made of are whole numbers."""
         if decoder.is_sparse or not decoder.has_dictionary:
             return None
         known = {column.name: column for column in decoder.columns}
-        keys = [known.get(attribute) for attribute in self._attributes]
+        keys = [known.pop(attribute, None) for attribute in self._attributes]
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
-        return BatchExport(decoder, whole) if len(whole) == len(keys) else None
+        return BatchMemory(decoder, whole) if len(whole) == len(keys) and not known else None
 
-    def _read(self, types: BatchTypes, exported: BatchExport, digits: Numbers) -> BatchLayout:
+    def _types_of(self, array: Any, decoder: BatchDecoder) -> BatchTypes | None:
+        """The types of a batch, if its dictionary is one that was loaded, and so proved."""
+        try:
+            if self._types is None or not self._types.are_of(array):
+                self._types, self._layout = BatchTypes.of(decoder, array), None
+        except SystemError:  # which is what Python makes of a length below 0
+            return None
+        return self._types
+
+    def _layout_of(self, types: BatchTypes, memory: BatchMemory, digits: Numbers) -> BatchLayout:
         """How batches are read that have these types."""
         states = types.by_index(self._pipeline.builder.states_of(types.names)[1:])
-        return BatchLayout(
-            exported.address, exported.columns, types.identity, frozen(np.append([0], states)),
-            digits, self._fused.measure,
-        )  # fmt: skip
+        states = frozen(np.append([0], states))
+        return BatchLayout(memory.columns, states, digits, self._fused.measure)
 
-    def _arrive(self, batch: Any, exported: BatchExport, reading: BatchLayout) -> ScanResult:
+    def _arrive(self, rows: int, layout: BatchLayout) -> ScanResult:
         """Push the events of a batch, unless it is to go another way."""
         pipeline, (scan, construction, *_) = self._pipeline, self._fused
-        at, keys = pipeline.at, self._fused.keys
+        at = pipeline.at
         after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
-        push = partial(
-            self._fused.stacks.push_batch,
-            *(reading, keys, after, scan.span, self._counting, self._buffer, construction.room),
-        )
-        exported.export(batch)
-        try:
-            found = timed_by_kernel(self._stopwatch, self._counting, push)
-        finally:
-            exported.release()
+        push, counting = self._stacks.push_batch, self._counting
+        keys, room = self._fused.keys, construction.room
+        if self._stopwatch is None:
+            found = push(layout, rows, keys, after, scan.span, counting, self._buffer, room)
+        else:
+            step = partial(push, layout, rows, keys, after, scan.span, counting, self._buffer, room)
+            found = timed_by_kernel(self._stopwatch, counting, step)
         scan.count(found.admitted)
         return found
 
