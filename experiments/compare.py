@@ -26,15 +26,20 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from experiments import machine
-from experiments.cells import CELLS, D1, Q5_S5
+from experiments.cells import CELLS, D1, Q3_D1, Q5_S5
 
 ROOT = Path(__file__).parents[1]
+# Rows of a push.
+PUSHED = (1, 100, 1_000, 10_000, 100_000)
 ROUNDS, PROCESSES, SAMPLES, CONFIDENCE = 15, 3, 5_000, 0.95
 WORKER = Path(__file__).with_name("compare_worker.py")
 
 
 class Work(NamedTuple):
-    """What a process runs: a query by a recipe, over events that its own generators make."""
+    """What a process runs: a query by a recipe, over events that its own generators make.
+
+    They are there at once, or `pushed` so many rows at a time.
+    """
 
     name: str
     query: str
@@ -42,10 +47,11 @@ class Work(NamedTuple):
     arguments: dict[str, Any]
     matches: int | None = None
     plan: str = "optimized"
+    pushed: int | None = None
 
 
 def _cells() -> Iterator[Work]:
-    """The cells of the throughput table, Q5, and some of level 2."""
+    """The cells of the throughput table, Q5, some of level 2, and pushes by their rows."""
     for cell in CELLS:
         stream = cell.stream
         arguments = {"events": stream.events, "domains": stream.domains, "seed": stream.seed}
@@ -63,6 +69,9 @@ def _cells() -> Iterator[Work]:
     ways = "EVENT SEQ(E1 a, E2+ b[], E3 c) WHERE [attr1] AND b[i].attr3 > b[i-1].attr3 WITHIN 3000"
     for plan in ("nfab", "postponed_filters"):
         yield Work(f"series/{plan}", ways, "uniform_events", short, plan=plan)
+    for rows in PUSHED:
+        yield Work(f"pushes/{rows}", Q3_D1.query.text, "uniform_events", short, pushed=rows)
+    yield Work("pushes/series", many, "uniform_events", short, pushed=1_000)
 
 
 ALL = tuple(_cells())

@@ -1,6 +1,7 @@
 """Runs one cell when asked, by the package of the working tree it is started in; see compare.py.
 
-Only what commits of long ago have too is used: `sase.generate`, `sase.compile` and `Plan.run`.
+Only what commits of long ago have too is used: `sase.generate`, `sase.compile`, `Plan.run`, and of
+`Plan.open` the `push`.
 """
 
 from __future__ import annotations
@@ -8,12 +9,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 
 import sase
 import sase.generate
+
+# So many batches at most.
+PUSHES = 2_000
 
 
 def main() -> None:
@@ -25,10 +30,27 @@ def main() -> None:
     pa.set_cpu_count(1)
     table = getattr(sase.generate, work["generator"])(**work["arguments"])
     plan = sase.compile(work["query"], table, plan=work["plan"])
+    run = searched(plan, table) if work["pushed"] is None else pushed(plan, table, work["pushed"])
     for _ in sys.stdin:
         start = time.perf_counter()
-        count = plan.run(table, threads=1).rows.num_rows
+        count = run()
         print(json.dumps([count, time.perf_counter() - start]), flush=True)
+
+
+def searched(plan: sase.Plan, table: pa.Table) -> Callable[[], int]:
+    """What finds the matches in all events at once."""
+    return lambda: int(plan.run(table, threads=1).rows.num_rows)
+
+
+def pushed(plan: sase.Plan, table: pa.Table, rows: int) -> Callable[[], int]:
+    """What finds those in the first events, in batches that are there before the clock starts."""
+    batches = table.slice(0, rows * PUSHES).to_batches(max_chunksize=rows)
+
+    def run() -> int:
+        matcher = plan.open()
+        return sum([len(matcher.push(batch)) for batch in batches])
+
+    return run
 
 
 if __name__ == "__main__":
