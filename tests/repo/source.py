@@ -1,7 +1,7 @@
 """The source of the package as the tests of this folder read it."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,13 @@ class Module(NamedTuple):
 
     @property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+        return parsed(self.text)
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """The tree of a text, made once for all that look at it and change nothing."""
+    return ast.parse(text)
 
 
 def module(path: Path) -> Module:
@@ -28,9 +34,10 @@ def module(path: Path) -> Module:
     return Module(".".join(parts), is_package, str(relative), path.read_text(encoding="utf-8"))
 
 
-def modules() -> Iterator[Module]:
-    """Every module of the package."""
-    return map(module, sorted((ROOT / "sase").rglob("*.py")))
+@cache
+def modules() -> tuple[Module, ...]:
+    """Every module of the package, read once."""
+    return tuple(map(module, sorted((ROOT / "sase").rglob("*.py"))))
 
 
 def example(text: str, name: str = "sase.example", is_package: bool = False) -> Module:
