@@ -47,6 +47,13 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
             return bind_attribute(node, scope)
         case ast.Indexed():
             return bind_indexed(node, scope)
+        case ast.InGroup():
+            return scope.refuse(
+                "not-supported-yet",
+                f"`{to_text(node)}` is of an iteration of a group, which is not supported yet",
+                node.span,
+                "an event of a series is written with one dot:  a[1].p",
+            )
         case ast.Negative():
             return _negative(node, scope)
         case ast.Sum() | ast.Product():

@@ -147,6 +147,15 @@ class Indexed(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class InGroup(Node):
+    """`g[i].b.p`, `g[i].s[1].p`: what an iteration of a repeated group has (level 3)."""
+
+    group: Name
+    index: Index
+    reference: Attribute | Indexed
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Node):
     """A function or an aggregate; its name in lower case."""
 
@@ -268,12 +277,12 @@ class Or(Node):
 
 
 LITERALS = (Integer, Float, String, Boolean, Null, Timestamp, Date, Interval, Percentage, Parameter)
-VALUES = (Attribute, Index, Indexed, Call, Negative, Sum, Product)
+VALUES = (Attribute, Index, Indexed, InGroup, Call, Negative, Sum, Product)
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
 # The grammar does not tell values from conditions (a bracket may hold either); binding does.
 Expression: TypeAlias = (
     Integer | Float | String | Boolean | Null | Timestamp | Date | Interval | Percentage
-    | Parameter | Attribute | Indexed | Call | Negative | Sum | Product
+    | Parameter | Attribute | Indexed | InGroup | Call | Negative | Sum | Product
     | Comparison | Membership | Between | Like | NullTest | Equivalence | Not | And | Or
 )  # fmt: skip
 

@@ -261,6 +261,16 @@ class _Builder:
             index = ast.Index(ast.IndexKind.LAST, span=index.span)
         return ast.Indexed(variable, index, attribute, span=span)
 
+    def in_group(
+        self,
+        span: Span,
+        group: ast.Name,
+        index: ast.Index | None,
+        reference: ast.Attribute | ast.Indexed,
+    ) -> ast.InGroup:
+        place = self.indexed(span, group, index, None)
+        return ast.InGroup(group, place.index, reference, span=span)
+
     def several_indexed(
         self, span: Span, variable: ast.Name, index: ast.Index | None, *attributes: ast.Name
     ) -> ast.Indexed:

@@ -82,12 +82,11 @@ def _value(node: Any) -> str:
         case ast.Index(kind=kind, text=text):
             return text if kind is ast.IndexKind.OTHER else kind.value
         case ast.Indexed():
-            series = to_text(node.variable)
-            is_last = node.index.kind is ast.IndexKind.LAST
-            index = f"{series}.len" if is_last else to_text(node.index)
             names = ", ".join(spelled_field(name.text) for name in node.attributes)
             attributes = f".({names})" if node.others else f".{names}" if names else ""
-            return f"{series}[{index}]{attributes}"
+            return f"{_indexed(node.variable, node.index)}{attributes}"
+        case ast.InGroup(group=group, index=index, reference=reference):
+            return f"{_indexed(group, index)}.{to_text(reference)}"
         case ast.Call(function=function, arguments=arguments):
             return f"{to_text(function)}({_listed(arguments)})"
         case ast.Negative(operand=operand):
@@ -100,6 +99,12 @@ def _value(node: Any) -> str:
             operands[place] = to_text(node.operands[place])
     rest = chain.from_iterable(zip(node.operators, operands[1:], strict=True))
     return " ".join([operands[0], *rest])
+
+
+def _indexed(series: ast.Name, index: ast.Index) -> str:
+    name = to_text(series)
+    is_last = index.kind is ast.IndexKind.LAST
+    return f"{name}[{f'{name}.len' if is_last else to_text(index)}]"
 
 
 def _condition(node: Any) -> str:

@@ -153,12 +153,16 @@ def indexes() -> Trees:
 @cache
 def _leaves() -> Trees:
     attributes = st.builds(ast.Attribute, names(), st.none() | names())
+    within = st.builds(ast.Attribute, names(), names()) | st.builds(
+        ast.Indexed, names(), indexes(), names()
+    )
     tests = st.builds(ast.EqualAttribute, names(), st.none() | literals())
     return st.one_of(
         constants(),
         *[attributes] * 3,
         *[st.builds(ast.Indexed, names(), indexes(), st.none() | names())] * 2,
         st.builds(ast.Indexed, names(), indexes(), names(), _several(names(), 1, 2)),
+        st.builds(ast.InGroup, names(), indexes(), within),
         st.builds(ast.Call, _functions(), st.just(())),
         st.builds(ast.Equivalence, _several(tests, 1, 2)),
     )
