@@ -7,7 +7,9 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
@@ -683,6 +685,36 @@ SELECTIVE = ["strict_contiguity", "partition_contiguity", "skip_till_next_match"
 def test_other_strategies_find_a_part(query: str, rows: list[Row], types: Any) -> None:
     formula, runs = both(query, rows, types)
     assert runs <= formula
+
+
+# Of each: conditions in which the series is called y, which is also written as a group of one.
+GROUPS = {
+    "A+ y[]": ["y[i].v > y[i-1].v", "y.len < 3", "sum(y[].v) > 2", "y[i].v >= y[1].v", "[k]"],
+    "SEQ(ANY x, A+ y[], B z)": ["y[i].v >= x.v", "y[1].v > 0", "y[y.len].v < z.v", "[k]"],
+    "SEQ(ANY x, B{1,2} y[], C? z)": ["x.v < y[i].v", "y[1].v > z.v", "count(y[].v) = 1", "[k]"],
+    "SEQ(ANY* y[], B z)": ["y[i].v > avg(y[..i-1].v)", "max(y[..i].v) < 3", "y[i].v < z.v", "[k]"],
+}
+
+
+def of_group(query: str) -> str:
+    """The same with a group of one component in the place of the series y."""
+    grouped = re.sub(r"(\w+)([+*]|\{1,2\}) y\[\]", r"(\1 y)\2 g[]", query)
+    lengths = re.sub(r"\by\.len\b", "g.len", grouped)
+    return re.sub(r"\by\[(.*?)\]", r"g[\1].y", lengths)
+
+
+@given(queries(GROUPS, ["", *SELECTIVE]), streams(), schemas)
+def test_a_group_of_one_component_is_a_series(query: str, rows: list[Row], types: Any) -> None:
+    series = match(parse_query(query), rows, types=types)
+    grouped = match(parse_query(of_group(query)), rows, types=types)
+    assert of_group(query) != query
+    assert [list(_all_rows(each.events)) for each in grouped] == [flat(each) for each in series]
+
+
+def _all_rows(events: Any) -> Iterator[int]:
+    """The rows, however deep they stand."""
+    for each in events:
+        yield from [each] if isinstance(each, int) else _all_rows(each)
 
 
 def test_most_random_queries_find_something() -> None:

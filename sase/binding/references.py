@@ -8,6 +8,7 @@ from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from sase.lang.expectations import STRATEGY_WORDS
+from sase.lang.printer import to_text
 from sase.nearest import did_you_mean, nearest
 from sase.source import Span
 
@@ -46,8 +47,15 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
     return _reference(component, part, node.name, node.span, scope)
 
 
-def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
+def bind_indexed(node: ast.Indexed | ast.InGroup, scope: Scope) -> Expression:
     """`a[1].p`, `a[i].p`, `a[i-1].p`, `a[a.len].p`; a range belongs into an aggregate."""
+    if isinstance(node, ast.InGroup):
+        return scope.refuse(
+            "not-supported-yet",
+            f"`{to_text(node)}` is of an iteration of a group, which is not supported yet",
+            node.span,
+            "an event of a series is written with one dot:  a[1].p",
+        )
     component = find_series(node, scope)
     if component is None:
         return unknown(node)

@@ -45,15 +45,8 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
     match node:
         case ast.Attribute():
             return bind_attribute(node, scope)
-        case ast.Indexed():
+        case ast.Indexed() | ast.InGroup():
             return bind_indexed(node, scope)
-        case ast.InGroup():
-            return scope.refuse(
-                "not-supported-yet",
-                f"`{to_text(node)}` is of an iteration of a group, which is not supported yet",
-                node.span,
-                "an event of a series is written with one dot:  a[1].p",
-            )
         case ast.Negative():
             return _negative(node, scope)
         case ast.Sum() | ast.Product():

@@ -261,13 +261,7 @@ class _Builder:
             index = ast.Index(ast.IndexKind.LAST, span=index.span)
         return ast.Indexed(variable, index, attribute, span=span)
 
-    def in_group(
-        self,
-        span: Span,
-        group: ast.Name,
-        index: ast.Index | None,
-        reference: ast.Attribute | ast.Indexed,
-    ) -> ast.InGroup:
+    def in_group(self, span: Span, group: ast.Name, index: Any, reference: Any) -> ast.InGroup:
         place = self.indexed(span, group, index, None)
         return ast.InGroup(group, place.index, reference, span=span)
 

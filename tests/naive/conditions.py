@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import product
@@ -20,6 +20,7 @@ from tests.naive.expressions import (
     references,
     value,
 )
+from tests.naive.pattern import iterations_of
 from tests.naive.values import Value, compare, like, literal
 
 # ---------------------------------------------------------------- normal form
@@ -199,7 +200,7 @@ class Condition:
 def condition(expression: ast.Expression, scope: Scope) -> Condition:
     """docs/semantics.md, Conditions on series: which events a conjunct must hold for."""
     bound = [each for each in references(expression) if not is_of_group(each, scope)]
-    parts = frozenset(_part(reference, scope) for reference in bound)
+    parts = frozenset(part for reference in bound for part in _parts(reference, scope))
     earlier = frozenset(
         scope.number(reference.variable)
         for reference in bound
@@ -207,6 +208,16 @@ def condition(expression: ast.Expression, scope: Scope) -> Condition:
         and reference.index.kind in (IndexKind.FIRST, *_EARLIER)
     )
     return Condition(expression, parts, earlier)
+
+
+def _parts(reference: Reference, scope: Scope) -> Iterator[tuple[int, Part]]:
+    """What it mentions: of several iterations the event of each, or whether there is one."""
+    if reference.variable is None or iterations_of(reference.variable.text) is None:
+        yield _part(reference, scope)
+        return
+    for number in scope.numbers(reference.variable):
+        is_single = scope.components[number].quantifier is None
+        yield number, Part.FIRST if is_single else Part.WHOLE
 
 
 def _part(reference: Reference, scope: Scope) -> tuple[int, Part]:

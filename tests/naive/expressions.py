@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from tests.naive.aggregates import DEFINED, of_events
-from tests.naive.pattern import OF_ITERATION
+from tests.naive.pattern import OF_ITERATION, iterations_of
 from tests.naive.values import (
     Value,
     arithmetic,
@@ -78,6 +78,14 @@ class Scope:
                 return number
         raise NotImplementedError(f"the variable {variable}")
 
+    def numbers(self, variable: ast.Name | None) -> list[int]:
+        """The component, or those of several iterations, as far as they have the variable."""
+        several = None if variable is None else iterations_of(variable.text)
+        if several is None:
+            return [self.number(variable)]
+        names = [each.variable and each.variable.text for each in self.components]
+        return [names.index(name) for name in several if name in names]
+
 
 Reference: TypeAlias = ast.Attribute | ast.Indexed
 
@@ -115,8 +123,8 @@ def is_length(reference: Reference, scope: Scope) -> bool:
 
 def events_of(reference: Reference, scope: Scope) -> Series:
     """docs/semantics.md, References to series: the events that one selects."""
-    number = scope.number(reference.variable)
-    series = scope.bound.get(number, ())
+    number, *others = scope.numbers(reference.variable) or (-1,)
+    series = tuple(e for n in (number, *others) for e in scope.bound.get(n, ()))
     if isinstance(reference, ast.Attribute):
         if is_list(scope.components[number]) and not is_length(reference, scope):
             raise NotImplementedError(f"{reference.name.text} of a series, without an index")
@@ -161,15 +169,21 @@ def is_undeclared(reference: Reference, scope: Scope) -> bool:
     """Rule 1: a component of several types has bound an event that does not declare it."""
     if is_of_group(reference, scope) or is_length(reference, scope):
         return False
-    component = scope.components[scope.number(reference.variable)]
-    names = {component.variable.text.partition(OF_ITERATION)[0]} if component.variable else set()
-    if not isinstance(component.test, ast.AnyTest) and not names & scope.of_several_types:
+    if not any(
+        _is_of_several(scope.components[n], scope) for n in scope.numbers(reference.variable)
+    ):
         return False
     return any(
         attribute not in event.declared
         for attribute in attributes_of(reference)
         for event in events_of(reference, scope)
     )
+
+
+def _is_of_several(component: ast.Component, scope: Scope) -> bool:
+    """Whether a component is ANY, or of other types in another place."""
+    names = {component.variable.text.partition(OF_ITERATION)[0]} if component.variable else set()
+    return isinstance(component.test, ast.AnyTest) or bool(names & scope.of_several_types)
 
 
 # ---------------------------------------------------------------- values

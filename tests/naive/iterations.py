@@ -5,43 +5,151 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 from sase.lang import ast
+from sase.lang.ast import IndexKind
 from tests.naive.conditions import Condition, Part, condition, names, present
 from tests.naive.expressions import Scope
-from tests.naive.pattern import Branch, of_iteration
+from tests.naive.pattern import Branch, RepeatedGroup, must_bind, of_iteration, of_iterations_up_to
+
+# Of each group: which branch each of its iterations is of.
+Iterations: TypeAlias = tuple[tuple[RepeatedGroup, tuple[Branch, ...]], ...]
+
+_EARLIER = (IndexKind.FIRST, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT)
+_ELSEWHERE = (IndexKind.FIRST, IndexKind.LAST, IndexKind.ALL)
 
 
 def of_iterations(conjunct: ast.Expression, branch: Branch, scope: Scope) -> Iterator[Condition]:
-    """A condition for every iteration at hand of each group of which it mentions a variable."""
-    mentioned = names(conjunct)
-    at_hand = [each for each in branch.iterations if each[0].names & mentioned]
-    for numbers in product(*(range(len(chosen)) for _, chosen in at_hand)):
-        here = [
-            (group, chosen[number], number + 1)
-            for (group, chosen), number in zip(at_hand, numbers, strict=True)
-        ]
-        absent = {name for group, of, _ in here for name in group.names - of.names - group.groups}
-        negated = {name for group, _, _ in here for name in group.negative_names}
-        remaining = present(conjunct, absent)
-        if remaining is None or mentioned & absent & negated:
+    """A condition for every iteration at hand of each group of which it mentions a variable.
+
+    One that mentions something earlier is asked of every iteration but the first.
+    """
+    mentioned = list(_mentions(conjunct))
+    at_hand = {name for name, kind in mentioned if kind not in _ELSEWHERE}
+    earlier = {name for name, kind in mentioned if kind in _EARLIER}
+    groups = [each for each in branch.iterations if each[0].names & at_hand]
+    starts = [1 if group.names & earlier else 0 for group, _ in groups]
+    chosen = [range(start, len(of)) for start, (_, of) in zip(starts, groups, strict=True)]
+    for numbers in product(*chosen):
+        here = {
+            group.name: (group, of[number], number + 1)
+            for (group, of), number in zip(groups, numbers, strict=True)
+        }
+        lacking = {n for group, of, _ in here.values() for n in group.names - of.names}
+        absent = lacking - {name for group, _, _ in here.values() for name in group.groups}
+        negated = {name for group, _, _ in here.values() for name in group.negative_names}
+        placed = {name: number for name, (_, _, number) in here.items()}
+        remaining = present(resolved(conjunct, branch.iterations, placed), absent)
+        if remaining is None or names(conjunct) & absent & negated:
             continue
-        own = {name: of_iteration(name, number) for _, of, number in here for name in of.names}
-        lengths = {name: int(name in of.groups) for group, of, _ in here for name in group.groups}
+        own = {n: of_iteration(n, number) for _, of, number in here.values() for n in of.names}
+        lengths = {n: int(n in of.groups) for group, of, _ in here.values() for n in group.groups}
         asked = condition(_renamed(remaining, own, lengths), scope)
-        yield replace(asked, parts=asked.parts | set(_finished(mentioned, branch)))
+        parts = asked.parts | set(_finished(mentioned, branch))
+        parts |= set(_begun(conjunct, parts, branch, placed))
+        yield replace(asked, parts=parts)
 
 
-def _finished(mentioned: set[str], branch: Branch) -> Iterator[tuple[int, Part]]:
-    """A condition on a group as a whole is checked when its last iteration is finished."""
-    for group, chosen in branch.iterations:
-        if group.name in mentioned and chosen:
-            last = (group.name, len(chosen))
-            yield (
-                max(n for n, each in enumerate(branch.elements) if each.iteration == last),
-                Part.WHOLE,
+def _mentions(node: Any) -> Iterator[tuple[str, IndexKind | None]]:
+    """The variables, and of which iterations; None for the one at hand without an index."""
+    match node:
+        case ast.InGroup(ast.Name(group), index, reference):
+            yield group, index.kind
+            yield reference.variable.text if reference.variable else "", index.kind
+        case ast.Attribute(_, ast.Name(text)) | ast.Indexed(ast.Name(text)):
+            yield text, None
+        case tuple():
+            yield from (each for part in node for each in _mentions(part))
+        case ast.Node():
+            yield from (
+                each for part in fields(node) for each in _mentions(getattr(node, part.name))
             )
+
+
+# ---------------------------------------------------------------- when they are checked
+
+
+def _finished(
+    mentioned: list[tuple[str, IndexKind | None]], branch: Branch
+) -> Iterator[tuple[int, Part]]:
+    """A condition on a group as a whole is checked when its last iteration is finished."""
+    whole = {name for name, kind in mentioned if kind in (None, IndexKind.LAST, IndexKind.ALL)}
+    for group, chosen in branch.iterations:
+        if group.name in whole and chosen:
+            yield max(_numbers(branch, group, len(chosen))), Part.WHOLE
+
+
+def _begun(
+    conjunct: ast.Expression,
+    parts: frozenset[tuple[int, Part]],
+    branch: Branch,
+    placed: Mapping[str, int],
+) -> Iterator[tuple[int, Part]]:
+    """One on earlier iterations alone, or on none that has the variable, when one begins."""
+    for group, chosen in branch.iterations:
+        indexed = any(name == group.name and kind for name, kind in _mentions(conjunct))
+        numbers = _numbers(branch, group, placed.get(group.name, 1)) if chosen else []
+        if indexed and numbers and not any(number in numbers for number, _ in parts):
+            must = must_bind(branch.elements[numbers[0]])
+            yield numbers[0], Part.FIRST if must else Part.WHOLE
+
+
+def _numbers(branch: Branch, group: RepeatedGroup, iteration: int) -> list[int]:
+    """The elements of an iteration."""
+    place = (group.name, iteration)
+    return [number for number, each in enumerate(branch.elements) if each.iteration == place]
+
+
+# ---------------------------------------------------------------- what they mention
+
+
+def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None = None) -> Any:
+    """With `g[1].b.p` and its like in the terms of single iterations."""
+    match node:
+        case ast.InGroup(ast.Name(name)):
+            chosen = next((of for group, of in iterations if group.name == name), ())
+            return _of_group(node, chosen, (placed or {}).get(name))
+        case tuple():
+            return tuple(resolved(part, iterations, placed) for part in node)
+        case ast.Node():
+            return _with(node, lambda part: resolved(part, iterations, placed))
+    return node
+
+
+def _of_group(node: ast.InGroup, chosen: tuple[Branch, ...], number: int | None) -> ast.Expression:
+    """What it stands for; `number` is the iteration at hand."""
+    kind, reference = node.index.kind, node.reference
+    if kind is IndexKind.CURRENT:
+        return reference
+    if not isinstance(reference, ast.Attribute) or reference.variable is None:
+        raise NotImplementedError("a series of another iteration than the one at hand")
+    variable = reference.variable
+    ends = {IndexKind.ALL: len(chosen), IndexKind.UP_TO_CURRENT: number or 0}
+    ends[IndexKind.BEFORE_CURRENT] = (number or 1) - 1
+    if kind in ends:
+        name = of_iterations_up_to(variable.text, ends[kind])
+        return ast.Indexed(replace(variable, text=name), ast.Index(IndexKind.ALL), reference.name)
+    ones = {IndexKind.FIRST: 1, IndexKind.LAST: len(chosen), IndexKind.PREVIOUS: (number or 0) - 1}
+    if kind not in ones or (kind is IndexKind.FIRST and not chosen):
+        raise NotImplementedError(f"the index {node.index.text or kind.value} of a group")
+    return _of_one(reference, variable, chosen, ones[kind])
+
+
+def _of_one(
+    reference: ast.Attribute, variable: ast.Name, chosen: tuple[Branch, ...], number: int
+) -> ast.Expression:
+    """NULL where the iteration does not have it, or has nothing in its `?`."""
+    elements = chosen[number - 1].elements if 1 <= number <= len(chosen) else ()
+    here = next((each for each in elements if each.name == variable.text), None)
+    if here is None:
+        return ast.Null()
+    own = replace(variable, text=of_iteration(variable.text, number))
+    if here.component.quantifier is None:
+        return replace(reference, variable=own)
+    if here.component.quantifier.symbol != "?":
+        raise NotImplementedError("a series of another iteration than the one at hand")
+    return ast.Indexed(own, ast.Index(IndexKind.LAST), reference.name)
 
 
 def _renamed(node: Any, own: Mapping[str, str], lengths: Mapping[str, int]) -> Any:
@@ -56,8 +164,10 @@ def _renamed(node: Any, own: Mapping[str, str], lengths: Mapping[str, int]) -> A
         case tuple():
             return tuple(_renamed(part, own, lengths) for part in node)
         case ast.Node():
-            parts = {each.name: getattr(node, each.name) for each in fields(node)}
-            return replace(
-                node, **{name: _renamed(part, own, lengths) for name, part in parts.items()}
-            )
+            return _with(node, lambda part: _renamed(part, own, lengths))
     return node
+
+
+def _with(node: ast.Node, change: Any) -> ast.Node:
+    """A node of which every part is changed."""
+    return replace(node, **{each.name: change(getattr(node, each.name)) for each in fields(node)})

@@ -331,3 +331,15 @@ def _of_iteration(element: Element, group: str, number: int) -> Element:
 def of_iteration(variable: str, number: int) -> str:
     """What a variable of a group is called in one iteration."""
     return f"{variable}{OF_ITERATION}{number}"
+
+
+def of_iterations_up_to(variable: str, number: int) -> str:
+    """What stands for a variable of a group in all iterations from the first to one."""
+    return f"{variable}{OF_ITERATION}1-{number}"
+
+
+def iterations_of(name: str) -> list[str] | None:
+    """The names of a variable in the iterations that `of_iterations_up_to` stands for."""
+    variable, _, numbers = name.partition(OF_ITERATION)
+    first, to, last = numbers.partition("-")
+    return [of_iteration(variable, n) for n in range(int(first), int(last) + 1)] if to else None

@@ -12,7 +12,7 @@ from tests.naive.conditions import Condition, conjuncts, names, present
 from tests.naive.equivalence import Test, differs_alone, fits, fits_all
 from tests.naive.events import Stream
 from tests.naive.expressions import Event, Scope, Series
-from tests.naive.iterations import of_iterations
+from tests.naive.iterations import Iterations, of_iterations
 from tests.naive.pattern import Branch, Element, NegativeGroup, Pattern, unrolled, written_out
 from tests.naive.windows import Window, window
 
@@ -70,6 +70,7 @@ class Problem:
     strategy: StrategyName
     scope: Scope
     forbidding: tuple[Forbidding, ...]
+    iterations: Iterations
 
     @property
     def components(self) -> tuple[ast.Component, ...]:
@@ -188,8 +189,9 @@ def state(
         conditions = tuple(each for part in own for each in of_iterations(part, branch, scope))
         groups = tuple(_forbidding(asked, branch, scope))
         return Problem(
-            stream, pattern, branch.elements, tests, conditions, length, strategy, scope, groups
-        )
+            stream, pattern, branch.elements, tests, conditions, length, strategy, scope, groups,
+            branch.iterations,
+        )  # fmt: skip
 
     return tuple(
         of_branch(each, list(_asked(written, pattern, branch)))

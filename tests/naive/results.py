@@ -12,6 +12,7 @@ from sase.lang.ast import IndexKind, StrategyName
 from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
 from tests.naive.expressions import Event, Scope, attributes_of, references, value
+from tests.naive.iterations import resolved
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.pattern import Element
 from tests.naive.union import Found
@@ -38,7 +39,8 @@ def passes_having(query: ast.Query, found: Found) -> bool:
     scope = scope_of_result(found)
     for reference in references(query.having):
         _refuse_current(reference)
-    return all(holds(condition(part, scope), scope) for part in conjuncts(query.having))
+    parts = [resolved(part, found.problem.iterations) for part in conjuncts(query.having)]
+    return all(holds(condition(part, scope), scope) for part in parts)
 
 
 def scope_of_result(found: Found) -> Scope:
@@ -46,10 +48,11 @@ def scope_of_result(found: Found) -> Scope:
     problem, columns = found.problem, found.problem.pattern.columns
     bound = {(each.iteration, each.name): series for each, series in found.parts}
     single = [column for column in columns if isinstance(column, Element)]
+    single += [element for element, _ in found.parts if element.iteration]
     return replace(
         problem.scope,
         components=tuple(column.component for column in single),
-        bound={n: bound.get((None, column.name), ()) for n, column in enumerate(single)},
+        bound={n: bound.get((each.iteration, each.name), ()) for n, each in enumerate(single)},
     )
 
 
@@ -121,7 +124,7 @@ def result(query: ast.Query, found: Found) -> Match:
         detected_at=clock.value(detected_at(found)),
         ts_start=clock.value(events[0].time),
         ts_end=clock.value(events[-1].time),
-        values=_returned(query.output, scope_of_result(found)) if query.output else None,
+        values=_returned(query.output, found) if query.output else None,
     )
 
 
@@ -130,12 +133,14 @@ def _rows(bound: Any) -> Any:
     return bound.row if isinstance(bound, Event) else tuple(map(_rows, bound))
 
 
-def _returned(output: ast.Output, scope: Scope) -> dict[str, object]:
+def _returned(output: ast.Output, found: Found) -> dict[str, object]:
     """RETURN: the listed columns."""
+    scope = scope_of_result(found)
     names = [_column(item, number) for number, item in enumerate(output.items, start=1)]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of the same name: {', '.join(names)}")
-    values = [python(value(item.expression, scope)) for item in output.items]
+    items = [resolved(item.expression, found.problem.iterations) for item in output.items]
+    values = [python(value(item, scope)) for item in items]
     return dict(zip(names, values, strict=True))
 
 
