@@ -166,6 +166,21 @@ def test_the_collapsed_form(query: str) -> None:
         assert row["rows"]["a"] == sorted({event["ts"] for match in of for event in match["a"]})
 
 
+def test_the_collapsed_form_by_first_events_lists_no_match() -> None:
+    """From one event to another there are as many as sets of those between them."""
+    events = [{"ts": n, "type": "A"} for n in range(70)]
+    table = compressed(SERIES, events).to_arrow(by="first")
+    assert table.column_names == ["ts_start", "ts_end", "count", "rows", "events"]
+    assert table.num_rows == 70 * 71 // 2
+    last = table.slice(table.num_rows - 70).to_pylist()
+    assert [row["rows"]["a"] for row in last] == [[*range(n, 70)] for n in range(70)]
+    assert [int(row["count"]) for row in last] == [
+        2 ** (68 - n) if n < 69 else 1 for n in range(70)
+    ]
+    with pytest.raises(PlanError, match="by='b': the collapsed form is by the last event"):
+        compressed(SERIES, events).to_arrow(by="b")
+
+
 def test_counts_beyond_int64_are_text() -> None:
     events = [{"ts": n, "type": "A"} for n in range(70)]
     counts = compressed(SERIES, events).to_arrow()["count"]

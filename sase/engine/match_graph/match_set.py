@@ -16,7 +16,7 @@ from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.sampling import drawn
 from sase.engine.match_graph.slots import Levels, Slots
-from sase.engine.match_graph.totals import EndCount, EndLists, totals
+from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_from, totals
 from sase.engine.match_graph.walk import GraphWalk
 from sase.errors import SaseError
 
@@ -64,6 +64,29 @@ class MatchSet:
             position = int(self.graph.positions[end])
             if within is None or position in within:
                 yield EndLists(partition, place, position, self._held(end))
+
+    def collapsed_pairs(self) -> Iterator[PairLists]:
+        """For each first and final event the number and the places of its matches, by the first."""
+        closing = [number for number, slot in enumerate(self.graph.slots.all) if slot.closes]
+        ends = set(self.graph.ends.tolist())
+        for start in self._starts():
+            partition, first = self.graph.local(start)
+            reached = list[list[bool]]()
+            for place, counts in paths_from(self.graph, start):
+                reached.append([count > 0 for count in counts])
+                count = sum(counts[slot] for slot in closing) if place in ends else 0
+                if count:
+                    alive = self.graph.alive(start, place, place + 1) & np.array(reached)
+                    held = (alive[:, slots].any(axis=1) for slots in self.graph.slots.by_level)
+                    places = tuple((np.flatnonzero(each) + first).tolist() for each in held)
+                    last = first + place - start
+                    yield PairLists(partition, first, last, count, places)
+
+    def _starts(self) -> list[int]:
+        """The places in the graph where matches may begin."""
+        opening = np.asarray([slot.opens for slot in self.graph.slots.all])
+        begins = self.graph.latest[:, opening] == np.arange(len(self.graph))[:, None]
+        return np.flatnonzero(begins.any(axis=1)).tolist()
 
     # ------------------------------------------------------------ matches
 

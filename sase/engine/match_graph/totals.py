@@ -31,6 +31,18 @@ class EndCount:
     count: int
 
 
+class Stretch(NamedTuple):
+    """Places of one partition, and whether matches begin at the first of them alone."""
+
+    low: int
+    beyond: int
+    is_alone: bool = False
+
+    def opens(self, place: int) -> bool:
+        """Whether a match may begin at a place."""
+        return not self.is_alone or place == self.low
+
+
 @dataclass(frozen=True)
 class EndLists:
     """By component the places of the matches that end at an event."""
@@ -38,6 +50,17 @@ class EndLists:
     partition: int
     place: int
     position: int
+    places: tuple[list[int], ...]
+
+
+@dataclass(frozen=True)
+class PairLists:
+    """The matches that begin at one place and end at another: how many, and their places."""
+
+    partition: int
+    first: int
+    last: int
+    count: int
     places: tuple[list[int], ...]
 
 
@@ -128,18 +151,32 @@ def _large_frame(graph: Graph, weights: Weights, frame: int) -> Iterator[Total]:
     ends = set(graph.ends_of(frame, frame + 1).tolist())
     closing = [slot for slot, form in enumerate(graph.slots.all) if form.closes]
     paths = _linked_paths if graph.is_linked else _free_paths
-    for place, counts, sums in paths(graph, weights, frame):
+    for place, counts, sums in paths(graph, weights, _stretch(graph, frame)):
         if place in ends:
             yield Total(place, sum(counts[s] for s in closing), sum(sums[s] for s in closing))
+
+
+def _stretch(graph: Graph, frame: int) -> Stretch:
+    return Stretch(int(graph.frames.low[frame]), int(graph.frames.beyond[frame]))
+
+
+def paths_from(graph: Graph, start: int) -> Iterator[tuple[int, list[int]]]:
+    """The paths from one place alone to each slot of those that a window reaches from it."""
+    partition, _ = graph.local(start)
+    lowest = graph.stream.lowest[start : graph.offsets[partition + 1]]
+    stretch = Stretch(start, start + int(np.searchsorted(lowest, start, side="right")), True)
+    paths = _linked_paths if graph.is_linked else _free_paths
+    for place, counts, _ in paths(graph, NO_WEIGHTS, stretch):
+        yield place, counts
 
 
 _Paths = Iterator[tuple[int, list[int], list[int]]]
 
 
-def _free_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
+def _free_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     """By place the paths to each slot and their sums; running sums stand for the arcs."""
     forms, sources = graph.slots.all, graph.slots.sources
-    low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+    low, beyond = stretch.low, stretch.beyond
     before = graph.stream.before[low:beyond].tolist()
     opened, fresh, nothing = _Pair.zero(len(forms)), _Pair.zero(len(forms)), [0] * len(forms)
     for place, reached in enumerate(graph.reached(low, beyond), low):
@@ -148,7 +185,8 @@ def _free_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
             fresh = _Pair.zero(len(forms))
         counts, sums = nothing.copy(), nothing.copy()
         for slot in reached:
-            counts[slot] = forms[slot].opens + sum(opened.counts[s] for s in sources[slot])
+            counts[slot] = int(forms[slot].opens and stretch.opens(place))
+            counts[slot] += sum(opened.counts[s] for s in sources[slot])
             fresh.counts[slot] += counts[slot]
             if weights.level != NO_LEVEL:
                 sums[slot] = sum(opened.sums[s] for s in sources[slot])
@@ -175,15 +213,15 @@ class _Pair(NamedTuple):
                     mine[slot] += number
 
 
-def _linked_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
+def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     """The same over the arcs."""
     forms, sources = graph.slots.all, graph.slots.sources
-    low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
+    low, beyond = stretch.low, stretch.beyond
     done: list[_Pair] = []
     for place, reached in enumerate(graph.reached(low, beyond), low):
         here = _Pair.zero(len(forms))
         for slot in reached:
-            here.counts[slot] = int(forms[slot].opens)
+            here.counts[slot] = int(forms[slot].opens and stretch.opens(place))
             for source in sources[slot]:
                 arcs = graph.earlier(place, graph.slots.pair(source, slot))
                 rows = (arcs[np.searchsorted(arcs, low) :] - low).tolist()
@@ -198,4 +236,4 @@ def _linked_paths(graph: Graph, weights: Weights, frame: int) -> _Paths:
 
 def linked_counts(graph: Graph, frame: int) -> list[list[int]]:
     """The paths to each node of a frame where neighbours are tested, by place and slot."""
-    return [counts for _, counts, _ in _linked_paths(graph, NO_WEIGHTS, frame)]
+    return [counts for _, counts, _ in _linked_paths(graph, NO_WEIGHTS, _stretch(graph, frame))]

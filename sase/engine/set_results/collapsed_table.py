@@ -1,4 +1,4 @@
-"""The collapsed form of a match set: a row for each final event."""
+"""The collapsed form of a match set: a row for each final event, or first and final one."""
 
 from __future__ import annotations
 
@@ -36,11 +36,15 @@ class EventLists:
 
 @dataclass(frozen=True, eq=False)
 class CollapsedForm:
-    """Final events by position, the matches that end there, and what they hold by component."""
+    """Final events by position, the matches that end there, and what they hold by component.
+
+    With `firsts` a row is of those that begin at that event, too.
+    """
 
     positions: Numbers
     counts: Sequence[int]
     lists: tuple[EventLists, ...]
+    firsts: Numbers | None = None
 
 
 def check_size(entries: int) -> None:
@@ -72,8 +76,9 @@ def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]
 
 
 def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
-    """The columns `ts_end` and `key`."""
-    columns = {"ts_end": _times(ends.positions, found)}
+    """The columns `ts_start`, where first events are told apart, `ts_end` and `key`."""
+    columns = {} if ends.firsts is None else {"ts_start": _times(ends.firsts, found)}
+    columns["ts_end"] = _times(ends.positions, found)
     if keys:
         first = found.shape.components[0]  # as if it admitted events of every type
         last = BoundComponent(first.index, first.variable, first.named, None)

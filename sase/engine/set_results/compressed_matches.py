@@ -125,14 +125,20 @@ class CompressedMatches:
         """Those that satisfy a condition on whole matches, by the rules of HAVING."""
         return self._narrowed(condition)
 
-    def to_arrow(self, budget: int | None = None) -> pa.Table:
+    def to_arrow(self, budget: int | None = None, *, by: str = "last") -> pa.Table:
         """The collapsed form: a row for each event that matches end at, in stream order.
+
+        By "first" a row for each event that they begin at and each that they end at, as the paper
+        prints it, with `ts_start` before the other columns.
 
         `ts_end`; `key` with the attributes of equivalence tests, if there are any, as that event
         has them; `count` (int64, or all as text where one is larger); `rows` with a list for each
         component of the input rows that some of these matches hold; and without RETURN `events`.
         """
-        ends = self._source.ends(self._budget(budget))
+        if by not in ("first", "last"):
+            raise PlanError(f"by={by!r}: the collapsed form is by the last event, or by the first")
+        source, most = self._source, self._budget(budget)
+        ends = source.ends(most) if by == "last" else source.pairs(most)
         return collapsed_table(ends, self._source.nothing, self._keys)
 
     def expand(self) -> Matches:

@@ -15,6 +15,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
+from sase.engine.match_graph.totals import PairLists
 from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -114,6 +115,14 @@ class CountedMatches:
             check_size(whole.entries)
         return whole.ends()
 
+    def pairs(self, most: int) -> CollapsedForm:
+        """The collapsed form by first and final event."""
+        whole = _FormBuilder(self._collected)
+        for pair in self.set.collapsed_pairs():
+            whole.add_pair(pair)
+            check_size(whole.entries)
+        return whole.pairs()
+
     def ends_within(self, within: range) -> Iterator[CollapsedForm]:
         """The collapsed form of final events `within` positions, in pieces."""
         piece = _FormBuilder(self._collected)
@@ -156,15 +165,26 @@ class _FormBuilder:
 
     def __init__(self, found: CollectedMatches) -> None:
         self._found, self.entries = found, 0
-        self._positions, self._counts = list[int](), list[int]()
+        self._firsts, self._positions, self._counts = list[int](), list[int](), list[int]()
         self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
 
     def add(self, end: EndCount, held: EndLists) -> None:
         """Add a final event."""
         self._positions.append(end.position)
         self._counts.append(end.count)
-        positions = self._found.positions[held.partition]
-        for level, places in zip(self._lists, held.places, strict=True):
+        self._hold(held.partition, held.places)
+
+    def add_pair(self, pair: PairLists) -> None:
+        """Add a first and a final event."""
+        positions = self._found.positions[pair.partition]
+        self._firsts.append(int(positions[pair.first]))
+        self._positions.append(int(positions[pair.last]))
+        self._counts.append(pair.count)
+        self._hold(pair.partition, pair.places)
+
+    def _hold(self, partition: int, places_by_level: tuple[list[int], ...]) -> None:
+        positions = self._found.positions[partition]
+        for level, places in zip(self._lists, places_by_level, strict=True):
             level.append(positions[places])
             self.entries += len(places)
 
@@ -172,6 +192,14 @@ class _FormBuilder:
         """The piece."""
         lists = tuple(map(_joined, self._lists))
         return CollapsedForm(np.array(self._positions, np.int64), self._counts, lists)
+
+    def pairs(self) -> CollapsedForm:
+        """All of it by final event, and of each by the first."""
+        firsts, lasts = (np.array(each, np.int64) for each in (self._firsts, self._positions))
+        order = np.lexsort((firsts, lasts))
+        lists = tuple(_joined([level[place] for place in order]) for level in self._lists)
+        counts = [self._counts[place] for place in order]
+        return CollapsedForm(lasts[order], counts, lists, firsts[order])
 
 
 def _joined(places: list[Numbers]) -> EventLists:

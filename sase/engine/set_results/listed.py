@@ -30,6 +30,8 @@ HELD = 1_000_000
 HOPELESS = 10**11
 # Pairs that wait to be sorted.
 MANY = 1 << 18
+# A first and a final event as one number: positions are below.
+FIRSTS = 1 << 31
 
 
 class ListedMatches:
@@ -117,6 +119,14 @@ class ListedMatches:
             check_size(len(gathered))
         return gathered.ends()
 
+    def pairs(self, most: int) -> CollapsedForm:
+        """The collapsed form by first and final event."""
+        gathered = CollapsedBuilder(len(self.nothing.shape.components), by_first=True)
+        for part in self._affordable(self.parts(), most):
+            gathered.add(part)
+            check_size(len(gathered))
+        return gathered.pairs()
+
     def aggregate(
         self, function: Function, level: int, name: str | None, most: int
     ) -> Number | None:
@@ -175,7 +185,8 @@ class ListedMatches:
 class CollapsedBuilder:
     """Builds a collapsed form of matches that are looked at one by one."""
 
-    def __init__(self, levels: int) -> None:
+    def __init__(self, levels: int, *, by_first: bool = False) -> None:
+        self._by_first = by_first
         self._pairs = [_Pairs() for _ in range(levels)]
         self._counts: dict[int, int] = {}
 
@@ -188,11 +199,12 @@ class CollapsedBuilder:
         counts = self._counts
         for results in part.results:
             found = as_bindings(results.positions)
-            for last, number in zip(*np.unique(found.last, return_counts=True), strict=True):
-                counts[int(last)] = counts.get(int(last), 0) + int(number)
+            rows = found.last * FIRSTS + found.first if self._by_first else found.last
+            for row, number in zip(*np.unique(rows, return_counts=True), strict=True):
+                counts[int(row)] = counts.get(int(row), 0) + int(number)
             for level, known in enumerate(self._pairs):
                 events, ends = found.of_level(level)
-                known.add(np.repeat(found.last, ends - begins_of(ends)), events)
+                known.add(np.repeat(rows, ends - begins_of(ends)), events)
 
     def ends(self) -> CollapsedForm:
         """The collapsed form, in the order of final events."""
@@ -200,9 +212,15 @@ class CollapsedBuilder:
         by_end = [self._counts[end] for end in ends.tolist()]
         return CollapsedForm(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
 
+    def pairs(self) -> CollapsedForm:
+        """The same where first events are told apart, and of a final event in their order."""
+        rows = self.ends()
+        lasts, firsts = np.divmod(rows.positions, FIRSTS)
+        return replace(rows, positions=lasts, firsts=firsts)
+
 
 class _Pairs:
-    """Pairs of final events and events that their matches hold, each once."""
+    """Pairs of final events, or first and final ones, and events of their matches, each once."""
 
     def __init__(self) -> None:
         self._pairs = np.empty((2, 0), np.int64)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 
@@ -41,6 +42,31 @@ def faults(example: SeriesExample) -> Iterator[str]:
     if number and not all(each in rows for each in compressed.sample(5).rows.to_pylist()):
         yield "a sample is not in the list"
     yield from _collapsed(compressed.to_arrow().to_pylist(), rows)
+    yield from _by_first(compressed.to_arrow(by="first"), rows)
+
+
+def _by_first(table: pa.Table, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """First and final events, and who takes part in the matches from the one to the other."""
+    expected: dict[tuple[int, int], dict[str, set[int]]] = {}
+    counts: Counter[tuple[int, int]] = Counter()
+    for match in rows:
+        events = {name: _events(value) for name, value in match.items()}
+        all_of_it = [row for each in events.values() for row in each]
+        pair = all_of_it[0], all_of_it[-1]
+        counts[pair] += 1
+        held = expected.setdefault(pair, {name: set() for name in events})
+        for name, each in events.items():
+            held[name].update(each)
+    got = [
+        (row["count"], {name: set(each) for name, each in row["rows"].items()})
+        for row in table.to_pylist()
+    ]
+    wanted = [(counts[pair], expected[pair]) for pair in expected]
+    if len(got) != len(wanted) or not all(each in got for each in wanted):
+        yield "the collapsed form by first events is another"
+    times = list(zip(table["ts_end"].to_pylist(), table["ts_start"].to_pylist(), strict=True))
+    if times != sorted(times):
+        yield "the collapsed form by first events is in another order"
 
 
 def _collapsed(table: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
