@@ -34,21 +34,22 @@ def listed(
     text: str,
     plan: str = "optimized",
     *,
-    needs: str = "",
+    needs: tuple[str, ...] = (),
     probes: tuple[Callable[[sase.Plan, pa.Table], Mapping[str, float]], ...] = (),
     threads: int = 1,
     **rest: Any,
 ) -> Make:
     """All matches as row numbers, by a plan that is compiled before the clock starts.
 
-    It is left out where the rewrite that it `needs` declined, as it would be another one's plan.
+    It is left out where all rewrites that it `needs` declined, as it is then another one's plan.
     """
 
     def make(table: pa.Table) -> Way:
         compiled = sase.compile(text, table, plan=recipe(plan), **_types(table), **rest)
-        for step in compiled.steps:
-            if step.rewrite == needs and step.declined is not None:
-                raise LeftOut(f"it is another recipe's plan: {needs} declined: {step.declined}")
+        own = [step for step in compiled.steps if step.rewrite in needs]
+        if own and not any(step.applied for step in own):
+            told = "; ".join(f"{step.rewrite} declined: {step.declined}" for step in own)
+            raise LeftOut(f"it is another recipe's plan: {told}")
 
         def run() -> Any:
             matches = compiled.run(table, threads=threads)
