@@ -71,7 +71,9 @@ class TieShare:
             self._add(events, 0, len(events), self._before() if follows else 0)
             return
         self.events += self._count_seen(events)
-        self._last = lambda: events
+        code = int(events.types[-1])
+        name = events.type_names[code] if code >= 0 else None  # no type at all
+        self._last = int(self._types is None or name in self._types)
 
     def pass_by(self, count: int, admitted: int, last: Callable[[], Events]) -> None:
         """Count events of a stream of which no two tie, some `admitted` by components.
