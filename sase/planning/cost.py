@@ -95,7 +95,8 @@ def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
     keys: set[Tests] = {(test,) for test in alone}
     for negative in () if negation is None else negation.negations:
         # A fixed value is a condition.
-        keys.add(tuple(t for t in negative.equivalences if t.value is None and all(t.declared)))
+        key = tuple(t for t in negative.equivalences if t.value is None and all(t.declared))
+        keys |= {(test,) for test in key} if negation is not None and negation.by_time else {key}
         conditions += [c for c in negative.conditions if len(c.references) > 1]
     return keys - {()}, conditions
 
@@ -174,11 +175,14 @@ def _checked(
 
 def _negation(node: nodes.Negation, flow: float, figures: Cardinalities) -> OperatorCost:
     window = figures.reach(node.window) / figures.span
-    work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0}, 0.0, flow
+    work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0, "met": 0.0}, 0.0, flow
     for negative in node.negations:
         forbidding = figures.forbidding(negative)
         work["indexed"] += forbidding
         work["probed"] += out
+        if node.by_time:
+            in_gap = max(forbidding * window / len(figures.scan.components), 1.0)
+            work["met"] += out * in_gap * len(negative.equivalences)
         work["decided"] += out * _tried(negative, figures)
         kept += INDEX_ENTRY * forbidding * window
         if negative.before is None:

@@ -35,6 +35,7 @@ NANOSECONDS: Mapping[str, float] = {
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 120.0,  # an event of a negative component
+    "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
     "noted": 125.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
     "returned": 1.0,  # a result

@@ -110,11 +110,15 @@ class NegativeComponent:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """NG: passes the sequences that no event of a negative component forbids."""
+    """NG: passes the sequences that no event of a negative component forbids.
+
+    The events of each are kept by key, each key's in order of time; or `by_time` alone.
+    """
 
     input: Operator
     negations: tuple[NegativeComponent, ...]
     window: BoundWindow | None = None
+    by_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from sase.errors import MemoryLimitError, PlanError, SaseError, TimeLimitError
 
 SEQUENCES = (
     "ais", "ais_windows", "basic", "composite_key", "dynamic_filtering", "multi_pais", "pais",
-    "negation_in_construction", "optimized", "predicates_in_construction", "unfused",
+    "negation_by_time", "negation_in_construction", "optimized", "predicates_in_construction",
+    "unfused",
 )  # fmt: skip
 RUNS = ("backtrack", "backtrack_reread", "nfab", "nfab_merged", "postponed", "postponed_filters")
 # Of a thousand million ways in which events may come together none is a match.

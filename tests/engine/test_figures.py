@@ -257,6 +257,7 @@ FLOWS = {
     "multi_pais": (9, 2, 2, None, 1),
     "dynamic_filtering": (9, 2, 2, None, 1),  # figure 6
     "composite_key": (9, 2, 2, None, 1),
+    "negation_by_time": (9, 2, 2, None, 1),
     "predicates_in_construction": (9, 2, None, None, 1),
     "negation_in_construction": (9, 1, 1, None, None),
     "optimized": (9, 1, None, None, None),

@@ -130,7 +130,19 @@ def test_what_can_never_be_pushed_is_no_choice() -> None:
     plan = made(query, absence(0.5))
     assert find(plan.plan, Negation) is not None
     every = [str(each) for choice in plan.choices for each in choice]
-    assert not any("negat" in each for each in every)
+    assert not any("push_negation" in each or "negate_before" in each for each in every)
+
+
+@pytest.mark.parametrize(("window", "by_time"), [(5, True), (100_000, False)])
+def test_absence_is_looked_up_by_time_where_gaps_are_short(window: int, by_time: bool) -> None:
+    """And where no other operator has the key of both attributes."""
+    query = f"EVENT SEQ(A a, B b, !(N n)) WHERE [few, many] WITHIN {window}"
+    every = ("a b", "a n", "b n", "a b n")
+    agreements = {("few", each): 0.3 for each in every} | {("many", each): 0.1 for each in every}
+    statistics = known(A=30_000, B=30_000, N=30_000, agreements=agreements)
+    plan = made(query, statistics, off=["build_composite_key"])
+    assert require(plan.plan, Negation).by_time is by_time
+    assert not require(made(query, statistics).plan, Negation).by_time
 
 
 def test_conditions_are_pushed_in_the_order_that_statistics_tell(tmp_path: Path) -> None:

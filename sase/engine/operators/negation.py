@@ -143,7 +143,7 @@ class NegationState(NegationBase):
     """A running negation of sequences."""
 
     def __init__(self, node: Negation, context: Context) -> None:
-        self._indexes = [_Index(negation, node.window, context) for negation in node.negations]
+        self._indexes = [_Index(negation, node, context) for negation in node.negations]
         super().__init__(node, context, self._indexes, of_series=False)
 
     def _pass(self, found: Sequences, *, at_end: bool) -> Sequences:
@@ -175,17 +175,19 @@ def detected(first: Numbers, window: BoundWindow) -> Numbers:
 
 
 class IndexedEvents:
-    """The index of a negative component: its events by the key on which all components agree."""
+    """The index of a negative component: its events by the key on which all components agree.
 
-    def __init__(
-        self, negation: NegativeComponent, window: BoundWindow | None, context: Context
-    ) -> None:
+    By time alone they are in one list, and what they must agree on is tested in the gap.
+    """
+
+    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
+        window = node.window
         self._context, self._window = context, window
         self._bit = context.bit_of(negation.component.index)
         self.is_end = negation.before is None
         # A fixed value is a condition on the event.
         tests = [test for test in negation.equivalences if test.value is None]
-        keyed = tuple(test for test in tests if all(test.declared))
+        keyed = () if node.by_time else tuple(test for test in tests if all(test.declared))
         self.rest = [test for test in tests if test not in keyed]
         self._key = context.dictionary.key(keyed)
         self.several = [
@@ -282,10 +284,8 @@ class IndexedEvents:
 class _Index(IndexedEvents):
     """The index of a negation of sequences, with its residual filter."""
 
-    def __init__(
-        self, negation: NegativeComponent, window: BoundWindow | None, context: Context
-    ) -> None:
-        super().__init__(negation, window, context)
+    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
+        super().__init__(negation, node, context)
         if not context.options.analyze:
             context.kernels.append(forbid)  # construction is compiled before it
         self._checking = ResidualFilter(context, self.rest, [self.several], context.levels + 1)

@@ -86,7 +86,7 @@ class _Absence(IndexedEvents):
     """The index of a negation of bindings, with its conditions."""
 
     def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
-        super().__init__(negation, node.window, context)
+        super().__init__(negation, node, context)
         index = negation.component.index
         terms = [Term(condition, judged=index) for condition in self.several]
         self._check = _SeriesCheck(context, self.rest, terms, 1)

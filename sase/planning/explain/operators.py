@@ -55,7 +55,8 @@ class OperatorText:
             case nodes.RunEvaluation():
                 return algorithm_of(operator)
             case nodes.Negation():
-                return "negation by an index of negative events"
+                by_time = " in order of time alone" if operator.by_time else ""
+                return f"negation by an index of negative events{by_time}"
             case _:
                 return type(operator).__name__.lower()
 

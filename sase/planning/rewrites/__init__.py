@@ -14,6 +14,7 @@ from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
+from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
@@ -60,6 +61,7 @@ _RULES = (
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
     Rewrite(push_negation_into_construction),  # a start needs the window in construction
+    Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     Rewrite(push_limit),  # when all that decides is in construction
