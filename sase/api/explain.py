@@ -122,8 +122,7 @@ def explain_by(
             found = analyzed(by_recipe, made, statistics, pushed, guard)
             found = replace(found, form=form)
         else:
-            notes = [each.sentence for each in known.bound.warnings]
-            notes += [ASSUMED] if assumes else []
+            notes = _notes(by_recipe, made, assumes=assumes)
             paths = _physical(by_recipe, made, form)
             found = described(
                 query, recipe, made, statistics, notes=notes, form=form, physical=paths
@@ -139,6 +138,17 @@ def _source(query: str, events: object, schema: Schema | None, names: InputOptio
     if schema is None:
         return Discovered(_assumed_schema(query, names), names)
     return Discovered.of(schema, names)
+
+
+def _notes(known: CompiledQuery, made: Optimized, *, assumes: bool) -> list[str]:
+    """What a run would warn of, columns that are text because of a few values among it."""
+    from sase.engine.pipeline.batch import text_warnings
+    from sase.engine.sources import Files
+
+    notes, events = [each.sentence for each in known.bound.warnings], known.source.events
+    if isinstance(events, Files):
+        notes += text_warnings(known.plan(made).engine, events)
+    return [*notes, ASSUMED] if assumes else notes
 
 
 def _physical(

@@ -46,6 +46,11 @@ COMMANDS = (
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
+# Bytes of addresses with which all that is needed can be loaded, and what to say below that.
+ROOM = 2 << 30
+UNLOADED = "there is not enough memory to load a library: a limit such as `ulimit -v` is too low"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the result is the exit status."""
     _write_any_character()
@@ -66,9 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = f": {printable_lines(str(error))}" if str(error) else ""
         print(f"sase: error: there is not enough memory{reason}", file=sys.stderr)
         return FAILED
+    except ImportError as error:
+        if not _has_little_memory():
+            raise
+        print(f"sase: error: {UNLOADED}: {printable_lines(str(error))}", file=sys.stderr)
+        return FAILED
     except OSError as error:
         _drop(sys.stdout)
-        print(f"sase: error: {printable_lines(str(error))}", file=sys.stderr)
+        is_unloaded = "shared object" in str(error) and _has_little_memory()
+        reason = f"{UNLOADED}: {error}" if is_unloaded else str(error)
+        print(f"sase: error: {printable_lines(reason)}", file=sys.stderr)
         return FAILED
 
 
@@ -153,6 +165,16 @@ def _write_any_character() -> None:
     """Escape what the terminal's encoding lacks (standard error does by itself)."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _has_little_memory() -> bool:
+    """Whether the process may have few addresses, as by `ulimit -v`."""
+    try:
+        import resource
+    except ImportError:  # on Windows, which has no such limit
+        return False
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return limit != resource.RLIM_INFINITY and limit < ROOM
 
 
 def _drop(*streams: TextIO | None) -> None:

@@ -317,3 +317,16 @@ def test_the_parts_of_the_query_that_went_into_an_operator() -> None:
 def test_what_does_not_run_is_the_same_again() -> None:
     assert sase.explain(QUERY, EVENTS) == sase.explain(QUERY, EVENTS)
     assert sase.explain(QUERY).to_json() == sase.explain(QUERY).to_json()
+
+
+def test_columns_that_a_few_values_make_text_are_told(tmp_path: Path) -> None:
+    """As by a run, also where nothing is run."""
+    values = ["N/A" if number == 7 else str(number) for number in range(40)]
+    lines = [f"{number},{'AB'[number % 2]},{value}" for number, value in enumerate(values)]
+    path = tmp_path / "events.csv"
+    path.write_text("\n".join(["ts,type,v", *lines, ""]), encoding="utf-8")
+    query = "EVENT SEQ(A a, B b) WHERE b.v > a.v WITHIN 10"
+    (told,) = sase.match(query, path).report.warnings
+    assert "N/A" in told
+    for analyze in (False, True):
+        assert sase.explain(query, path, analyze=analyze).notes.count(told) == 1

@@ -264,3 +264,28 @@ def test_an_argument_that_is_no_text_is_shown():
     status, _, err = finish("-m", "sase", b"\xff\xfe")
     assert status == 2
     assert r"'\udcff\udcfe'" in err
+
+
+def test_libraries_that_are_not_loaded_for_want_of_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence says it where there is a limit; else it is an error of the installation."""
+    resource = pytest.importorskip("resource")
+    limit = [resource.RLIM_INFINITY]
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit[0], resource.RLIM_INFINITY))
+    for error in (ImportError, OSError):
+
+        def fail(name: str, error: type[Exception] = error) -> None:
+            raise error("lib.so: cannot load the shared object")
+
+        monkeypatch.setattr("sase.cli.main.import_module", fail)
+        limit[0] = 100 << 20
+        assert program.main(["run"]) == 1
+        assert "there is not enough memory to load a library: a limit" in capsys.readouterr().err
+        limit[0] = resource.RLIM_INFINITY
+        if error is ImportError:
+            with pytest.raises(ImportError):
+                program.main(["run"])
+        else:
+            assert program.main(["run"]) == 1
+            assert "memory" not in capsys.readouterr().err

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
-from os import cpu_count
+from os import cpu_count, sysconf
 from pathlib import Path
 from random import SystemRandom
 from typing import IO
@@ -39,6 +39,8 @@ ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
 # Seconds for a document, for one that may have had kernels compiled, and for a process to begin.
 LONGEST, PATIENCE, START = 5.0, 120.0, 600.0
+# How many times as long it may wait for a core, or for nothing.
+WAITING = 6
 # Bytes of memory that a process may take beside what it has when it begins.
 MOST_BYTES = 3 << 30
 # Findings after which a run ends, and the words for them.
@@ -192,11 +194,23 @@ class Worker:
         return self._process
 
     def _line(self, seconds: float) -> str:
-        """The next line that it says, or nothing if it ends or none comes in time."""
+        """The next line that it says, or nothing if it ends or none comes by so much work."""
         assert self._process is not None
         assert self._process.stdout is not None
-        said, _, _ = select.select([self._process.stdout], [], [], seconds)
-        return self._process.stdout.readline().strip() if said else ""
+        begin, end = self._worked(), time.monotonic() + WAITING * seconds
+        while not select.select([self._process.stdout], [], [], seconds)[0]:
+            if self._worked() - begin > 0.9 * seconds or time.monotonic() > end:
+                return ""
+        return self._process.stdout.readline().strip()
+
+    def _worked(self) -> float:
+        """The seconds that it has had a core, of which others may leave it little."""
+        assert self._process is not None
+        try:
+            facts = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        return sum(map(int, facts.rpartition(")")[2].split()[11:13])) / sysconf("SC_CLK_TCK")
 
     def _stop(self) -> str:
         """End it, with the stack on which it was; what it said of its end."""

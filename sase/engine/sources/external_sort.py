@@ -22,13 +22,17 @@ from sase.engine.columns.projection import project
 from sase.engine.columns.time_column import read_times, time_type
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.dataset import Files
-from sase.errors import DataError
+from sase.errors import DataError, MemoryLimitError
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
 # The share of what may be held that a sorted run takes, and that of a run which is read at once, of
 # so many rows.
 SHARE, PART, FEWEST, ROWS = 4, 16, 1 << 12, 1 << 16
+UNSORTED = (
+    "files whose rows are not in the order of time are sorted on disk, and of Parquet whole row"
+    " groups are read at once: write them in order, or in smaller row groups"
+)
 
 
 def is_sorted(files: Files, schema: Schema) -> bool:
@@ -57,10 +61,13 @@ def in_order(
     """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
     most = files.most // SHARE if piece is None else piece
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
-        paths = [
-            _written(part, Path(folder) / f"{number}.arrow", rows)
-            for number, part in enumerate(_runs(files, names, plan, most))
-        ]
+        try:
+            paths = [
+                _written(part, Path(folder) / f"{number}.arrow", rows)
+                for number, part in enumerate(_runs(files, names, plan, most))
+            ]
+        except MemoryLimitError as problem:
+            raise MemoryLimitError(f"{problem}; {UNSORTED}") from problem
         yield from _merged([_SortedRun(path) for path in paths])
 
 

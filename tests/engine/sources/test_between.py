@@ -113,7 +113,7 @@ def test_a_sort_ends_between_batches(
     runs = [table.num_rows for table, _ in in_order(opened, ["ts", "type", "v"], plan)]
     assert sum(runs) == ROWS and len(runs) > 2
     held[0] = 1000
-    with pytest.raises(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="write them in order, or in smaller row groups"):
         next(iter(in_order(opened, ["ts", "type", "v"], plan)))
 
 

@@ -196,3 +196,20 @@ def test_lines_of_null(
     with pytest.raises(DataError, match="line 1: every line is an object, and this is null"):
         (tmp_path / "n.jsonl").write_text("null\n" + "\n".join(good), encoding="utf-8")
         sase.match("EVENT SEQ(A a, B b)", tmp_path / "n.jsonl")
+
+
+def test_footers_of_nested_columns_are_sound() -> None:
+    """Whose histograms have as many levels as what is nested."""
+    table = pa.table(
+        {
+            "n": [1, None],
+            "list": [[1, None], None],
+            "struct": [{"x": 1, "y": [{"z": "q"}]}, None],
+            "map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+            "deep": [{"z": {"w": [[1]]}}] * 2,
+            "text": ["x", "y"],
+        }
+    )
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=1)
+    check_footer(pa.BufferReader(sink.getvalue()))

@@ -320,7 +320,9 @@ class CsvFormat(TextFormat):
         row, column, value = (each.search(message) for each in (_ROW, _COLUMN, _VALUE))
         where = path if row is None else f"{path}, line {row[1]}"
         number = None if row is None else int(row[1]) - 2
-        name = None if column is None else header[int(column[1])]
+        # Arrow ends a line at `\r`, too, and so may see other columns.
+        place = len(header) if column is None else int(column[1])
+        name = header[place] if place < len(header) else None
         if _NOT_UTF8 in message:
             of = "this" if name is None else f"`{name}`"
             return DataError(f"{where}: {of} {NO_UNICODE}", number, name)

@@ -2,14 +2,15 @@
 
 Arrow decodes them when they are asked for, and where one is cut off it ends the process, by Python
 and by the filters of datasets. So the footer, a struct of Thrift in its compact form, is looked
-through before, for the length of each least and greatest value.
+through before, for the length of each least and greatest value, and of histograms of levels.
 
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +22,10 @@ _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 _TEXT = 6
 # Types of Thrift, and fields of its structs by number.
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
-_GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS = 4, 1, 3, 1, 12
+_SCHEMA, _GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS, _SIZES = 2, 4, 1, 3, 1, 12, 16
 _VALUES = (1, 2, 5, 6)
+_REPETITION, _CHILDREN, _OPTIONAL, _REPEATED = 3, 5, 1, 2
+_TEXT_BYTES, _REPETITIONS, _DEFINITIONS = 1, 2, 3
 
 
 class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
@@ -46,6 +49,23 @@ def check_footer(file: Any) -> None:
         raise UnsoundFooterError("the footer is cut off") from problem
 
 
+def _levels(elements: Sequence[Mapping[int, int]]) -> list[tuple[int, int]]:
+    """Return the most levels of definition and repetition of each column, which are the leaves."""
+    found, open_groups = list[tuple[int, int]](), [[elements[0][_CHILDREN], 0, 0]]
+    for element in elements[1:]:
+        while not open_groups[-1][0]:
+            open_groups.pop()
+        open_groups[-1][0] -= 1
+        _, definitions, repetitions = open_groups[-1]
+        definitions += element[_REPETITION] in (_OPTIONAL, _REPEATED)
+        repetitions += element[_REPETITION] == _REPEATED
+        if element[_CHILDREN]:
+            open_groups.append([element[_CHILDREN], definitions, repetitions])
+        else:
+            found.append((definitions, repetitions))
+    return found
+
+
 # What reads a field of a type at the place that has been reached.
 _Fields = Mapping[int, Callable[[int], object]]
 
@@ -57,24 +77,85 @@ class _Footer:
         self._data, self._at = data, 0
         self._type = -1
         self._lengths: list[int] = []
+        # Of each element of the schema whether it repeats or may lack, and its number of children.
+        self._elements: list[dict[int, int]] = []
+        self._levels: list[tuple[int, int]] = []
+        self._number_of_column = 0
+        self._sizes: dict[int, int] = {}
 
     def check(self) -> None:
         """Read all, and compare the lengths of statistics with the types of their columns."""
+        element: _Fields = {n: partial(self._of_element, n) for n in (_REPETITION, _CHILDREN)}
+        sizes: _Fields = {
+            _TEXT_BYTES: self._text_bytes,
+            _REPETITIONS: partial(self._histogram, _REPETITIONS),
+            _DEFINITIONS: partial(self._histogram, _DEFINITIONS),
+        }
         statistics: _Fields = dict.fromkeys(_VALUES, self._value)
         column: _Fields = {
             _PHYSICAL: self._physical,
             _STATISTICS: lambda kind: self._struct(statistics),
+            _SIZES: lambda kind: self._struct(sizes),
         }
         chunk: _Fields = {_COLUMN: lambda kind: self._checked(column)}
-        group: _Fields = {_CHUNKS: lambda kind: self._list(lambda of: self._struct(chunk))}
-        self._struct({_GROUPS: lambda kind: self._list(lambda of: self._struct(group))})
+        group: _Fields = {_CHUNKS: lambda kind: self._chunks(chunk)}
+        self._struct(
+            {
+                _SCHEMA: lambda kind: self._schema(element),
+                _GROUPS: lambda kind: self._list(lambda of: self._struct(group)),
+            }
+        )
+
+    def _schema(self, element: _Fields) -> None:
+        self._list(lambda of: self._element(element))
+        self._levels = _levels(self._elements)
+
+    def _element(self, element: _Fields) -> None:
+        self._elements.append({_REPETITION: 0, _CHILDREN: 0})
+        self._struct(element)
+
+    def _of_element(self, number: int, kind: int) -> None:
+        self._elements[-1][number] = self._number() >> 1
+
+    def _chunks(self, chunk: _Fields) -> None:
+        self._number_of_column = -1
+        self._list(lambda of: self._struct(chunk))
 
     def _checked(self, column: _Fields) -> None:
-        self._type, self._lengths = -1, []
+        self._type, self._lengths, self._sizes = -1, [], {}
+        self._number_of_column += 1
         self._struct(column)
         width = _WIDTHS.get(self._type)
         if self._type != _TEXT and any(length != width for length in self._lengths):
             raise UnsoundFooterError("a statistic is not as long as its type says")
+        if self._sizes:
+            self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Compare histograms, which may be empty, with the levels that their column has."""
+        definitions, repetitions = self._levels[self._number_of_column]
+        found = self._sizes
+        if (
+            found.get(_DEFINITIONS, 0) not in (0, definitions + 1)
+            or found.get(_REPETITIONS, 0) not in (0, repetitions + 1)
+            or (_TEXT_BYTES in found and self._type != _TEXT)
+        ):
+            raise UnsoundFooterError("a statistic of sizes is not one of its column")
+
+    def _text_bytes(self, kind: int) -> None:
+        self._pass(kind)
+        self._sizes[_TEXT_BYTES] = 1
+
+    def _histogram(self, number: int, kind: int) -> None:
+        count = 0
+
+        def one(of: int) -> None:
+            nonlocal count
+            count += 1
+            self._pass(of, is_element=True)
+
+        self._list(one)
+        self._sizes[number] = count
 
     def _physical(self, kind: int) -> None:
         self._type = self._number() >> 1  # which no negative one is
