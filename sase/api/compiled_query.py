@@ -22,17 +22,27 @@ from sase.errors import PlanError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
-from sase.planning.nodes import Operator, RunEvaluation, Transformation, exchanged, find, require
+from sase.planning.nodes import (
+    Operator,
+    RunEvaluation,
+    Transformation,
+    branches_of,
+    exchanged,
+    find,
+    require,
+)
 from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import Statistics, united
 
 if TYPE_CHECKING:
     from sase.engine.columns import Events
     from sase.engine.plan import EnginePlan
 
 # Statistics are measured for all tests and conditions that some plan may use.
+# Branches of which statistics are measured: each takes a sample of its own.
+MOST_MEASURED = 8
 _PREPARED = (RewriteCall("infer_equivalence_tests"), RewriteCall("derive_conditions"))
 
 
@@ -96,7 +106,11 @@ class CompiledQuery:
         from sase.engine.statistics import measured
 
         plan = self.plan(Optimized(self._prepared)).engine
-        return measured(plan, events, tests=tests_of(self._prepared.plan), sample=sample)
+        parts = [
+            measured(each, events, tests=tests_of(each.operators), sample=sample)
+            for each in plan.branches[:MOST_MEASURED] or (plan,)
+        ]
+        return united(parts) if len(parts) > 1 else parts[0]
 
     def returning(self, output: str, limit: int | None = None) -> CompiledQuery:
         """The same query with results in a form, and at most so many."""
@@ -113,8 +127,8 @@ class CompiledQuery:
 
     @property
     def has_runs(self) -> bool:
-        """Whether it is of level 2."""
-        return find(self.basic, RunEvaluation) is not None
+        """Whether it, or a branch of it, is of level 2."""
+        return any(find(each, RunEvaluation) is not None for each in branches_of(self.basic))
 
     @property
     def may_explode(self) -> bool:
@@ -162,7 +176,8 @@ def _declaring_all(bound: BoundQuery) -> BoundQuery:
     """The query as if every type declared the attributes of its equivalence tests."""
     every = (True,) * len(bound.components)
     tests = tuple(replace(test, declared=every) for test in bound.equivalences)
-    return replace(bound, equivalences=tests)
+    branches = tuple(map(_declaring_all, bound.branches))
+    return replace(bound, equivalences=tests, branches=branches)
 
 
 def statistics_in(given: object) -> Statistics | None:

@@ -17,7 +17,8 @@ from sase.engine.options import Options
 from sase.engine.pipeline.limits import CALL, RunGuard
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
-from sase.planning.nodes import Operator, chain, outline
+from sase.planning.nodes import Operator, chain
+from sase.planning.outline import outline
 from sase.printable import on_one_line, printable, printable_lines
 
 if TYPE_CHECKING:

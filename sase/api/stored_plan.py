@@ -32,9 +32,12 @@ from sase.planning.nodes import (
     SequenceConstruction,
     SequenceScan,
     Transformation,
+    Union,
+    branches_of,
     exchanged,
     find,
     require,
+    with_branch,
 )
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -120,8 +123,21 @@ class _Replay:
         plan = self._basic()
         for number, step in enumerate(steps):
             if step.applied:
-                plan = self._after(plan, step.call, f"steps[{number}]")
+                plan = self._after_step(plan, step, f"steps[{number}]")
         return plan
+
+    def _after_step(self, plan: Operator, step: RewriteStep, place: str) -> Operator:
+        """The plan after a rewrite of it, or of one of its branches."""
+        branches, stored = branches_of(plan), branches_of(self.stored)
+        if (step.branch is not None) is not (find(plan, Union) is not None):
+            raise PlanError(f"{place}: a rewrite is of a branch where there are some")
+        if step.branch is None:
+            return self.after(plan, step.call, place)
+        if not 0 <= step.branch < min(len(branches), len(stored)):
+            raise PlanError(f"{place}: there is no branch {brief(step.branch)}")
+        of_branch = _Replay(stored[step.branch], self.bound)
+        after = of_branch.after(branches[step.branch], step.call, place)
+        return with_branch(plan, step.branch, after)
 
     def _basic(self) -> Operator:
         """The basic plan, with as few results and as far apart as the stored one."""
@@ -137,7 +153,8 @@ class _Replay:
             within = () if whole else self.bound.equivalences
         return exchanged(basic, replace(given, limit=limit, non_overlapping=within))
 
-    def _after(self, plan: Operator, call: RewriteCall, place: str) -> Operator:
+    def after(self, plan: Operator, call: RewriteCall, place: str) -> Operator:
+        """The plan after a rewrite."""
         rewrite = REWRITES.get(call.rewrite)
         given: dict[str, Any] = dict(call.parameters)
         if rewrite is None or not given.keys() <= rewrite.parameters:

@@ -64,6 +64,11 @@ def why(
     with working(guard):
         known = compile_query(query, source, params=params, plan=plan)
     assert known.source.events is not None, "a schema has no events"
+    if known.bound.branches:
+        raise PlanError(
+            f"the pattern has {len(known.bound.branches)} branches, and why not is told of one at a"
+            " time: write the query with the branch that you ask about alone"
+        )
     restrictions = _between(known.schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from sase.binding.absent import asked_of_branch
 from sase.binding.bound import BoundComponent, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
-from sase.binding.equivalence import bind_equivalences
+from sase.binding.equivalence import bind_equivalences, known_keys
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
-from sase.binding.pattern import bind_pattern
+from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
 from sase.binding.schema import OPEN, Schema
 from sase.binding.scope import Clause, Problems, Scope
 from sase.binding.window import bind_window, check_negations
@@ -81,27 +83,79 @@ def _check_statement(statement: ast.Statement, schema: Schema, source: Source) -
 
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     _refuse_unsupported(query, scope)
-    components = bind_pattern(query.pattern, scope)
-    if components is None:
+    pattern = bind_pattern(query.pattern, scope)
+    if pattern is None:
         return None
-    scope.components = components
     written = list(top_level(query.where))
+    if len(pattern.branches) == 1:
+        branch = pattern.branches[0]
+        scope.components, scope.choices = branch.components, _present(pattern, branch)
+        bound = _bind_clauses(query, written, scope)
+        check_negations(branch.components, query.window, scope)
+    else:
+        scope.components, scope.choices = pattern.components, dict.fromkeys(pattern.choices)
+        bound = _bind_clauses(query, written, scope)
+        for branch in pattern.branches:
+            check_negations(branch.components, query.window, scope)
+        if not scope.problems.in_order("error"):
+            made = (_bind_branch(query, written, pattern, b, scope) for b in pattern.branches)
+            bound = replace(bound, branches=tuple(made))
+    scope.clause = Clause.RETURN
+    if query.output is None:
+        check_default_columns(query, scope, flat)
+    return replace(
+        bound,
+        limit=bind_limit(query.limit, scope) if query.limit is not None else None,
+        definitions=_definitions(scope),
+        warnings=tuple(scope.problems.in_order("warning")),
+    )
+
+
+def _present(pattern: BoundPattern, branch: BoundBranch) -> dict[str, int | None]:
+    """How often each group with `?` is there in a branch."""
+    return {name: int(name in branch.present) for name in pattern.choices}
+
+
+def _bind_branch(
+    query: ast.Query,
+    written: list[ast.Expression],
+    pattern: BoundPattern,
+    branch: BoundBranch,
+    whole: Scope,
+) -> BoundQuery:
+    """The query of one branch: what is asked of variables that it does not have is not asked."""
+    scope = whole.of_branch(branch.components, _present(pattern, branch))
+    own = {each.variable for each in branch.components}
+    absent = {each.variable for each in pattern.components} - own
+    negative = {each.variable for each in pattern.components if each.negated}
     tests = [node for node in written if isinstance(node, ast.Equivalence)]
     conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
+    asked = [*tests, *asked_of_branch(conditions, absent, negative)]
+    if query.strategy is not None:  # whose list names the variables of the whole
+        query = replace(query, strategy=replace(query.strategy, variables=()))
+    return _bind_clauses(query, asked, scope, counted=pattern.written)
+
+
+def _bind_clauses(
+    query: ast.Query, written: list[ast.Expression], scope: Scope, counted: int | None = None
+) -> BoundQuery:
+    """The clauses of a query over the components of a scope, of a pattern with more `counted`."""
+    tests = [node for node in written if isinstance(node, ast.Equivalence)]
+    conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
+    scope.clause = Clause.WHERE
     equivalences = bind_equivalences(tests, scope)
     conjuncts = bind_conjuncts(conditions, scope)
+    if counted is not None and counted > len(scope.components) == 1:
+        conjuncts = (*conjuncts, *known_keys(equivalences, scope.components[0], scope))
     strategy = _strategy(query.strategy, bool(tests), scope)
     window = bind_window(query.window, scope) if query.window else None
-    check_negations(components, query.window, scope)
     _check_partition(query.window, bool(tests), scope)
     having = _having(query.having, scope)
     scope.clause = Clause.RETURN
     columns = bind_columns(query.output, scope) if query.output else None
-    if columns is None:
-        check_default_columns(query, scope, flat)
     type_name = query.output.type_name if query.output else None
     return BoundQuery(
-        components,
+        scope.components,
         strategy,
         equivalences,
         conjuncts,
@@ -109,10 +163,8 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         having,
         columns,
         type_name.text if type_name else None,
-        bind_limit(query.limit, scope) if query.limit is not None else None,
+        None,
         query.sources[0].text if query.sources else None,
-        _definitions(scope),
-        tuple(scope.problems.in_order("warning")),
     )
 
 

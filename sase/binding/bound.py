@@ -296,6 +296,11 @@ class BoundComponent:
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
+    def key(self) -> tuple[bool, str]:
+        """What tells it from others of the pattern, but for those of the same variable."""
+        return self.named, self.variable
+
+    @property
     def is_single(self) -> bool:
         """Whether it binds exactly one event, and not as a list."""
         return not self.is_series and self.minimum == 1
@@ -336,7 +341,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """A query whose names, types and rules are checked."""
+    """A query whose names, types and rules are checked.
+
+    Of a pattern with choices `branches` are the queries of its branches; the whole then has a
+    component for each variable.
+    """
 
     components: tuple[BoundComponent, ...]
     strategy: StrategyName
@@ -349,6 +358,7 @@ class BoundQuery:
     limit: int | Placeholder | None
     input_name: str | None
     definitions: tuple[tuple[str, Condition], ...] = ()
+    branches: tuple[BoundQuery, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -363,6 +373,8 @@ class BoundQuery:
 
     @property
     def level(self) -> int:
-        """1 for the language of SASE 2006, 2 where Kleene closure or a strategy comes in."""
+        """1 as in SASE 2006, 2 where Kleene closure or a strategy comes in, 3 of branches."""
+        if self.branches:
+            return 3
         simple = all(component.is_single for component in self.positives)
         return 1 if simple and self.strategy is StrategyName.SKIP_TILL_ANY_MATCH else 2

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from sase.binding.bound import Constant, EquivalenceTest, Placeholder
+from collections.abc import Iterator, Sequence
+
+from sase.binding.bound import (
+    BoundComponent,
+    Conjunct,
+    ConjunctClass,
+    Constant,
+    EquivalenceTest,
+    NullTest,
+    Part,
+    Placeholder,
+    Reference,
+    When,
+)
+from sase.binding.references import declared
 from sase.binding.scope import Scope
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.binding.values import bind_value, on_raw_time
@@ -12,6 +26,33 @@ from sase.lang import ast
 def bind_equivalences(nodes: list[ast.Equivalence], scope: Scope) -> tuple[EquivalenceTest, ...]:
     """The tests in order, one for each attribute that is written."""
     return tuple(_bound(test, scope) for node in nodes for test in node.tests)
+
+
+def known_keys(
+    tests: Sequence[EquivalenceTest], component: BoundComponent, scope: Scope
+) -> Iterator[Conjunct]:
+    """That the attributes of tests are not NULL, where a branch has one component alone.
+
+    A single event agrees with itself, but is in no match of a pattern of more components if it has
+    no key.
+    """
+    if component.is_series or component.negated:
+        return
+    for test in tests:
+        name = ast.Name(test.attribute, span=test.span)
+        data_type, undeclared_by = declared(component, name, scope)
+        read = Reference(
+            data_type, component.index, Part.EVENT, test.attribute, undeclared_by, span=test.span
+        )
+        condition = NullTest(read, True, span=test.span)
+        yield Conjunct(
+            condition,
+            ConjunctClass.SINGLE,
+            (component.index,),
+            component.index,
+            When.EVENT,
+            span=test.span,
+        )
 
 
 def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:

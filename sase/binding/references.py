@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from sase.binding.bound import Aggregate, BoundComponent, Expression, Part, Reference
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    Constant,
+    Expression,
+    Part,
+    Placeholder,
+    Reference,
+)
 from sase.binding.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
@@ -31,6 +39,8 @@ _WHILE_TAKING = frozenset(
 
 def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
     """`x.a`, an unqualified `a`, or the length `a.len` of a series."""
+    if node.variable is not None and node.variable.text in scope.choices:
+        return _of_choice(node, node.variable.text, scope)
     if node.variable is None:
         component = _only_component(node, scope)
     else:
@@ -38,6 +48,8 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
     if component is None:
         return unknown(node)
     is_length = node.name.text.lower() == "len" and node.variable is not None
+    if is_length and _is_optional_elsewhere(component, scope):
+        return Constant(INTEGER, 1, span=node.span)
     if is_length and (component.is_series or component.is_optional):
         return Aggregate(INTEGER, "count", component.index, Part.ALL, span=node.span)
     if component.is_series:
@@ -45,6 +57,29 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
         return unknown(node)
     part = Part.CURRENT if component.is_optional else Part.EVENT
     return _reference(component, part, node.name, node.span, scope)
+
+
+def _of_choice(node: ast.Attribute, variable: str, scope: Scope) -> Expression:
+    """`g.len` of a group with `?`: 1 where it is there, else 0."""
+    if node.name.text.lower() != "len":
+        return scope.refuse(
+            "choice-without-events",
+            f"`{variable}` stands for the question whether its group is there, not for an event",
+            node.span,
+            f"write  {variable}.len , which is 1 or 0, or name a component inside of the group",
+        )
+    there = scope.choices[variable]
+    if there is None:
+        return Placeholder(INTEGER, f"{variable}.len", span=node.span)
+    return Constant(INTEGER, there, span=node.span)
+
+
+def _is_optional_elsewhere(component: BoundComponent, scope: Scope) -> bool:
+    """Whether a variable of one event may be empty in another branch."""
+    if scope.whole is None or not component.is_single:
+        return False
+    written = scope.whole.component(component.variable)
+    return written is not None and written.is_optional
 
 
 def bind_indexed(node: ast.Indexed | ast.InGroup, scope: Scope) -> Expression:
@@ -95,6 +130,14 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
         return None
     variable, kind = node.variable.text, node.index.kind
     attribute = node.attribute.text if node.attribute else _some(component, scope)
+    if _is_optional_elsewhere(component, scope):
+        scope.problems.error(
+            "not-supported-yet",
+            f"an index of `{variable}` is not supported yet: it may be empty in one branch only",
+            node.span,
+            f"write  {variable}.{attribute} , which is NULL where it is not there",
+        )
+        return None
     if not component.is_series and not component.is_optional:
         scope.problems.error(
             "index-on-single",
@@ -140,6 +183,14 @@ def _single_forms(variable: str, attribute: str, scope: Scope) -> str:
 def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
     """The component of a variable, or an error that names the nearest."""
     component = scope.component(variable.text)
+    if component is None and variable.text in scope.choices:
+        scope.problems.error(
+            "choice-without-events",
+            f"`{variable.text}` stands for the question whether its group is there, not for events",
+            variable.span,
+            f"write  {variable.text}.len , which is 1 or 0",
+        )
+        return None
     if component is None:
         hints = did_you_mean(variable.text, scope.variables)
         of_type = [c for c in scope.components if c.types == (variable.text,)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sase.binding.bound import BoundComponent, Placeholder
@@ -58,6 +58,22 @@ class Scope:
     components: tuple[BoundComponent, ...] = ()
     parameters: Mapping[str, object] | None = None
     clause: Clause = Clause.WHERE
+    # How often each group with `?` is there: in the whole pattern that is open.
+    choices: Mapping[str, int | None] = field(default_factory=dict)
+    # Of a branch: the scope of the whole pattern, with the variables that the branch lacks.
+    whole: Scope | None = None
+
+    def of_branch(
+        self, components: tuple[BoundComponent, ...], choices: Mapping[str, int | None]
+    ) -> Scope:
+        """The scope of a branch of the pattern that this is of."""
+        return replace(self, components=components, choices=choices, whole=self)
+
+    def lacks(self, variable: ast.Name | None) -> bool:
+        """Whether a variable is of the pattern, and this branch does not have it."""
+        if variable is None or self.whole is None or self.component(variable.text) is not None:
+            return False
+        return self.whole.component(variable.text) is not None
 
     def component(self, variable: str) -> BoundComponent | None:
         """The component of a variable."""

@@ -1,5 +1,7 @@
 """Type the expressions that have a value, and fold their constant parts."""
 
+# long because: it is the one recursion over the forms of an expression.
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -43,6 +45,10 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
     if literal is not None:
         return _checked_range(literal, scope)
     match node:
+        case ast.Attribute(variable=variable) | ast.Indexed(variable=variable) if scope.lacks(
+            variable
+        ):
+            return _absent(node, scope)
         case ast.Attribute():
             return bind_attribute(node, scope)
         case ast.Indexed() | ast.InGroup():
@@ -74,6 +80,14 @@ def _checked_range(literal: Expression, scope: Scope) -> Expression:
             f"the largest is {INT64_MAX}",
         )
     return literal
+
+
+def _absent(node: ast.Expression, scope: Scope) -> Expression:
+    """What a finished match has of a variable that its branch lacks: NULL, or the length 0."""
+    assert scope.whole is not None
+    value = bind_value(node, scope.whole)
+    is_count = isinstance(value, Aggregate) and value.function == "count"
+    return Constant(value.type, 0 if is_count else None, span=node.span)
 
 
 # Terms of one sum or product: it becomes as many operations, each inside the next.
@@ -284,6 +298,8 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     if not isinstance(argument, ast.Indexed) or not _has_range(node):
         _refuse_aggregate(node, scope)
         return unknown(node)
+    if scope.lacks(argument.variable):
+        return _absent(node, scope)
     component = find_series(argument, scope)
     if component is None:
         return unknown(node)

@@ -31,6 +31,8 @@ from sase.planning.nodes import (
     RunEvaluation,
     SequenceScan,
     Transformation,
+    Union,
+    exchanged,
     find,
     reading,
     require,
@@ -95,11 +97,25 @@ class EnginePlan:
 
     def text_of(self, operation: Operation | Aggregate) -> str:
         """A part of the query as text."""
-        return value_text(operation, variables_of(self.operators))
+        having = (each for each in self.branches if operation in within(each.operators))
+        plan = next(having, self)
+        return value_text(operation, variables_of(plan.operators))
 
     @cached_property
-    def scan(self) -> SequenceScan | RunEvaluation:
-        """What takes in events: the scan, or the evaluation of runs."""
+    def branches(self) -> tuple[EnginePlan, ...]:
+        """The plans of the branches of a pattern with choices; none if it has none."""
+        if self.union is None:
+            return ()
+        return tuple(replace(self, operators=branch) for branch in self.union.branches)
+
+    @cached_property
+    def union(self) -> Union | None:
+        """What merges the branches of a pattern with choices."""
+        return find(self.operators, Union)
+
+    @cached_property
+    def scan(self) -> SequenceScan | RunEvaluation | Union:
+        """What takes in events: the scan, the evaluation of runs, or the union of branches."""
         return reading(self.operators)
 
     @cached_property
@@ -110,11 +126,13 @@ class EnginePlan:
     @property
     def has_series(self) -> bool:
         """Whether matches are of any number of events."""
-        return self.runs is not None
+        return self.runs is not None or self.union is not None
 
     @property
     def compresses(self) -> bool:
         """Whether all matches of skip till any match are wanted, which can be too many to list."""
+        if self.union is not None:
+            return False
         is_any = self.runs is None or self.runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
         return is_any and self.returned.non_overlapping is None
 
@@ -126,6 +144,9 @@ class EnginePlan:
     @cached_property
     def negatives(self) -> tuple[BoundComponent, ...]:
         """The negative components, wherever they are decided."""
+        if self.branches:
+            every = (component for branch in self.branches for component in branch.negatives)
+            return tuple(dict.fromkeys(every))
         found = [negation.component for negation in negations_of(self.operators)]
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
@@ -157,7 +178,11 @@ class EnginePlan:
     @cached_property
     def unsaid(self) -> LateTypes:
         """What the query leaves to the events to say."""
-        return LateTypes(self.operators, self.definitions, self.aggregates or {})
+        parts = tuple(branch.unsaid for branch in self.branches)
+        own = self.operators
+        if self.union is not None:
+            own = exchanged(own, replace(self.union, branches=()))
+        return LateTypes(own, self.definitions, self.aggregates or {}, parts)
 
     def check_types(self, known: Known, time: DataType) -> None:
         """Refuse events whose columns hold what the query does not compare with, or cannot.
@@ -202,8 +227,12 @@ class EnginePlan:
     @property
     def counts_events(self) -> bool:
         """Whether events are counted, or some that could be taken are not: their order matters."""
-        return self._counts_all or (
-            self.runs is not None and self.runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH
+        return (
+            self.counts_all
+            or any(branch.counts_events for branch in self.branches)
+            or (
+                self.runs is not None and self.runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH
+            )
         )
 
     @property
@@ -213,6 +242,8 @@ class EnginePlan:
             return "a window in EVENTS counts them one by one"
         if self.runs is not None and self.counts_events:
             return f"what {self.runs.strategy.value} takes goes by the order of events"
+        if of_branch := next((each.ordering for each in self.branches if each.ordering), ""):
+            return of_branch
         if self.returned.non_overlapping is not None:
             return "non_overlap takes the first of matches in the order of events"
         if self.returned.limit:
@@ -220,10 +251,12 @@ class EnginePlan:
         return ""
 
     @property
-    def _counts_all(self) -> bool:
+    def counts_all(self) -> bool:
         """Whether a window counts events, or contiguity does."""
         contiguous = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
         if self.runs is not None and self.runs.strategy in contiguous:
+            return True
+        if any(branch.counts_all for branch in self.branches):
             return True
         return any(window.kind is not WindowKind.TIME for window in self.windows)
 
@@ -231,7 +264,7 @@ class EnginePlan:
     def types_wanted(self) -> frozenset[str] | None:
         """The types whose events count; None if every event does, if only by its position."""
         components = (*self.positives, *self.negatives)
-        if self._counts_all or any(each.types is None for each in components):
+        if self.counts_all or any(each.types is None for each in components):
             return None
         return frozenset(name for each in components for name in each.types or ())
 
@@ -240,11 +273,14 @@ class EnginePlan:
         """The tests within whose partitions a window or contiguity counts; none if none does."""
         counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in self.windows)
         counts = counts or (self.runs is not None and self.runs.is_ranked)
+        counts = counts or any(branch.ranked for branch in self.branches)
         return self.scan.tests if counts else ()
 
     @property
     def watches_all(self) -> bool:
         """Whether operators must see every event, also of types that no component admits."""
+        if self.branches:
+            return any(branch.watches_all for branch in self.branches)
         return self.runs is not None and self.runs.is_watched
 
     @cached_property

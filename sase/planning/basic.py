@@ -11,12 +11,28 @@ from sase.planning import nodes
 
 
 def basic_plan(query: BoundQuery) -> nodes.Operator:
-    """Scan and construction, selection, window, negation, transformation (section 3.1)."""
+    """Scan and construction, selection, window, negation, transformation (section 3.1).
+
+    Of a pattern with choices each branch has such a plan, and a union is above them.
+    """
+    if query.branches:
+        branches = tuple(map(basic_plan, query.branches))
+        union = nodes.Union(branches, _nullable(query), query.equivalences)
+        return nodes.Transformation(union, query.columns, query.type_name, limit=query.limit)
     plan = _sequences(query) if query.level == 1 else _runs(query)
     negations = tuple(_negations(query))
     if negations:
         plan = nodes.Negation(plan, negations, query.window)
     return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
+
+
+def _nullable(query: BoundQuery) -> tuple[BoundComponent, ...]:
+    """The positive components of a pattern, which bind nothing where some branch lacks them."""
+    own = [{each.key for each in branch.components} for branch in query.branches]
+    return tuple(
+        each if all(each.key in keys for keys in own) else replace(each, minimum=0)
+        for each in query.positives
+    )
 
 
 def without_overlaps(plan: nodes.Operator, query: BoundQuery) -> nodes.Operator:

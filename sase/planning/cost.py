@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, isfinite, log2, prod
 from typing import TypeAlias
 
@@ -27,6 +28,8 @@ DENSE_BITS = 19
 
 def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     """The cost of a plan."""
+    if len(branches := nodes.branches_of(plan)) > 1:
+        return _of_branches(plan, branches, statistics)
     operators = list(reversed(nodes.chain(plan)))
     if not isinstance(operators[0], nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
@@ -35,6 +38,17 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
         found.append(_operator_cost(operator, flow, figures))
         flow = found[-1].rows_out
     return Cost(tuple(found))
+
+
+def _of_branches(
+    plan: nodes.Operator, branches: Sequence[nodes.Operator], statistics: Statistics
+) -> Cost:
+    """The costs of all branches one after the other, and what is done with their results."""
+    every = [cost_of(branch, statistics) for branch in branches]
+    rows = sum(each.results for each in every)
+    top = transformation_cost(nodes.require(plan, nodes.Transformation), rows)
+    of_branches = (operator for each in every for operator in each.operators)
+    return Cost((*of_branches, OperatorCost("Union", rows, rows, (("returned", rows),)), top))
 
 
 def _operator_cost(operator: nodes.Operator, flow: float, figures: Cardinalities) -> OperatorCost:

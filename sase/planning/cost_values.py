@@ -86,5 +86,5 @@ class Cost:
         return self.operators[-1].rows_out if self.operators else 0.0
 
     def operator(self, name: str) -> OperatorCost | None:
-        """The cost of an operator by the name of its node."""
-        return next((each for each in self.operators if each.name == name), None)
+        """The cost of an operator by the name of its node: of several the one above the others."""
+        return next((each for each in reversed(self.operators) if each.name == name), None)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sase.errors import PlanError
-from sase.planning.nodes import Operator, Transformation, reading, require
+from sase.planning.nodes import (
+    Operator,
+    Transformation,
+    branches_of,
+    reading,
+    require,
+    with_branch,
+)
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.statistics import Statistics
 
@@ -27,10 +34,11 @@ class RewriteCall:
 
 @dataclass(frozen=True, slots=True)
 class RewriteStep:
-    """A rewrite that was applied, or declined for a reason."""
+    """A rewrite that was applied, or declined for a reason; of what branch, if there are some."""
 
     call: RewriteCall
     declined: str | None = None
+    branch: int | None = None
 
     @property
     def rewrite(self) -> str:
@@ -81,8 +89,25 @@ class Trace:
         """Append rewrites; those that are switched off decline."""
         trace = self
         for call in calls:
-            trace = trace._after(call, statistics, off)
+            branches = branches_of(self.plan)
+            if len(branches) == 1:
+                trace = trace._after(call, statistics, off)
+            else:
+                for number, branch in enumerate(branches_of(trace.plan)):
+                    after = Trace.of(branch).after([call], statistics, off)
+                    trace = trace.with_branch(number, after)
         return trace
+
+    def with_branch(self, number: int, trace: Trace) -> Trace:
+        """Append the steps by which a branch became another plan."""
+        stages = [
+            Stage(
+                with_branch(self.plan, number, stage.plan),
+                None if stage.step is None else replace(stage.step, branch=number),
+            )
+            for stage in trace.stages[1:]
+        ]
+        return Trace((*self.stages, *stages))
 
     def _after(
         self, call: RewriteCall, statistics: Statistics | None, off: Collection[str]

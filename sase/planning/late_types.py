@@ -41,15 +41,17 @@ class LateTypes:
         operators: Operator,
         definitions: Definitions = (),
         aggregates: Mapping[str, UserAggregate] = NONE,
+        branches: tuple[LateTypes, ...] = (),
     ) -> None:
         self._parts, self._aggregates = (operators, definitions), aggregates
+        self._branches = branches
         self._returned = require(operators, Transformation).columns
 
     @cached_property
     def is_any(self) -> bool:
         """Whether some value has an unknown type."""
         values = (bound.Reference, bound.Aggregate, bound.EquivalenceTest)
-        return any(
+        return any(branch.is_any for branch in self._branches) or any(
             each.type == UNKNOWN
             or isinstance(each, bound.Aggregate)
             and (each.function in OF_NUMBERS or each.function in self._aggregates)
@@ -59,7 +61,9 @@ class LateTypes:
 
     def disagreement(self, known: Known) -> str | None:
         """What cannot be compared or computed with, as the events are; None if all can."""
-        return next(_Values(self._parts, known, self._aggregates).wrong(), None)
+        of_branches = (each.disagreement(known) for each in self._branches)
+        wrong = next((each for each in of_branches if each is not None), None)
+        return wrong or next(_Values(self._parts, known, self._aggregates).wrong(), None)
 
     def columns(self, known: Known) -> tuple[bound.Column, ...] | None:
         """The columns of RETURN with the types that the events give them."""

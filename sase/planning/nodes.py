@@ -7,7 +7,7 @@ components are meant by their *level*, 0 for the first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
@@ -17,13 +17,11 @@ from sase.binding.bound import (
     Column,
     Condition,
     Conjunct,
-    Constant,
     EquivalenceTest,
     Placeholder,
     Quantified,
     WindowKind,
 )
-from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.lang.ast import StrategyName
 
 
@@ -239,6 +237,27 @@ class RunEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class Union:
+    """∪: the results of the branches of a pattern in one order, each mapping once.
+
+    Each branch is a plan of its own, from its scan to HAVING and the columns of RETURN. The
+    `components` are the variables of the whole pattern, `tests` the equivalence tests of the query.
+    """
+
+    branches: tuple[Operator, ...]
+    components: tuple[BoundComponent, ...]
+    tests: tuple[EquivalenceTest, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns that are read, None for all."""
+        found = [reading(branch).columns for branch in self.branches]
+        if any(columns is None for columns in found):
+            return None
+        return tuple(dict.fromkeys(name for columns in found for name in columns or ()))
+
+
+@dataclass(frozen=True, slots=True)
 class Transformation:
     """TF: makes results of sequences: their columns, their type, and how many at most.
 
@@ -263,6 +282,7 @@ Operator: TypeAlias = (
     | Selection
     | Window
     | Negation
+    | Union
     | Transformation
 )
 
@@ -284,9 +304,11 @@ def rebuilt(operators: list[Operator]) -> Operator:
     """The plan of operators given from the top down."""
     *above, plan = operators
     for operator in reversed(above):
-        assert not isinstance(operator, SequenceScan | SequenceConstruction | RunEvaluation) or (
-            isinstance(operator, SequenceConstruction) and isinstance(plan, SequenceScan)
-        ), "construction stands on a scan, and a scan or run evaluation on nothing"
+        assert not isinstance(
+            operator, SequenceScan | SequenceConstruction | RunEvaluation | Union
+        ) or (isinstance(operator, SequenceConstruction) and isinstance(plan, SequenceScan)), (
+            "construction stands on a scan, and a scan or run evaluation on nothing"
+        )
         if getattr(operator, "input", None) is not plan:
             operator = replace(operator, input=plan)  # type: ignore[arg-type]
         plan = operator
@@ -308,11 +330,26 @@ def require(root: Operator, kind: type[OperatorT]) -> OperatorT:
     return found
 
 
-def reading(root: Operator) -> SequenceScan | RunEvaluation:
-    """The operator at the bottom, which reads events."""
+def reading(root: Operator) -> SequenceScan | RunEvaluation | Union:
+    """The operator at the bottom, which reads events, or has branches that do."""
     bottom = chain(root)[-1]
-    assert isinstance(bottom, SequenceScan | RunEvaluation), "a plan reads events"
+    assert isinstance(bottom, SequenceScan | RunEvaluation | Union), "a plan reads events"
     return bottom
+
+
+def branches_of(root: Operator) -> tuple[Operator, ...]:
+    """The plans of the branches of a plan; itself if it has none."""
+    union = find(root, Union)
+    return (root,) if union is None else union.branches
+
+
+def with_branch(root: Operator, number: int, branch: Operator) -> Operator:
+    """The plan with another plan for one of its branches."""
+    union = find(root, Union)
+    if union is None:
+        return branch
+    branches = (*union.branches[:number], branch, *union.branches[number + 1 :])
+    return exchanged(root, replace(union, branches=branches))
 
 
 def exchanged(root: Operator, *new: Operator) -> Operator:
@@ -331,49 +368,7 @@ def _is_empty(operator: Operator) -> bool:
 def variables_of(root: Operator) -> dict[int, str]:
     """The variables of all components by their index, negative ones too."""
     found: list[BoundComponent] = []
-    for operator in chain(root):
+    for operator in chain(root):  # of a union those of the whole pattern
         found += getattr(operator, "components", ())
         found += [negation.component for negation in getattr(operator, "negations", ())]
     return {component.index: component.variable for component in found}
-
-
-def outline(root: Operator) -> str:
-    """The plan as an indented list from the top down, with what each operator checks."""
-    names, lines = variables_of(root), []
-    for depth, operator in enumerate(chain(root)):
-        details = [
-            f"{field.name}={_brief(getattr(operator, field.name), names)}"
-            for field in fields(operator)
-            if field.name != "input" and _says_something(getattr(operator, field.name))
-        ]
-        lines.append("  " * depth + f"{type(operator).__name__} {' '.join(details)}".rstrip())
-    return "\n".join(lines)
-
-
-def _says_something(value: object) -> bool:
-    return value not in ((), None) and value is not False
-
-
-def _brief(value: object, names: Names) -> str:
-    match value:
-        case tuple():
-            return f"[{', '.join(_brief(each, names) for each in value)}]"
-        case BoundComponent(variable=name):
-            return name
-        case Column(name=name, value=returned):
-            text = value_text(returned, names)
-            return name if text.replace(".", "_") == name else f"{text} AS {name}"
-        case EquivalenceTest():
-            return test_text(value)
-        case NegativeComponent(component=component, conditions=conditions):
-            checked = "".join(f" where {_brief(each, names)}" for each in conditions)
-            return f"!{component.variable}{checked}"
-        case BoundWindow():
-            return window_text(value)
-        case Conjunct(condition=condition) | EdgeCondition(conjunct=Conjunct(condition=condition)):
-            return condition_text(condition, names)
-        case Constant() | Placeholder():
-            return value_text(value, names)
-        case Enum():
-            return str(value.name)
-    return condition_text(value, names) if isinstance(value, Condition) else str(value)

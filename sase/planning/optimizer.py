@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost
 from sase.planning.driver import RewriteCall, RewriteStep, Trace
-from sase.planning.nodes import Operator
+from sase.planning.nodes import Operator, branches_of
 from sase.planning.recipes import Choice, Entry, Recipe
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics
@@ -63,8 +63,18 @@ class Optimized:
 def optimized(
     recipe: Recipe, basic: Operator, statistics: Statistics | None = None, off: Collection[str] = ()
 ) -> Optimized:
-    """The plan of a recipe; without statistics the first alternative of each choice is taken."""
+    """The plan of a recipe; without statistics the first alternative of each choice is taken.
+
+    Each branch of a plan is optimized by itself.
+    """
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
+    branches = branches_of(basic)
+    if len(branches) > 1:
+        for number, branch in enumerate(branches):
+            made_of_branch = optimized(recipe, branch, statistics, off)
+            trace = trace.with_branch(number, made_of_branch.trace)
+            choices += made_of_branch.choices
+        return Optimized(trace, tuple(choices))
     costs: dict[Operator, Cost] = {}
     for place, entry in enumerate(recipe.entries):
         if isinstance(entry, RewriteCall):

@@ -14,6 +14,7 @@ from sase.planning.nodes import (
     RunEvaluation,
     SequenceScan,
     Transformation,
+    branches_of,
     find,
     reading,
     require,
@@ -35,10 +36,12 @@ def foreseen(
     if expected <= (margin * memory // bytes_of_a_match(plan, cost) if most is None else most):
         return None
     too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
-    if find(plan, SequenceScan) is None:
-        why = _of_runs(require(plan, RunEvaluation))
+    # Of several branches that one is the cause of which most are expected.
+    worst = max(branches_of(plan), key=lambda branch: cost_of(branch, statistics).results)
+    if find(worst, SequenceScan) is None:
+        why = _of_runs(require(worst, RunEvaluation))
     else:
-        figures = Cardinalities(plan, statistics)
+        figures = Cardinalities(worst, statistics)
         why = f"{_cause(figures)}; {_help(figures, expected, most)}"
     return f"about {counted(expected)} matches are expected, more than {too_many}: {why}"
 

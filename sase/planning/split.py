@@ -21,13 +21,18 @@ from sase.planning.nodes import (
     SequenceConstruction,
     SequenceScan,
     Transformation,
+    Union,
     Window,
+    branches_of,
     chain,
     find,
+    reading,
     require,
 )
 
 DETECTED = "matches wait for an absence at their end, and only time tells which are first"
+OVERLAPS = "whether a match overlaps depends on those before it"
+NOTHING_SHARED = "it has neither a window nor an attribute that all events agree on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,12 @@ def split_of(plan: Operator) -> Split:
 
     A run depends on the events from its first to its last alone, so it is cut like a sequence.
     But strict contiguity counts all events, so keys do not part them, and results that must not
-    overlap depend on those before them.
+    overlap depend on those before them. What is asked of several branches is cut as each of them
+    may be.
     """
+    union = find(plan, Union)
+    if union is not None:
+        return _of_branches(union, require(plan, Transformation).non_overlapping)
     scan, window = find(plan, SequenceScan), window_of(plan)
     source, negations = scan or require(plan, RunEvaluation), negations_of(plan)
     is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
@@ -87,6 +96,33 @@ def split_of(plan: Operator) -> Split:
     return Split(keys, before=window, after=window if any(ends) else None)
 
 
+def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | None) -> Split:
+    """The split by which every branch may be cut."""
+    # A branch of one event is cut as the others are.
+    every = [split_of(branch) for branch in union.branches if not _is_alone(branch)]
+    if not every:
+        return Split(reason=NOTHING_SHARED)
+    first = every[0]
+    reason = next((each.reason for each in every if each.reason), "")
+    if reason or any(each.after is not None for each in every):
+        return Split(reason=reason or DETECTED)
+    names = [{test.attribute for test in each.keys if not test.attributes} for each in every]
+    keys = tuple(test for test in first.keys if all(test.attribute in own for own in names))
+    keys = tuple(test for test in keys if not test.attributes)
+    if non_overlapping is not None:
+        counts = first.needs_positions
+        own = {test.attribute for test in non_overlapping}
+        keys = () if counts else tuple(test for test in keys if test.attribute in own)
+        return Split(keys, reason="" if keys else OVERLAPS)
+    if first.before is None and not keys:
+        return Split(reason=NOTHING_SHARED)
+    return Split(keys, before=first.before)
+
+
+def _is_alone(plan: Operator) -> bool:
+    return len(reading(plan).components) == 1 and not (negations_of(plan) or window_of(plan))
+
+
 def may_end(components: Sequence[BoundComponent], negation: NegativeComponent) -> bool:
     """Whether a match may have no event behind a negative component."""
     after = -1 if negation.after is None else negation.after
@@ -102,16 +138,17 @@ def _why_whole(
     source: SequenceScan | RunEvaluation, non_overlapping: tuple[EquivalenceTest, ...] | None
 ) -> str:
     if non_overlapping is not None:
-        return "whether a match overlaps depends on those before it"
+        return OVERLAPS
     if _is_strict(source) and source.tests:
         return "strict contiguity counts every event, and there is no window in time or events"
-    return "it has neither a window nor an attribute that all events agree on"
+    return NOTHING_SHARED
 
 
 def window_of(plan: Operator) -> BoundWindow | None:
     """The window of the query, wherever it was pushed."""
     holders = Window | Negation | SequenceConstruction | SequenceScan | RunEvaluation
-    windows = (each.window for each in chain(plan) if isinstance(each, holders))
+    operators = (each for branch in branches_of(plan) for each in chain(branch))
+    windows = (each.window for each in operators if isinstance(each, holders))
     return next((window for window in windows if window is not None), None)
 
 
@@ -119,7 +156,8 @@ def negations_of(plan: Operator) -> list[NegativeComponent]:
     """The negative components, wherever they are decided."""
     return [
         negation
-        for operator in chain(plan)
+        for branch in branches_of(plan)
+        for operator in chain(branch)
         if isinstance(operator, Negation | SequenceConstruction)
         for negation in operator.negations
     ]

@@ -6,8 +6,11 @@ scaled to the whole input, and its shares are never 0 or 1 because something did
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,36 @@ class Statistics:
     def selectivity(self, condition: str) -> float | None:
         """The share that a condition lets pass."""
         return next((s.share for s in self.selectivities if s.condition == condition), None)
+
+
+def united(parts: Sequence[Statistics]) -> Statistics:
+    """The statistics of several queries on the same events: of what both ask, those of the first.
+
+    Of one attribute that is known to more of them those of the first that knows it.
+    """
+    first = parts[0]
+    types: dict[str, TypeStatistics] = {}
+    for each in (known for part in parts for known in part.types):
+        before = types.get(each.name, each)
+        names = {attribute.name for attribute in before.attributes}
+        more = tuple(attribute for attribute in each.attributes if attribute.name not in names)
+        types[each.name] = replace(before, attributes=(*before.attributes, *more))
+    return replace(
+        first,
+        types=tuple(types.values()),
+        admissions=_firsts((part.admissions for part in parts), lambda each: each.variable),
+        agreements=_firsts(
+            (part.agreements for part in parts), lambda each: (each.attributes, each.variables)
+        ),
+        selectivities=_firsts((part.selectivities for part in parts), lambda each: each.condition),
+    )
+
+
+def _firsts(parts: Iterable[tuple[T, ...]], key: Callable[[T], Hashable]) -> tuple[T, ...]:
+    found: dict[Hashable, T] = {}
+    for each in (each for part in parts for each in part):
+        found.setdefault(key(each), each)
+    return tuple(found.values())
 
 
 def _check_shares(*shares: float | None) -> None:

@@ -22,10 +22,10 @@ from sase.planning.nodes import (
     Window,
     chain,
     find,
-    outline,
     require,
 )
 from sase.planning.optimizer import optimized
+from sase.planning.outline import outline
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.infer_equivalence_tests import implied_by

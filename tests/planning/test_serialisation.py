@@ -99,6 +99,7 @@ QUERIES = [
         " AND a[i].w > avg(a[..i-1].w) AND c.v > a[1].v AND c.w > a[i].w } WITHIN 60"
         " HAVING sum(a[].v) > 5 AND a.len > 2 RETURN a[a.len].v AS last, count(a[]) AS n"
     ),
+    Query("EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE [k] AND a.v < b.v WITHIN 9"),
     Query("EVENT SEQ(A a, !(N n), B{2,} b[]) WHERE partition_contiguity { [k] } WITHIN 9"),
 ]
 

@@ -10,7 +10,6 @@ import pytest
 
 from sase.lang.tables import ENTRY_POINTS
 from sase.planning.explain.operators import SYMBOLS
-from sase.planning.nodes import RunEvaluation
 from sase.planning.rewrites import REWRITES
 from tests.casefile import Case
 from tests.plan_routes import call
@@ -82,10 +81,9 @@ def test_every_rewrite_has_a_case_where_it_applies() -> None:
 
 
 def test_every_operator_has_a_case() -> None:
-    """But for the one of level 2."""
     lines = [line for case in having("plan") for line in case.section("plan") or ()]
     seen = {name for name, symbol in SYMBOLS.items() if any(f"{symbol} " in line for line in lines)}
-    assert seen == set(SYMBOLS) - {RunEvaluation}
+    assert seen == set(SYMBOLS)
 
 
 def test_the_list_of_constructs_is_read_from_the_grammar(parser: lark.Lark) -> None:

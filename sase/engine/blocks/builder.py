@@ -140,11 +140,7 @@ class BlockBuilder:
     def states_of(self, type_names: tuple[str, ...]) -> Numbers:
         """The components that admit each type, as bits, by code plus one."""
         if self._states is None or self._states[0] != type_names:
-            found = np.full(len(type_names) + 1, WATCHED if self._every else 0, np.int64)
-            for bit, component in enumerate(self.components):
-                for code, name in enumerate(type_names):
-                    if component.types is None or name in component.types:
-                        found[code + 1] |= 1 << bit
+            found = states_by_type(self.components, type_names, every=self._every)
             self._states = (type_names, frozen(found))
         return self._states[1]
 
@@ -158,6 +154,26 @@ class BlockBuilder:
         ranks = np.empty(len(codes), np.int64)
         rank(codes, self._counts, ranks)
         return ranks
+
+
+def any_of(components: Sequence[BoundComponent]) -> BoundComponent:
+    """A component that admits what any of some does."""
+    types = None
+    if all(each.types is not None for each in components):
+        types = tuple(dict.fromkeys(name for each in components for name in each.types or ()))
+    return BoundComponent(0, "", named=False, types=types)
+
+
+def states_by_type(
+    components: Sequence[BoundComponent], type_names: Sequence[str], *, every: bool
+) -> Numbers:
+    """The components that admit each type, as bits, by code plus one."""
+    found = np.full(len(type_names) + 1, WATCHED if every else 0, np.int64)
+    for bit, component in enumerate(components):
+        for code, name in enumerate(type_names):
+            if component.types is None or name in component.types:
+                found[code + 1] |= 1 << bit
+    return found
 
 
 def loader_of(

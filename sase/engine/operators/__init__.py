@@ -18,6 +18,7 @@ from sase.planning.nodes import (
     SequenceConstruction,
     SequenceScan,
     Transformation,
+    Union,
     Window,
     chain,
 )
@@ -63,6 +64,11 @@ def _open(
             return WindowState(node, context)
         case Negation():
             return SeriesNegationState(node, context) if of_series else NegationState(node, context)
+        case Union():
+            # With a kernel that a pattern without choices never loads.
+            from sase.engine.operators.union import UnionState
+
+            return UnionState(node, context, open_operators)
         case Transformation():
             return TransformationState(node, context, taken, of_series=of_series)
         case RunEvaluation():

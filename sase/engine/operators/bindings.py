@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,14 @@ class Bindings:
         """Concatenate."""
         if len(parts) == 1:
             return parts[0]
-        if parts and all(isinstance(part, ColumnarBindings) for part in parts):
-            return ColumnarBindings.united(
-                [part for part in parts if isinstance(part, ColumnarBindings)]
-            )
+        kinds = {type(part) for part in parts}
+        if len(kinds) == 1:
+            return kinds.pop().united(parts, levels)
+        return Bindings.united(parts, levels)
+
+    @classmethod
+    def united(cls, parts: Sequence[Any], levels: int) -> Bindings:
+        """Concatenate some of one kind."""
         parts = [cls.none(levels), *parts]
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         return cls(
@@ -146,16 +151,16 @@ class ColumnarBindings(Bindings):
         self.levels, self.stops = tuple(levels), tuple(stops)
 
     @classmethod
-    def united(cls, parts: Sequence[ColumnarBindings]) -> ColumnarBindings:
+    def united(cls, parts: Sequence[ColumnarBindings], levels: int) -> ColumnarBindings:
         """Concatenate."""
-        levels, found = list[Numbers](), list[Numbers | None]()
-        for level in range(len(parts[0].levels)):
+        bound_levels, found = list[Numbers](), list[Numbers | None]()
+        for level in range(levels):
             bound, stops = [p.levels[level] for p in parts], [p.stops[level] for p in parts]
             before = np.cumsum([0, *map(len, bound)])
             known = [each + n for each, n in zip(stops, before, strict=False) if each is not None]
-            levels.append(np.concatenate(bound))
+            bound_levels.append(np.concatenate(bound))
             found.append(np.concatenate(known) if known else None)
-        return cls(levels, found)
+        return cls(bound_levels, found)
 
     @cached_property
     def lengths(self) -> Numbers:

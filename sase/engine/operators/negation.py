@@ -21,6 +21,7 @@ from sase.engine.kernels.scan.negation_index import (
     insert,
 )
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -34,6 +35,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
+from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import Negation, NegativeComponent
 from sase.planning.split import may_end
@@ -172,6 +174,19 @@ def detected(first: Numbers, window: BoundWindow) -> Numbers:
     """The time of detection of a negated end, by the time of the first event."""
     size = size_of(window)
     return np.where(first > LATEST - size, LATEST, first + size)
+
+
+def detection(
+    plan: EnginePlan, first: Numbers, last: Numbers, found: Numbers | Bindings
+) -> Numbers:
+    """The time of detection of each match, by the times of its first and last event."""
+    if plan.postponed is None:
+        return last
+    known = detected(first, plan.postponed)
+    if not isinstance(found, Bindings):
+        return known
+    is_end = [found.lengths[after + 1 :].sum(axis=0) == 0 for after in plan.ends]
+    return np.where(np.any(is_end, axis=0), known, last)
 
 
 class IndexedEvents:

@@ -21,8 +21,9 @@ from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.operators.union_bindings import UnionBindings
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import Transformation
+from sase.planning.nodes import Transformation, Union
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,9 @@ class TransformationState:
     ) -> None:
         self._store = context.buffer
         self._having = _having(node, context, of_series=of_series)
-        self._columns = [_Value(c, context) for c in (not of_series and node.columns) or ()]
-        self._values = SeriesValues(node.columns or (), context) if of_series else None
+        columns = () if isinstance(node.input, Union) else node.columns or ()
+        self._columns = [] if of_series else [_Value(column, context) for column in columns]
+        self._values = SeriesValues(columns, context) if of_series else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
             if node.non_overlapping is not None and (taken is None or taken.are_told)
@@ -160,6 +162,15 @@ class TransformationState:
         assert isinstance(self._having, SeriesHaving)
         return self._having.passes(bindings)
 
+    def judged(
+        self, sequences: Sequences | Bindings
+    ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
+        """Which sequences HAVING accepts, and the columns of RETURN of all."""
+        keep = np.ones(sequences.shape[1], np.bool_)
+        if self._having is not None:
+            keep = np.asarray(self._having.passes(sequences))  # type: ignore[arg-type]
+        return keep, self._evaluated(sequences)
+
     def results(self, below: Iterator[Any]) -> Iterator[Results]:
         """Apply non-overlap and LIMIT, and make results."""
         if self._non_overlap is not None:
@@ -180,13 +191,20 @@ class TransformationState:
     def result(self, sequences: Sequences | Bindings) -> Results:
         """The results that sequences are."""
         if isinstance(sequences, Bindings):
+            return Results(sequences.mapped(self._positions), self._evaluated(sequences))
+        return Results(self._positions(sequences), self._evaluated(sequences))
+
+    def _evaluated(self, sequences: Sequences | Bindings) -> tuple[NDArray[np.int64], ...]:
+        """Tags and bits of the columns of RETURN."""
+        if isinstance(sequences, UnionBindings):
+            return sequences.values  # each by its branch
+        if isinstance(sequences, Bindings):
             assert self._values is not None
-            return Results(sequences.mapped(self._positions), self._values.evaluate(sequences))
-        positions = self._positions(sequences)
+            return self._values.evaluate(sequences)
         if not self._columns:
-            return Results(positions)
+            return ()
         places = sequences & self._store.mask
-        return Results(positions, tuple(column.evaluate(places) for column in self._columns))
+        return tuple(column.evaluate(places) for column in self._columns)
 
     def _positions(self, numbers: Numbers) -> Numbers:
         """The positions of events by number."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from sase.binding.types import UNKNOWN
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.blocks.builder import BlockBuilder, StreamPosition, loader_of
+from sase.engine.blocks.builder import BlockBuilder, StreamPosition, any_of, loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns import Events
@@ -106,9 +106,11 @@ class Pipeline:
         self.keeps_events = self.context.buffer.is_needed
         if self.keeps_events:
             self.context.buffer.keep("position")
+        # Of several branches each has states of its own: here an event counts or does not.
+        admitting = components if plan.union is None else (any_of(components),)
         self.builder = BlockBuilder(
-            components,
-            len(plan.positives),
+            admitting,
+            len(plan.positives) if plan.union is None else 0,
             self.dictionary,
             plan.ranked,
             dense=self.keeps_events,

@@ -19,8 +19,9 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.negation import detected
+from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
+from sase.engine.operators.union_bindings import UnionBindings, levels_of
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
     arrow_column,
@@ -153,14 +154,14 @@ class MatchBatch:
         """First and last time, and the time of detection, of each match, in raw units."""
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
-        postponed = self.shape.plan.postponed
-        if postponed is None:
-            return first, last, last
-        known = detected(first, postponed)
-        if isinstance(positions, Bindings):
-            lengths = positions.lengths
-            is_end = [lengths[after + 1 :].sum(axis=0) == 0 for after in self.shape.plan.ends]
-            known = np.where(np.any(is_end, axis=0), known, last)
+        plan = self.shape.plan
+        if not isinstance(positions, UnionBindings) or plan.union is None:
+            return first, last, detection(plan, first, last, positions)
+        known = last.copy()
+        for levels, branch in zip(levels_of(plan.union), plan.branches, strict=True):
+            own = positions.branches == levels.branch
+            native = levels.native(positions.at(own))
+            known[own] = detection(branch, first[own], last[own], native)
         return first, last, known
 
     def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:

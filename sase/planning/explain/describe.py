@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
@@ -20,7 +20,17 @@ from sase.planning.explain.value import (
     ExplainedStep,
     Measured,
 )
-from sase.planning.nodes import Negation, Operator, Selection, Window, chain, reading, variables_of
+from sase.planning.nodes import (
+    Negation,
+    Operator,
+    Selection,
+    Transformation,
+    Window,
+    branches_of,
+    chain,
+    reading,
+    variables_of,
+)
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe
@@ -44,18 +54,19 @@ def described(
     physical: tuple[PhysicalPath, ...] = (),
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
-    words = OperatorText(variables_of(made.plan), reading(made.plan).components)
     cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
     operators = tuple(
-        _explained(each, words, cost, statistics, (measured or {}).get(type(each).__name__))
-        for each in reversed(chain(made.plan))
+        _explained(operator, words, cost, statistics, (measured or {}).get(type(operator).__name__))
+        for operator, words in _worded(made.plan)
     )
+    if len(branches_of(made.plan)) > 1:
+        operators = (*_of_branches(made.plan, statistics), *operators)
     return Explanation(
         query,
         recipe.name,
         recipe.summary,
         operators,
-        tuple(_steps(made.trace.stages, words)),
+        tuple(_steps(made.trace.stages)),
         tuple(
             tuple(
                 ExplainedAlternative(str(each), each.cost.nanoseconds, each.is_taken)
@@ -71,6 +82,27 @@ def described(
         form,
         physical,
     )
+
+
+def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
+    """The operators of a plan from the bottom up, each with the words for it."""
+    words = OperatorText(variables_of(plan), reading(plan).components)
+    return ((operator, words) for operator in reversed(chain(plan)))
+
+
+def _of_branches(plan: Operator, statistics: Statistics | None) -> Iterator[ExplainedOperator]:
+    """The operators of all branches, those of the last branch first: it is drawn at the bottom."""
+    for number, branch in reversed(list(enumerate(branches_of(plan), 1))):
+        cost = Cost(()) if statistics is None else cost_of(branch, statistics)
+        for operator, words in _worded(branch):
+            if not _is_idle(operator):
+                explained = _explained(operator, words, cost, statistics, None)
+                yield replace(explained, branch=number)
+
+
+def _is_idle(operator: Operator) -> bool:
+    """Whether it makes results of a branch as they are."""
+    return isinstance(operator, Transformation) and not (operator.having or operator.columns)
 
 
 def _explained(
@@ -118,36 +150,42 @@ def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
                 yield from _spans(getattr(value, field.name))
 
 
-def _steps(stages: Sequence[Stage], words: OperatorText) -> Iterator[ExplainedStep]:
-    new = _lines(stages[0].plan, words) if stages else {}
+def _steps(stages: Sequence[Stage]) -> Iterator[ExplainedStep]:
+    new = _lines(stages[0].plan) if stages else {}
     for before, after in zip(stages, stages[1:], strict=False):
         assert after.step is not None
         # Most rewrites decline, and to put thousands of conditions into words takes its time.
-        old, new = new, new if after.plan is before.plan else _lines(after.plan, words)
+        old, new = new, new if after.plan == before.plan else _lines(after.plan)
         changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         gone = [line for name in changed for line in old.get(name, ())]
         come = [line for name in changed for line in new.get(name, ())]
         had, has = set(gone), set(come)
+        number = after.step.branch
         yield ExplainedStep(
             str(after.step.call),
             REWRITES[after.step.rewrite].summary,
             after.step.declined,
             tuple(line for line in gone if line not in has),
             tuple(line for line in come if line not in had),
-            tuple(changed),
+            tuple(dict.fromkeys(name for _, name in changed)),
+            None if number is None else number + 1,
         )
 
 
-def _lines(plan: Operator, words: OperatorText) -> dict[str, list[str]]:
-    """Every operator of a plan as lines, by its name."""
-    found, operators = {}, chain(plan)
-    for place, operator in reversed(list(enumerate(operators))):
-        symbol = symbol_of(operator)
-        texts = [words.algorithm(operator), *words.details(operator)]
-        checked_later = [each for each in operators[:place] if isinstance(each, Selection | Window)]
-        if isinstance(operator, Negation) and checked_later:
-            texts.append(f"before {symbol_of(checked_later[-1])}")
-        found[type(operator).__name__] = [f"{symbol} {text}" for text in texts]
+def _lines(plan: Operator) -> dict[tuple[int, str], list[str]]:
+    """Every operator of a plan as lines, by its branch and its name."""
+    found: dict[tuple[int, str], list[str]] = {}
+    for number, branch in enumerate(branches_of(plan)):
+        operators = chain(branch)
+        for place, (operator, words) in zip(
+            reversed(range(len(operators))), _worded(branch), strict=True
+        ):
+            symbol = symbol_of(operator)
+            texts = [words.algorithm(operator), *words.details(operator)]
+            later = [each for each in operators[:place] if isinstance(each, Selection | Window)]
+            if isinstance(operator, Negation) and later:
+                texts.append(f"before {symbol_of(later[-1])}")
+            found[number, type(operator).__name__] = [f"{symbol} {text}" for text in texts]
     return found
 
 

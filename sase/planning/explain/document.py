@@ -58,6 +58,7 @@ def _operator(operator: ExplainedOperator) -> dict[str, Any]:
             _members(measured) | {"counters": _plain(dict(measured.counters))}
         ),
         "misestimate": None if expected is None or measured is None else operator.misestimate,
+        "branch": operator.branch,
     }  # fmt: skip
 
 

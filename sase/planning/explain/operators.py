@@ -18,6 +18,7 @@ SYMBOLS = {
     nodes.Selection: "σ",
     nodes.Window: "WD",
     nodes.Negation: "NG",
+    nodes.Union: "∪",
     nodes.Transformation: "TF",
 }
 
@@ -54,6 +55,8 @@ class OperatorText:
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
             case nodes.RunEvaluation():
                 return algorithm_of(operator)
+            case nodes.Union(branches=branches):
+                return f"union of {len(branches)} branches in one order, each match once"
             case nodes.Negation():
                 by_time = " in order of time alone" if operator.by_time else ""
                 return f"negation by an index of negative events{by_time}"

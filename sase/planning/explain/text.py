@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -26,7 +26,7 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
     elif declined:
-        names = ", ".join(step.rewrite for step in declined)
+        names = ", ".join(dict.fromkeys(step.rewrite for step in declined))
         lines += wrap(f"passed over (--verbose says why): {names}", 100, subsequent_indent="  ")
     lines += [f"note: {note}" for note in explanation.notes]
     return "\n".join(printable(line).rstrip() for line in lines)
@@ -36,12 +36,26 @@ def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
     """The operators alone; without what is known of them, if that is not to be told."""
     return [
         printable(line)
-        for depth, operator in enumerate(reversed(explanation.operators))
+        for depth, operator in _with_depths(explanation.operators)
         for line in (
             *_operator(operator, depth),
             *(_facts(operator, depth, operator is explanation.worst) if facts else ()),
         )
     ]
+
+
+def _with_depths(
+    operators: Sequence[ExplainedOperator],
+) -> Iterator[tuple[int, ExplainedOperator]]:
+    """The operators from the top down with their depths: each branch begins below the union."""
+    depth, above, last = -1, 0, None
+    for operator in reversed(operators):
+        if operator.branch is None:
+            depth = above = depth + 1
+        else:
+            depth = depth + 1 if operator.branch == last else above + 1
+        last = operator.branch
+        yield depth, operator
 
 
 def physical_lines(explanation: ExplainedPlan, *, verbose: bool = False) -> Iterator[str]:
@@ -139,10 +153,11 @@ def _counter(value: Any) -> str:
 def _rewrites(explanation: ExplainedPlan) -> Iterator[str]:
     yield "rewrites, in order:"
     for number, step in enumerate(explanation.steps, 1):
+        name = step.rewrite if step.branch is None else f"branch {step.branch}: {step.rewrite}"
         if step.declined is not None:
-            yield f"{number:3}. {step.rewrite}: declined: {step.declined}"
+            yield f"{number:3}. {name}: declined: {step.declined}"
             continue
-        yield f"{number:3}. {step.rewrite}: {step.summary}"
+        yield f"{number:3}. {name}: {step.summary}"
         yield from (f"       - {line}" for line in step.removed)
         yield from (f"       + {line}" for line in step.added)
 

@@ -41,7 +41,8 @@ class Measured:
 class ExplainedOperator:
     """An operator: its name and symbol, its algorithm, what it checks, and why it is so.
 
-    `parts` are the ranges of the query's text that went into it.
+    `parts` are the ranges of the query's text that went into it; `branch` is the number of the
+    branch that it is of, where a pattern has several.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ExplainedOperator:
     parts: tuple[tuple[int, int], ...] = ()
     expected: Expected | None = None
     measured: Measured | None = None
+    branch: int | None = None
 
     @property
     def known(self) -> Expected | Measured | None:
@@ -69,7 +71,10 @@ class ExplainedOperator:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStep:
-    """A rewrite: the lines of operators that it took away and put in, or why it declined."""
+    """A rewrite: the lines of operators that it took away and put in, or why it declined.
+
+    `branch` is the number of the branch that it is of, where a pattern has several.
+    """
 
     rewrite: str
     summary: str
@@ -77,6 +82,7 @@ class ExplainedStep:
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    branch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

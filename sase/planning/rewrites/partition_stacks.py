@@ -45,7 +45,7 @@ def partition_stacks(
 def tests_of(plan: Operator) -> tuple[EquivalenceTest, ...]:
     """The tests that are written and those that were inferred."""
     scan = reading(plan)
-    return scan.tests if isinstance(scan, RunEvaluation) else (*scan.tests, *scan.inferred)
+    return (*scan.tests, *scan.inferred) if isinstance(scan, SequenceScan) else scan.tests
 
 
 def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:

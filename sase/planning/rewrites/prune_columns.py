@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Operator, Transformation, exchanged, reading, require
+from sase.planning.nodes import Operator, Transformation, Union, exchanged, reading, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.traversal import attributes_read
 
@@ -12,6 +12,7 @@ from sase.planning.traversal import attributes_read
 def prune_columns(plan: Operator) -> Outcome:
     """Time, type and `seq` are always read."""
     source = reading(plan)
+    assert not isinstance(source, Union), "each branch is rewritten by itself"
     if source.columns is not None:
         return Declined("they are pruned already")
     if require(plan, Transformation).columns is None:

@@ -1,0 +1,148 @@
+"""Matches of the branches of a pattern, by the variables of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.operators.bindings import Bindings, as_bindings, ranges
+from sase.engine.snapshots.saved_state import Saved
+from sase.planning.nodes import Union, reading
+
+
+@dataclass(frozen=True)
+class BranchLevels:
+    """Which variable of the whole pattern each level of a branch is, and how many there are."""
+
+    branch: int
+    slots: Numbers
+    count: int
+
+    def united(self, found: Numbers | Bindings) -> UnionBindings:
+        """The matches of the branch by the variables of the whole."""
+        native = as_bindings(found)
+        lengths = np.zeros((self.count, native.size), np.int64)
+        lengths[self.slots] = native.lengths
+        levels = np.tile(self.slots, native.size)
+        slots = np.repeat(levels, np.ascontiguousarray(native.lengths.T).reshape(-1))
+        branches = np.full(native.size, self.branch)
+        events, ends = np.ascontiguousarray(native.events), np.asarray(native.ends)
+        return UnionBindings(events, ends, lengths, slots, branches)
+
+    def native(self, found: UnionBindings) -> Bindings:
+        """Matches of this branch alone, as its operators know them."""
+        lengths = np.ascontiguousarray(found.lengths[self.slots])
+        return Bindings(found.events, found.ends, lengths)
+
+
+def levels_of(union: Union) -> list[BranchLevels]:
+    """The levels of each branch, as variables of the whole pattern."""
+    keys = [each.key for each in union.components]
+    found = []
+    for number, branch in enumerate(union.branches):
+        own = [each.key for each in reading(branch).components]
+        slots = np.array([keys.index(key) for key in own], np.int64)
+        found.append(BranchLevels(number, slots, len(keys)))
+    return found
+
+
+class UnionBindings(Bindings):
+    """Matches with the branch of each; `slots` are the variables of the events.
+
+    `lengths` are by the variable of the whole pattern, in whatever order a branch has them.
+    `values` are tags and bits of the columns of RETURN, once they are known.
+    """
+
+    def __init__(
+        self,
+        events: Numbers,
+        ends: Numbers,
+        lengths: Numbers,
+        slots: Numbers,
+        branches: Numbers,
+        values: tuple[Numbers, ...] = (),
+    ) -> None:
+        super().__init__(events, ends, lengths)
+        self.slots, self.branches, self.values = slots, branches, values
+
+    @classmethod
+    def united(cls, parts: Sequence[UnionBindings], levels: int) -> UnionBindings:
+        """Concatenate."""
+        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        values = zip(*(part.values for part in parts), strict=True)
+        return cls(
+            np.concatenate([part.events for part in parts]),
+            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
+            np.concatenate([part.lengths for part in parts], axis=1),
+            np.concatenate([part.slots for part in parts]),
+            np.concatenate([part.branches for part in parts]),
+            tuple(map(np.concatenate, values)),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        arrays = (self.slots, self.branches, *self.values)
+        return super().nbytes + sum(each.nbytes for each in arrays)
+
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
+        lengths = np.ascontiguousarray(self.lengths[:, places])
+        return UnionBindings(
+            ranges(self.events, self.ends, places),
+            np.cumsum(lengths.sum(axis=0)),
+            lengths,
+            ranges(self.slots, self.ends, places),
+            self.branches[places],
+            tuple(value[places] for value in self.values),
+        )
+
+    def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
+        """Some of the matches."""
+        return self._at(places)
+
+    def valued(self, values: tuple[Numbers, ...]) -> UnionBindings:
+        """The same with the columns of RETURN."""
+        return UnionBindings(
+            self.events, self.ends, self.lengths, self.slots, self.branches, values
+        )
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> UnionBindings:
+        """Map the event numbers."""
+        changed = change(self.events)
+        return UnionBindings(
+            changed, self.ends, self.lengths, self.slots, self.branches, self.values
+        )
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a variable binds in all matches, and where those of each match end."""
+        return self.events[self.slots == level], np.cumsum(self.lengths[level])
+
+    def one_of_level(self, level: int) -> tuple[Numbers, Mask]:
+        """The event of each match that a single component binds, and whether there is one."""
+        known = self.lengths[level] > 0
+        found = self.events[self.begins]
+        found[known] = self.events[self.slots == level]
+        return found, known
+
+    def checkpoint(self) -> dict[str, Numbers]:
+        """The arrays."""
+        return {**super().checkpoint(), "slots": self.slots, "branches": self.branches}
+
+    @classmethod
+    def of_saved(cls, saved: Saved, levels: Sequence[BranchLevels]) -> UnionBindings:
+        """Bindings from a checkpoint: each match is one of its branch."""
+        found = Bindings.restored(saved, levels[0].count)
+        branches = saved.part("branches").array(found.size, low=0, high=len(levels) - 1)
+        slots = saved.part("slots").array(len(found.events), low=0, high=levels[0].count - 1)
+        restored = cls(found.events, found.ends, found.lengths, slots, branches)
+        for each in levels:
+            own = restored.at(branches == each.branch)
+            made = each.united(each.native(own))
+            is_whole = bool((made.lengths == own.lengths).all())
+            is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())
+            saved.check(is_whole and is_same, "a match is none of its branch")
+        return restored
