@@ -130,14 +130,16 @@ class EdgeCondition:
 class Evaluation(Enum):
     """How run evaluation finds matches.
 
-    Runs meet each event together (NFAb), and those that behave alike may be merged; or one run
-    at a time meets all events (backtracking), and may read those again at which it was put off
-    (rereading); or matches are walked back from their last event (postponed). Collapsed, the
-    events of a compressed set are collected; expanded, its matches are listed.
+    Runs meet each event together (NFAb), and those that behave alike may be merged, or all keep
+    their events in a versioned buffer; or one run at a time meets all events (backtracking), and
+    may read those again at which it was put off (rereading); or matches are walked back from
+    their last event (postponed). Collapsed, the events of a compressed set are collected;
+    expanded, its matches are listed.
     """
 
     NFAB = "NFAb"
     MERGED = "merged"
+    VERSIONED = "versioned"
     BACKTRACKING = "backtracking"
     REREADING = "rereading"
     POSTPONED = "postponed"

@@ -22,7 +22,10 @@ SEQUENCES = (
     "negation_by_time", "negation_in_construction", "optimized", "predicates_in_construction",
     "unfused",
 )  # fmt: skip
-RUNS = ("backtrack", "backtrack_reread", "nfab", "nfab_merged", "postponed", "postponed_filters")
+RUNS = (
+    "backtrack", "backtrack_reread", "nfab", "nfab_merged", "nfab_versioned", "postponed",
+    "postponed_filters",
+)  # fmt: skip
 # Of a thousand million ways in which events may come together none is a match.
 NEVER = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
 NEVER_IN_SERIES = NEVER.replace("C c)", "C+ c[])").replace("c.v", "c[i].v")

@@ -276,6 +276,7 @@ def test_every_recipe_of_sequences_has_its_flow() -> None:
     assert set(recipe_names()) - set(FLOWS) == {
         "nfab",
         "nfab_merged",
+        "nfab_versioned",
         "backtrack",
         "backtrack_reread",
         "postponed",

@@ -195,7 +195,7 @@ def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -
     assert find(basic, RunEvaluation) is not None
     outcomes = {name: rewrite(basic) for name, rewrite in REWRITES.items()}
     declined = {name for name, each in outcomes.items() if isinstance(each, Declined)}
-    evaluations = {"merge_runs", "backtrack_runs", "reread_events"}
+    evaluations = {"merge_runs", "backtrack_runs", "reread_events", "version_runs"}
     applied = {"partition_stacks", "push_simple_conditions", *evaluations}
     assert set(outcomes) - declined == applied
     assert "skip_till_next_match" in outcomes["push_window_into_scan"].reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
+from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
@@ -33,6 +34,8 @@ def open_runs(
             return MatchSetEvaluationState(node, context)
         case Evaluation.BACKTRACKING:
             return BacktrackingState(node, context)
+        case Evaluation.VERSIONED:
+            return VersionedState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
         case _ if node.never_forks and context.options.lines:

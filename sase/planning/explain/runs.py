@@ -43,6 +43,8 @@ def algorithm_of(runs: RunEvaluation) -> str:
         return f"all paths through a graph of the events that may take part{by_key} (collapsed)"
     if runs.evaluation is Evaluation.MERGED:
         return f"runs of the automaton, those alike as one, event by event{by_key} (merged)"
+    if runs.evaluation is Evaluation.VERSIONED:
+        return f"runs of the automaton over a versioned buffer, event by event{by_key} (versioned)"
     if runs.evaluation is Evaluation.BACKTRACKING:
         return f"runs of the automaton, one at a time{by_key} (backtracking)"
     if runs.evaluation is Evaluation.REREADING:

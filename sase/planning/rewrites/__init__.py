@@ -41,6 +41,7 @@ from sase.planning.rewrites.unfold_aggregates import (
     unfold_aggregates_of_runs,
 )
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
+from sase.planning.rewrites.version_runs import version_runs
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 
@@ -69,6 +70,7 @@ _RULES = (
     Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
+    Rewrite(version_runs, of_runs=version_runs),
     Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from sase.binding.text import condition_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     Evaluation,
@@ -53,6 +54,13 @@ def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
 def unpruned_runs(plan: Operator) -> RunEvaluation | Declined:
     """The same, of a plan of which every match is wanted."""
     return PRUNED if require(plan, Transformation).prunes else runs_as_written(plan)
+
+
+def reads_series(runs: RunEvaluation) -> str | None:
+    """The first condition that ranges over the events of a series, as text."""
+    names = {component.index: component.variable for component in runs.components}
+    ranging = (edge.conjunct.condition for edge in runs.conditions if edge.ranges)
+    return next((condition_text(condition, names) for condition in ranging), None)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.binding.text import condition_text
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import MIXED, Declined, Outcome, unpruned_runs
+from sase.planning.rewrites.contract import (
+    MIXED,
+    Declined,
+    Outcome,
+    reads_series,
+    unpruned_runs,
+)
 
 
 def merge_runs(plan: Operator) -> Outcome:
@@ -18,9 +23,7 @@ def merge_runs(plan: Operator) -> Outcome:
         return Declined("a match is a single event, and no two are alike")
     if runs.mixes_partitions:
         return MIXED
-    names = {component.index: component.variable for component in runs.components}
-    for edge in runs.conditions:
-        if edge.ranges:
-            condition = condition_text(edge.conjunct.condition, names)
-            return Declined(f"{condition} reads every event of a series, and runs differ in them")
+    ranging = reads_series(runs)
+    if ranging is not None:
+        return Declined(f"{ranging} reads every event of a series, and runs differ in them")
     return exchanged(plan, replace(runs, evaluation=Evaluation.MERGED))

@@ -30,6 +30,7 @@ from tests.engine.series.examples import SeriesExample, drawn, examples
 OF_RUNS = (
     "nfab",
     "nfab_merged",
+    "nfab_versioned",
     "backtrack",
     "backtrack_reread",
     "postponed",

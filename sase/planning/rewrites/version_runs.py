@@ -1,0 +1,30 @@
+"""(NFAb) Keep what runs have bound in one buffer with version numbers, for comparison (SASE+)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import Evaluation, Operator, exchanged
+from sase.planning.rewrites.contract import Declined, Outcome, reads_series, unpruned_runs
+
+
+def version_runs(plan: Operator) -> Outcome:
+    """A version tells runs apart of which at most one stays at a component that others leave."""
+    runs = unpruned_runs(plan)
+    if isinstance(runs, Declined):
+        return runs
+    if runs.is_alone:
+        return Declined("a match is a single event, and shares none")
+    # Contiguity is of what may lie in other partitions, too, where some events have none.
+    if runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH or runs.is_watched:
+        for component in runs.components:
+            if component.maximum != 1:
+                return Declined(
+                    f"a run may both take an event of {component.variable}[] and ignore it, and"
+                    " both would go on under one version"
+                )
+    ranging = reads_series(runs)
+    if ranging is not None:
+        return Declined(f"{ranging} reads every event of a series, and a run keeps none of them")
+    return exchanged(plan, replace(runs, evaluation=Evaluation.VERSIONED))
