@@ -146,9 +146,8 @@ def test_time_counts_while_the_run_works_alone() -> None:
 def test_a_guard_counts_the_bytes_that_are_about_to_be_taken() -> None:
     guard = RunGuard(Limits(memory=1 << 30), lambda: 0)
     guard.check(1 << 20)
-    with pytest.raises(
-        MemoryLimitError, match="max_memory of 1,073,741,824 bytes, before rows were"
-    ):
+    said = "max_memory of 1,073,741,824 bytes, within the first rows"
+    with pytest.raises(MemoryLimitError, match=said):
         guard.check(1 << 40)
 
 
