@@ -25,6 +25,17 @@ def asked_of_branch(
                 yield left
 
 
+def asked_of_match(node: ast.Expression, vacuous: Set[str]) -> ast.Expression | None:
+    """What HAVING asks of the matches of a branch without some variables written with `?`.
+
+    Of the events of such a variable it holds as it does where it is empty: there is none.
+    """
+    asked = tuple(each for each in _conjuncts(node) if not _events_of(each) & vacuous)
+    if not asked:
+        return None
+    return asked[0] if len(asked) == 1 else ast.And(asked, span=node.span)
+
+
 def _conjuncts(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
     """The operands of the one flat conjunction, as it is once NOT is pushed inwards."""
     match node:
@@ -57,14 +68,25 @@ def _without(node: ast.Expression, absent: Set[str]) -> ast.Expression | None:
 
 def _variables(node: object) -> frozenset[str]:
     """The variables that an expression mentions."""
+    return frozenset(each.variable.text for each in _references(node) if each.variable)
+
+
+def _events_of(node: object) -> frozenset[str]:
+    """The variables of whose events, not of the length alone, it mentions an attribute."""
+    found = (each for each in _references(node) if isinstance(each, ast.Attribute))
+    return frozenset(
+        each.variable.text for each in found if each.variable and each.name.text.lower() != "len"
+    )
+
+
+def _references(node: object) -> Iterator[ast.Attribute | ast.Indexed]:
     match node:
-        case (
-            ast.Attribute(variable=ast.Name(text=name)) | ast.Indexed(variable=ast.Name(text=name))
-        ):
-            return frozenset((name,))
+        case ast.Attribute() | ast.Indexed():
+            yield node
         case tuple():
-            return frozenset().union(*map(_variables, node))
+            for each in node:
+                yield from _references(each)
         case ast.Node():
-            parts = (getattr(node, each.name) for each in fields(node) if each.name != "span")
-            return frozenset().union(*map(_variables, parts))
-    return frozenset()
+            for field in fields(node):
+                if field.name != "span":
+                    yield from _references(getattr(node, field.name))

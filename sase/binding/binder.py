@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sase.binding.absent import asked_of_branch
+from sase.binding.absent import asked_of_branch, asked_of_match
 from sase.binding.bound import BoundComponent, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
@@ -246,6 +246,10 @@ def _check_partition(window: ast.Window | None, has_tests: bool, scope: Scope) -
 
 
 def _having(node: ast.Expression | None, scope: Scope) -> Condition | None:
+    if node is not None and scope.whole is not None:
+        optional = (each for each in scope.whole.components if each.is_optional)
+        absent = {each.variable for each in optional if scope.component(each.variable) is None}
+        node = asked_of_match(node, absent)
     if node is None:
         return None
     scope.clause = Clause.HAVING

@@ -102,6 +102,8 @@ class _Values:
                     yield f"LIKE is for texts, and {self._described(operand)}"
                 case bound.Operation():
                     yield from self._uncomputed(each)
+                case bound.Aggregate() if self._has_no_value(each):
+                    continue
                 case bound.Aggregate(function=function, attribute=str()):
                     if not self._is_taken(each):
                         yield f"{function} does not take {self._operand_type(each).described()}"
@@ -111,6 +113,13 @@ class _Values:
                     yield from self._differing(each)
                 case bound.Reference():
                     yield from self._mixed(each)
+
+    def _has_no_value(self, value: bound.Aggregate) -> bool:
+        """Whether no type of its component declares the attribute, as a schema says."""
+        component = self._components.get(value.component)
+        if component is None or component.types is None or value.undeclared_by is None:
+            return False
+        return set(component.types) <= value.undeclared_by
 
     def typed(self, value: bound.Expression) -> bound.Expression:
         """A value with its type, and those of its operands."""

@@ -14,6 +14,8 @@ from sase.engine.blocks.block import Block, Key, Watermark
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Vector
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import (
@@ -32,6 +34,7 @@ from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Operator, Union
 from sase.planning.split import negations_of
 
+NO_TYPES = np.empty(0, np.int16)
 # How the operators of a branch are opened.
 Open: TypeAlias = Callable[[Operator, Context], list[OperatorState]]
 
@@ -67,7 +70,10 @@ class UnionState:
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[UnionBindings]:
         """Yield the matches of the block and those that time completes, in order."""
         block, self._block = self._block, None
-        parts = [part for each in self._branches for part in each.found(block, watermark)]
+        types = NO_TYPES
+        if block is not None:
+            types = block.events.types[block.rows].astype(np.int16, copy=False)
+        parts = [p for each in self._branches for p in each.found(block, types, watermark)]
         self._found += sum(part.size for part in parts)
         if self._waiting is not None:
             parts.insert(0, self._waiting)
@@ -222,11 +228,15 @@ class _Branch:
         self._top = top
         self.asks = plan.returned.having is not None or bool(plan.returned.columns)
 
-    def found(self, block: Block | None, watermark: Watermark) -> Iterator[UnionBindings]:
-        """The matches of a block, and those that time completes, in the order of the branch."""
+    def found(
+        self, block: Block | None, types: NDArray[np.int16], watermark: Watermark
+    ) -> Iterator[UnionBindings]:
+        """The matches of a block, and those that time completes, in the order of the branch.
+
+        `types` are the codes of the input for the events of the block.
+        """
         if block is not None:
-            own = self._view.of(block)
-            yield from self._through("push", own)
+            yield from self._through("push", self._view.of(block, types))
         yield from self._through("advance", watermark)
 
     def _through(self, step: str, argument: Any) -> Iterator[UnionBindings]:
@@ -253,31 +263,29 @@ class _BranchView:
     plan: EnginePlan
     _states: tuple[tuple[str, ...], Numbers] | None = field(default=None)
 
-    def of(self, block: Block) -> Block:
+    def of(self, block: Block, types: NDArray[np.int16]) -> Block:
         """The events of a block that the branch admits, with its own components as states."""
-        names = block.events.type_names
+        by_type = self._by_type(block.events.type_names)
+        room = np.empty((3, len(block) + 1), np.int64)
+        count = admit(types, block.ts, by_type, 0, room)
+        states = room[STATE, :count]
+        chosen: slice | Numbers = slice(None) if count == len(block) else room[PLACE, :count]
+        ranks = None if block.ranks is None else block.ranks[chosen]
+        if ranks is not None and self.plan.ranked:
+            states[ranks == NOTHING] &= -1 << len(self.plan.positives)
+        places = block.places[chosen]
+        positions = places if block.positions is block.places else block.positions[chosen]
+        numbers = positions if block.numbers is block.positions else block.numbers[chosen]
+        columns = _Chosen(block, chosen)
+        ts = room[TIME, :count]
+        return Block(block.range, places, states, ts, positions, numbers, columns, ranks)
+
+    def _by_type(self, names: tuple[str, ...]) -> Numbers:
         if self._states is None or self._states[0] != names:
             components = (*self.plan.positives, *self.plan.negatives)
             by_type = states_by_type(components, names, every=self.plan.watches_all)
-            self._states = names, by_type
-        given = block.events.types[block.rows].astype(np.int64)
-        states = self._states[1][given + 1]
-        if block.ranks is not None and self.plan.ranked:
-            states[block.ranks == NOTHING] &= -1 << len(self.plan.positives)
-        chosen: slice | Numbers = slice(None)
-        if not states.all():
-            chosen = np.flatnonzero(states)
-        ranks = None if block.ranks is None else block.ranks[chosen]
-        return Block(
-            block.range,
-            block.places[chosen],
-            states[chosen],
-            block.ts[chosen],
-            block.positions[chosen],
-            block.numbers[chosen],
-            _Chosen(block, chosen),
-            ranks,
-        )
+            self._states = names, frozen(by_type)
+        return self._states[1]
 
 
 @dataclass(frozen=True, eq=False)

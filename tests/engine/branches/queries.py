@@ -46,6 +46,12 @@ class BranchesQuery(SeriesQuery):
     def branches(self) -> list[list[Part]]:
         return branches(self.tree)
 
+    @property
+    def negated_end(self) -> str:
+        """Whether a match of each branch waits for an absence, or those of some do, or none."""
+        waits = [edge(way[::-1]) for way in self.branches]
+        return ("each" if all(waits) else "some") if any(waits) else ""
+
 
 class BranchesWriter(SeriesWriter):
     """Writes conditions in which often a part concerns some of the branches alone."""

@@ -11,15 +11,19 @@ from __future__ import annotations
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from sase.errors import QueryError
 from tests.engine.matching.ways import Way
 from tests.engine.series.comparing import differences
 from tests.engine.series.examples import SeriesExample
 from tests.engine.series.routes import case, run
+
+# What is drawn for a number.
+Drawn: TypeAlias = Callable[[int], tuple[SeriesExample, Way]]
 
 
 def fault(example: SeriesExample, way: Way) -> str | None:
@@ -93,7 +97,7 @@ def told(number: int, example: SeriesExample, way: Way) -> str:
     return f"{number}: {smaller}\n  {plainer}\n  {fault(smaller, plainer)}\n"
 
 
-def hunt(first: int, count: int) -> Counter[str]:
+def hunt(first: int, count: int, case: Drawn = case) -> Counter[str]:
     """Try that many examples; the kinds of faults, of which the first few are printed."""
     faults: Counter[str] = Counter()
     for number in range(first, first + count):
