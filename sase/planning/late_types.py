@@ -15,7 +15,7 @@ from sase.binding import bound
 from sase.binding.aggregates import UserAggregate
 from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
 from sase.binding.text import value_text
-from sase.binding.types import INTERVAL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
+from sase.binding.types import INTERVAL, NULL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic
 from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.traversal import within
@@ -114,7 +114,12 @@ class _Values:
                 case bound.Reference():
                     yield from self._mixed(each)
 
-    def _has_no_value(self, value: bound.Aggregate) -> bool:
+    def _compared_type(self, value: bound.Expression) -> DataType:
+        """The type of a value, where it may have one."""
+        has_none = isinstance(value, bound.Reference) and self._has_no_value(value)
+        return NULL if has_none else self._type(value)
+
+    def _has_no_value(self, value: bound.Reference | bound.Aggregate) -> bool:
         """Whether no type of its component declares the attribute, as a schema says."""
         component = self._components.get(value.component)
         if component is None or component.types is None or value.undeclared_by is None:
@@ -141,12 +146,12 @@ class _Values:
         """Compared values of different kinds."""
         first, *others = values
         for other in others:
-            if not self._type(first).compares_with(self._type(other)):
+            if not self._compared_type(first).compares_with(self._compared_type(other)):
                 both = f"{self._described(first)} and {self._described(other)}"
                 yield f"{both}: they cannot be compared"
 
     def _uncomputed(self, operation: bound.Operation) -> Iterator[str]:
-        types = [self._type(operand) for operand in operation.operands]
+        types = [self._compared_type(operand) for operand in operation.operands]
         function = FUNCTIONS.get(operation.name)
         if function is not None:
             is_possible = all(map(function.accepts, types))
@@ -168,7 +173,7 @@ class _Values:
         self, word: str, values: list[bound.Expression], kinds: Set[Kind]
     ) -> Iterator[str]:
         """Values of kinds that would be lowered in another way."""
-        found = next((value for value in values if self._type(value).kind in kinds), None)
+        found = next((value for value in values if self._compared_type(value).kind in kinds), None)
         if found is not None and not any(value.type.kind in kinds for value in values):
             yield f"{self._described(found)}, which `{word}` must know"
 

@@ -287,3 +287,12 @@ def test_a_window_without_a_unit_counts_integer_times_only(times: pa.Array, prop
     assert len(sase.Plan.from_json(stored).run(EVENTS)) == 1
     with pytest.raises(SchemaError, match="`ts` has the type"):
         sase.Plan.from_json(stored).run(table)
+
+
+@pytest.mark.parametrize("value", ["min(a[].s)", "least(a[1].s, 'x')"])
+def test_what_no_type_declares_is_of_no_kind(value: str) -> None:
+    """It has no value, whatever other types have in the column."""
+    rows = pa.table({"ts": [1, 2], "type": ["A", "C"], "k": [1, None], "s": [None, "text"]})
+    types = {"A": ["k"], "B": ["k"], "C": ["s"]}
+    found = sase.match(f"EVENT ANY(A, B)+ a[] RETURN a.len, {value} AS v", rows, types=types)
+    assert found.to_pylist()[0]["v"] == (None if "min" in value else "x")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.errors import SaseError
+from tests.engine.branches.examples import examples as branches_examples
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
 from tests.engine.series.examples import SeriesExample
@@ -214,7 +215,7 @@ def cases(
 ) -> Case:
     """A case on which the local engine has something to say."""
     manner = draw(manners)
-    example = draw(st.one_of(examples(), examples(), series_examples()))
+    example = draw(st.one_of(examples(), examples(), series_examples(), branches_examples()))
     if isinstance(example, SeriesExample):
         example = replace(example, output="all")
     if needs_order(example) or manner.form == "non_overlap" or example.setting.is_by_row:

@@ -49,8 +49,8 @@ class BranchesQuery(SeriesQuery):
     @property
     def negated_end(self) -> str:
         """Whether a match of each branch waits for an absence, or those of some do, or none."""
-        waits = [edge(way[::-1]) for way in self.branches]
-        return ("each" if all(waits) else "some") if any(waits) else ""
+        waits = {edge(way[::-1]) for way in self.branches}
+        return "each" if waits == {"each"} else "some" if any(waits) else ""
 
 
 class BranchesWriter(SeriesWriter):
