@@ -218,8 +218,8 @@ def _bound(problem: BudgetError, found: int, most: int) -> EndedBy:
 
 def _runs(report: Report) -> int | None:
     """The number of runs, where the plan makes some."""
-    counted: Mapping[str, Any] = dict(report.counters).get("RunEvaluation", {})
-    return counted.get("runs")
+    runs = [counted["runs"] for _, counted in report.counters if "runs" in counted]
+    return sum(runs) if runs else None
 
 
 def under(tree: Query, strategy: StrategyName) -> str:

@@ -21,7 +21,16 @@ from sase.planning.collapse import FEW_AGREE
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
-from sase.planning.nodes import Negation, Operator, find, reading
+from sase.planning.nodes import (
+    Negation,
+    Operator,
+    Union,
+    branches_of,
+    chain,
+    find,
+    name_of,
+    reading,
+)
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
@@ -266,16 +275,27 @@ _FLOWS = {
 
 
 def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
-    """The measurements of each operator by name; counters by level are by variable."""
+    """The measurements of each operator by name, of each branch as of a plan by itself."""
+    branches = branches_of(plan) if find(plan, Union) is not None else ()
+    found: dict[str, Measured] = {}
+    for number, each in (*enumerate(branches, 1), (None, plan)):
+        kinds = [type(operator).__name__ for operator in chain(each)]
+        found |= _of_operators(report, each, {kind: name_of(kind, number) for kind in kinds})
+    return found
+
+
+def _of_operators(report: Report, plan: Operator, names: Mapping[str, str]) -> dict[str, Measured]:
+    """The measurements of operators by name; counters by level are by variable."""
     positives = [component.variable for component in reading(plan).components]
     negation = find(plan, Negation)
     negatives = [] if negation is None else [n.component.variable for n in negation.negations]
-    times, found = dict(report.timings), {}
-    for name, counters in report.counters:
-        if name in ("SequenceScan", "RunEvaluation"):
+    every, times, found = dict(report.counters), dict(report.timings), {}
+    for kind, name in names.items():
+        counters = every[name]
+        if kind in ("SequenceScan", "RunEvaluation"):
             counters = _with_rows(counters, report.rows)
-        into, out = _FLOWS.get(name, ("in", "out"))
-        variables = negatives if name == "Negation" else positives
+        into, out = _FLOWS.get(kind, ("in", "out"))
+        variables = negatives if kind == "Negation" else positives
         found[name] = Measured(
             _total(counters[into]),
             _total(counters[out]),

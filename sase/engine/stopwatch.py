@@ -21,6 +21,12 @@ class Stopwatch:
         self._clock = clock
         self._running, self._since = NOBODY, 0
 
+    def more(self, parts: int) -> range:
+        """Have further parts timed; return their numbers."""
+        first = len(self.spent)
+        self.spent += [0] * parts
+        return range(first, first + parts)
+
     @property
     def total(self) -> int:
         """The time of all parts, while none of them runs."""

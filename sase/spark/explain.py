@@ -18,6 +18,7 @@ from sase.planning.explain import Explanation, described
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, physical_lines, tree
+from sase.planning.nodes import name_of, operator_names
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
@@ -126,7 +127,7 @@ def counters(replay: Replay) -> tuple[TaskCounter, ...]:
         .agg(sf.sum(value), sf.max(value), sf.max_by(part, value))
         .collect()
     )
-    order = ["Task", *(type(each).__name__ for each in replay.operators)]
+    order = ["Task", *operator_names(replay.operators[-1])]
     every = (TaskCounter(*row) for row in found)
     return tuple(sorted(every, key=lambda each: (order.index(each.operator), each.counter)))
 
@@ -307,7 +308,10 @@ class SparkExplanation(Documented):
 
     def _counted(self) -> Iterator[str]:
         yield "counted in the tasks, as a sum, and where most:"
-        symbols = {each.name: each.symbol for each in self.plan.operators}
+        symbols = {
+            name_of(each.name, each.branch): name_of(each.symbol, each.branch)
+            for each in self.plan.operators
+        }
         for operator in dict.fromkeys(each.operator for each in self.counters):
             yield f"  {symbols.get(operator, operator)}"
             for each in self.counters:

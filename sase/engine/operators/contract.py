@@ -33,6 +33,7 @@ from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
+from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import NegativeComponent
 
 # Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
@@ -76,6 +77,17 @@ class HasTimers(Protocol):
 
     def next_timer(self) -> int | None:
         """The time of the first timer; None without one."""
+
+
+@runtime_checkable
+class HasBranches(Protocol):
+    """An operator with the plans of branches below it, each with operators of its own."""
+
+    def operators(self) -> Iterator[tuple[str, Counters]]:
+        """The names of the operators of all branches, and what they count."""
+
+    def time_by(self, stopwatch: Stopwatch) -> None:
+        """Have the operators of all branches timed, as further parts in the same order."""
 
 
 @dataclass

@@ -31,7 +31,8 @@ from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.union_bindings import BranchLevels, UnionBindings, levels_of
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import Operator, Union
+from sase.engine.stopwatch import Stopwatch
+from sase.planning.nodes import Operator, Union, chain, name_of
 from sase.planning.split import negations_of
 
 NO_TYPES = np.empty(0, np.int16)
@@ -141,6 +142,10 @@ class UnionState:
                         whole[own] = part
             found = found.valued(values)
             found = found if keep.all() else found.at(keep)
+        else:
+            counts = np.bincount(found.branches, minlength=len(self._branches)).tolist()
+            for each, count in zip(self._branches, counts, strict=True):
+                each.count(count, count)
         if found.size:
             self._out += found.size
             yield found
@@ -171,12 +176,23 @@ class UnionState:
             "out": self._out,
         }
 
+    def operators(self) -> Iterator[tuple[str, Counters]]:
+        """The operators of all branches, and what they count."""
+        for each in self._branches:
+            yield from each.operators()
+
+    def time_by(self, stopwatch: Stopwatch) -> None:
+        """Have the operators of all branches timed."""
+        for each in self._branches:
+            each.time_by(stopwatch)
+
     def checkpoint(self) -> Checkpoint:
         """The states of all branches, and the matches that wait."""
         return {
             "branches": [[s.checkpoint() for s in each.states] for each in self._branches],
             "waiting": None if self._waiting is None else self._waiting.checkpoint(),
             "counts": [self._seen, self._found, self._twice, self._out],
+            "judged": [each.counts for each in self._branches],
         }
 
     def restore(self, saved: Saved) -> None:
@@ -187,6 +203,9 @@ class UnionState:
                 state.restore(own)
         counts = [part.count() for part in saved.part("counts").parts(4)]
         self._seen, self._found, self._twice, self._out = counts
+        judged = saved.part("judged").parts(len(self._branches))
+        for each, part in zip(self._branches, judged, strict=True):
+            each.counts = [own.count() for own in part.parts(2)]
         waiting = saved.part("waiting")
         if not waiting.is_none:
             levels = [each.levels for each in self._branches]
@@ -227,6 +246,9 @@ class _Branch:
         assert isinstance(top, TransformationState)
         self._top = top
         self.asks = plan.returned.having is not None or bool(plan.returned.columns)
+        self.counts = [0, 0]
+        self._stopwatch: Stopwatch | None = None
+        self._parts = range(0)
 
     def found(
         self, block: Block | None, types: NDArray[np.int16], watermark: Watermark
@@ -241,19 +263,47 @@ class _Branch:
 
     def _through(self, step: str, argument: Any) -> Iterator[UnionBindings]:
         below: Iterator[Any] = iter(())
-        for state in self.states:
-            below = getattr(state, step)(argument, below)
+        for place, state in enumerate(self.states):
+            taking = getattr(state, step)
+            if self._stopwatch is None:
+                below = taking(argument, below)
+            else:
+                below = self._stopwatch.timed(self._parts[place], taking, argument, below)
         for found in below:
             if found.size:
                 yield self.levels.united(found)
 
     def judged(self, found: UnionBindings) -> tuple[NDArray[np.bool_], tuple[Numbers, ...]]:
         """Which matches HAVING accepts, and their columns of RETURN."""
+        if self._stopwatch is None:
+            keep, values = self._asked(found)
+        else:
+            keep, values = self._stopwatch.during(self._parts[-1], lambda: self._asked(found))
+        self.count(found.size, int(keep.sum()))
+        return keep, values
+
+    def count(self, found: int, accepted: int) -> None:
+        """Count matches, and those that HAVING accepts."""
+        self.counts = [self.counts[0] + found, self.counts[1] + accepted]
+
+    def _asked(self, found: UnionBindings) -> tuple[NDArray[np.bool_], tuple[Numbers, ...]]:
         native = self.levels.native(found)
         if self.plan.has_series:
             return self._top.judged(native)
         rows = found.events.reshape(-1, len(self.levels.slots))
         return self._top.judged(np.ascontiguousarray(rows.T))
+
+    def operators(self) -> Iterator[tuple[str, Counters]]:
+        """The operators, and what they count; what makes results of the branch counts here."""
+        kinds = (type(node).__name__ for node in reversed(chain(self.plan.operators)))
+        names = [name_of(kind, self.levels.branch + 1) for kind in kinds]
+        yield from zip(names, (state.counters() for state in self.states), strict=False)
+        own = dict(zip(("in", "out"), self.counts, strict=True))
+        yield names[-1], {key: own.get(key, each) for key, each in self._top.counters().items()}
+
+    def time_by(self, stopwatch: Stopwatch) -> None:
+        """Have the operators timed."""
+        self._stopwatch, self._parts = stopwatch, stopwatch.more(len(self.states) + 1)
 
 
 @dataclass

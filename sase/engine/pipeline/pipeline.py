@@ -24,7 +24,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
 from sase.engine.operators import open_operators
-from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.contract import Context, HasBranches, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
@@ -36,7 +36,7 @@ from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import chain
+from sase.planning.nodes import chain, operator_names
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 
@@ -101,7 +101,7 @@ class Pipeline:
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
-        self.stopwatch = None if clock is None else Stopwatch(clock, len(self.operators) + 1)
+        self.stopwatch = None if clock is None else self._timed_by(clock)
         # Where nothing is kept of events their positions are their numbers.
         self.keeps_events = self.context.buffer.is_needed
         if self.keeps_events:
@@ -132,6 +132,14 @@ class Pipeline:
         self.loaded_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
         self._meters: dict[str, FusedMeter] = {}
+
+    def _timed_by(self, clock: Callable[[], int]) -> Stopwatch:
+        """What times the operators, those of branches behind all others."""
+        stopwatch = Stopwatch(clock, len(self.operators) + 1)
+        for each in self.operators:
+            if isinstance(each, HasBranches):
+                each.time_by(stopwatch)
+        return stopwatch
 
     @property
     def at(self) -> StreamPosition:
@@ -348,8 +356,12 @@ class Pipeline:
 
     @property
     def counters(self) -> Counted:
-        """What each operator has counted, from the first on."""
-        own = [(n, each.counters()) for n, each in zip(self._names, self.operators, strict=True)]
+        """What each operator has counted, from the first on; those of branches come first."""
+        own: Counted = []
+        for name, each in zip(self._names, self.operators, strict=True):
+            if isinstance(each, HasBranches):
+                own += each.operators()
+            own.append((name, each.counters()))
         return [totals(counted) for counted in zip(own, *self._others, strict=True)]
 
     @property
@@ -357,7 +369,9 @@ class Pipeline:
         """What the clock counted in each operator alone, behind what taking in events took."""
         if self.stopwatch is None:
             return ()
-        return tuple(zip(["BlockBuilder", *self._names], self.stopwatch.spent, strict=True))
+        of_branches = operator_names(self.plan.operators)[: -len(self._names)]
+        names = ["BlockBuilder", *self._names, *of_branches]
+        return tuple(zip(names, self.stopwatch.spent, strict=True))
 
     def report(self, *, is_cut: bool = False) -> Report:
         """What there is to say of all that was searched so far, if not `is_cut` by a limit."""

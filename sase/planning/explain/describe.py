@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 
 from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
@@ -28,6 +28,7 @@ from sase.planning.nodes import (
     Window,
     branches_of,
     chain,
+    name_of,
     reading,
     variables_of,
 )
@@ -55,12 +56,13 @@ def described(
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
     cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
+    measured = measured or {}
     operators = tuple(
-        _explained(operator, words, cost, statistics, (measured or {}).get(type(operator).__name__))
+        _explained(operator, words, cost, statistics, measured)
         for operator, words in _worded(made.plan)
     )
     if len(branches_of(made.plan)) > 1:
-        operators = (*_of_branches(made.plan, statistics), *operators)
+        operators = (*_of_branches(made.plan, statistics, measured), *operators)
     return Explanation(
         query,
         recipe.name,
@@ -90,14 +92,15 @@ def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
     return ((operator, words) for operator in reversed(chain(plan)))
 
 
-def _of_branches(plan: Operator, statistics: Statistics | None) -> Iterator[ExplainedOperator]:
+def _of_branches(
+    plan: Operator, statistics: Statistics | None, measured: Mapping[str, Measured]
+) -> Iterator[ExplainedOperator]:
     """The operators of all branches, those of the last branch first: it is drawn at the bottom."""
     for number, branch in reversed(list(enumerate(branches_of(plan), 1))):
         cost = Cost(()) if statistics is None else cost_of(branch, statistics)
         for operator, words in _worded(branch):
             if not _is_idle(operator):
-                explained = _explained(operator, words, cost, statistics, None)
-                yield replace(explained, branch=number)
+                yield _explained(operator, words, cost, statistics, measured, number)
 
 
 def _is_idle(operator: Operator) -> bool:
@@ -110,7 +113,8 @@ def _explained(
     words: OperatorText,
     cost: Cost,
     statistics: Statistics | None,
-    measured: Measured | None,
+    measured: Mapping[str, Measured],
+    branch: int | None = None,
 ) -> ExplainedOperator:
     name = type(operator).__name__
     return ExplainedOperator(
@@ -121,7 +125,8 @@ def _explained(
         tuple(reasons(operator, words, statistics)),
         tuple(sorted({(span.start, span.end) for span in _spans(operator, True)})),
         _expected(cost.operator(name)),
-        measured,
+        measured.get(name_of(name, branch)),
+        branch,
     )
 
 

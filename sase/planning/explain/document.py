@@ -26,6 +26,7 @@ def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,
+        "worst_branch": None if worst is None else worst.branch,
         "operators": [_operator(each) for each in explanation.operators],
         "rewrites": [_members(step, rewrite="name") for step in explanation.steps],
         "choices": [

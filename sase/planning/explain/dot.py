@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from math import log10
 
-from sase.planning.explain.value import ExplainedPlan
+from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
 from sase.printable import printable
@@ -14,19 +15,34 @@ def as_dot(explanation: ExplainedPlan) -> str:
     """Operators as boxes; the arrows between them as wide as what flows, on a log scale."""
     lines = ["digraph plan {", "  rankdir=BT", '  node [shape=box, style=rounded, fontname="sans"]']
     lines.append('  events [label="events", shape=plaintext]')
-    for place, operator in enumerate(explanation.operators):
+    names = {each.key: f"o{place}" for place, each in enumerate(explanation.operators)}
+    for operator in explanation.operators:
         texts = [f"{operator.symbol}  {operator.algorithm}", *operator.details]
         label = "\\n".join(map(_escaped, texts))
-        lines.append(f'  o{place} [label="{label}"]')
-    names = ["events", *(f"o{place}" for place in range(len(explanation.operators))), "results"]
+        lines.append(f'  {names[operator.key]} [label="{label}"]')
     lines.append('  results [label="results", shape=plaintext]')
-    known = [operator.known for operator in explanation.operators]
-    flows = [None if known[0] is None else known[0].rows_in]
-    flows += [None if each is None else each.rows_out for each in known]
-    for below, above, flow in zip(names, names[1:], flows, strict=False):
-        lines.append(f"  {below} -> {above}{_attributes(flow)}")
+    branches, common = explanation.branches, explanation.common
+    for number, branch in enumerate(branches, 1):
+        boxes = "; ".join(names[each.key] for each in branch)
+        label = f"branch {number} of {len(branches)}"
+        lines.append(f'  subgraph cluster_branch{number} {{ label="{label}"; {boxes} }}')
+        lines += _arrows(branch, "events", names, names[common[0].key])
+    lines += _arrows(common, None if branches else "events", names, "results")
     lines += _physical(explanation)
     return "\n".join([*lines, "}"])
+
+
+def _arrows(
+    operators: Sequence[ExplainedOperator], below: str | None, names: Mapping[str, str], above: str
+) -> Iterator[str]:
+    """The arrows into, between and out of operators that follow each other."""
+    places = [below, *(names[each.key] for each in operators), above]
+    known = [operator.known for operator in operators]
+    flows = [None if known[0] is None else known[0].rows_in]
+    flows += [None if each is None else each.rows_out for each in known]
+    for begin, end, flow in zip(places, places[1:], flows, strict=False):
+        if begin is not None:
+            yield f"  {begin} -> {end}{_attributes(flow)}"
 
 
 def _physical(explanation: ExplainedPlan) -> list[str]:

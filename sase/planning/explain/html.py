@@ -15,6 +15,7 @@ from sase.planning.explain.page.history import history
 from sase.planning.explain.page.markup import Markup, element, escaped, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import ExplainedPlan
+from sase.planning.nodes import name_of
 from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted, duration
 
@@ -37,7 +38,7 @@ def as_html(explanation: ExplainedPlan) -> str:
         # The picture is read from below, and so are the details.
         panels=joined(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
-        shown=escaped((explanation.worst or explanation.operators[0]).name),
+        shown=escaped((explanation.worst or explanation.operators[0]).key),
         style=style,
         script=script,
         style_hash=_hash(style),
@@ -83,7 +84,12 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
         factor = f" by a factor of {counted(worst.misestimate)}"
         yield (
             "Worst estimate",
-            joined([element("a", worst.symbol, href=f"#{address(worst)}"), factor]),
+            joined(
+                [
+                    element("a", name_of(worst.symbol, worst.branch), href=f"#{address(worst)}"),
+                    factor,
+                ]
+            ),
         )
     if explanation.source:
         yield "Statistics", explanation.source

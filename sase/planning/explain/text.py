@@ -8,6 +8,7 @@ from typing import Any
 
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
+from sase.planning.nodes import name_of
 from sase.planning.physical import OF_OTHER_PLANS, executed
 from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
@@ -83,7 +84,8 @@ def _heading(explanation: ExplainedPlan) -> Iterator[str]:
     yield from form_lines(explanation)
     worst = explanation.worst
     if worst is not None:
-        yield f"worst estimate: {worst.symbol}, by a factor of {counted(worst.misestimate)}"
+        name = name_of(worst.symbol, worst.branch)
+        yield f"worst estimate: {name}, by a factor of {counted(worst.misestimate)}"
 
 
 def form_lines(explanation: ExplainedPlan) -> list[str]:

@@ -56,6 +56,11 @@ class ExplainedOperator:
     branch: int | None = None
 
     @property
+    def key(self) -> str:
+        """What tells it from all others of the plan, with no spaces."""
+        return self.name if self.branch is None else f"{self.name}-{self.branch}"
+
+    @property
     def known(self) -> Expected | Measured | None:
         """What it did, or where it was not run what is expected of it."""
         return self.measured or self.expected
@@ -124,6 +129,20 @@ class ExplainedPlan:
     statistics: Statistics | None = None
     form: ExplainedForm | None = None
     physical: tuple[PhysicalPath, ...] = ()
+
+    @property
+    def branches(self) -> list[tuple[ExplainedOperator, ...]]:
+        """The operators of each branch from the bottom up; none where the plan has no branches."""
+        found: dict[int, list[ExplainedOperator]] = {}
+        for each in self.operators:
+            if each.branch is not None:
+                found.setdefault(each.branch, []).append(each)
+        return [tuple(found[number]) for number in sorted(found)]
+
+    @property
+    def common(self) -> tuple[ExplainedOperator, ...]:
+        """The operators of no single branch, from the bottom up."""
+        return tuple(each for each in self.operators if each.branch is None)
 
     @property
     def expected_results(self) -> float | None:

@@ -39,6 +39,7 @@ Q3 = (
 THEFT = (
     "EVENT SEQ(S x, !(C y), E z)\nWHERE [tag_id]\n  AND x.area = 3\n  AND x.v < z.v\nWITHIN 12000"
 )
+CHOICES = "EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE b.v < d.v WITHIN 12 HAVING b.v IS NULL"
 HOSTILE = "EVENT SEQ(A a, B b) WHERE a.name = '</script><b>&amp;\"🙂é' AND b.v < 3 WITHIN 5"
 STATISTICS = Statistics(
     1_000_000,
@@ -139,4 +140,5 @@ EXAMPLES = {
         )
     ),
     "hostile": explained(HOSTILE, "basic"),
+    "branches": explained(CHOICES, "optimized", STATISTICS),
 }

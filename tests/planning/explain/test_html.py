@@ -128,11 +128,11 @@ def test_the_query_is_whole_and_its_pieces_are_those_of_operators(
         pieces = [
             each.text
             for each in query.all("span")
-            if operator.name in (each.attributes["data-operators"] or "").split()
+            if operator.key in (each.attributes["data-operators"] or "").split()
         ]
         covered = sorted({place for part in operator.parts for place in range(*part)})
         assert "".join(pieces) == "".join(explanation.query[place] for place in covered)
-        listed = page.one("section", id=f"operator-{operator.name}").all("ul", class_="parts")
+        listed = page.one("section", id=f"operator-{operator.key}").all("ul", class_="parts")
         excerpts = [code.text for each in listed for code in each.all("code")]
         assert excerpts == [explanation.query[start:end] for start, end in operator.parts]
 
@@ -275,7 +275,7 @@ def test_an_operator_tells_its_rewrites_by_their_numbers_in_the_list_of_all() ->
     names = [each.all("code")[0].text for each in everything.all("li") if each.all("code")]
     assert names == [step.rewrite for step in MEASURED.steps]
     for operator in MEASURED.operators:
-        own = page.one("section", id=f"operator-{operator.name}").all("ol", class_="steps")
+        own = page.one("section", id=f"operator-{operator.key}").all("ol", class_="steps")
         told = [
             (int(each.attributes["value"] or 0), each.all("code")[0].text)
             for steps in own
@@ -285,7 +285,7 @@ def test_an_operator_tells_its_rewrites_by_their_numbers_in_the_list_of_all() ->
         assert told == [
             (number, step.rewrite)
             for number, step in enumerate(MEASURED.steps, 1)
-            if operator.name in step.operators
+            if operator.name in step.operators and step.branch == operator.branch
         ]
     declined = [each.text for each in everything.all(class_="declined")]
     assert declined == [f"passed over: {s.declined}" for s in MEASURED.steps if s.declined]

@@ -68,9 +68,9 @@ def test_a_click_selects_an_operator_and_marks_its_query(
     page.open(paths[name])
     marked = set()
     for operator in EXAMPLES[name].operators:
-        page.click(f"#box-{operator.name}")
-        assert page.value(SELECTED) == f"box-{operator.name}"
-        assert page.value(SHOWN) == [f"operator-{operator.name}"]
+        page.click(f"#box-{operator.key}")
+        assert page.value(SELECTED) == f"box-{operator.key}"
+        assert page.value(SHOWN) == [f"operator-{operator.key}"]
         covered = sorted({place for part in operator.parts for place in range(*part)})
         assert page.value(MARKED) == "".join(EXAMPLES[name].query[each] for each in covered)
         marked.add(page.value(MARKED))
@@ -145,7 +145,7 @@ def test_nothing_is_wider_than_the_screen(
     page.open(paths[name], width)
     page.value("document.querySelectorAll('details').forEach(each => each.open = true)")
     for operator in EXAMPLES[name].operators:
-        page.click(f"#box-{operator.name}")
+        page.click(f"#box-{operator.key}")
         assert page.value("document.documentElement.scrollWidth") == width
         # Nor is anything cut off or does it scroll by itself.
         wider = "[...document.querySelectorAll('body *')].filter(e => !e.closest('.unseen, svg')"

@@ -16,8 +16,9 @@ FAR = 2.0  # a factor that is marked
 
 def panel(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
     """A section of the page."""
-    heading = f"heading-{operator.name}"
+    heading = f"heading-{operator.key}"
     worst = [worst_mark(operator)] if operator is explanation.worst else []
+    branch = "" if operator.branch is None else f" of branch {operator.branch}"
     return element(
         "section",
         element(
@@ -26,7 +27,7 @@ def panel(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
             f" {operator.algorithm}",
             id=heading,
         ),
-        element("p", element("code", operator.name), " ", *worst, class_="name"),
+        element("p", element("code", operator.name), branch, " ", *worst, class_="name"),
         *_sections(operator, explanation),
         class_="panel",
         id=address(operator),
@@ -100,6 +101,6 @@ def _history(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
     steps = [
         element("li", step_body(step, operator.symbol), value=number)
         for number, step in enumerate(explanation.steps, 1)
-        if operator.name in step.operators
+        if operator.name in step.operators and step.branch == operator.branch
     ]
     return element("ol", *steps, class_="steps") if steps else Markup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log10
 
 from sase.planning.explain.page.markup import Markup, element, joined
@@ -17,20 +18,32 @@ DETAILS = 4  # the box of an operator shows so many
 
 def flow(explanation: ExplainedPlan) -> Markup:
     """The picture, from the results on top down to the events."""
-    operators = explanation.operators
-    times = _times(operators)
-    middle = []
-    for place in reversed(range(len(operators))):
-        operator = operators[place]
-        middle.append(_box(operator, times[place], operator is explanation.worst))
-        if place:
-            middle.append(_arrow(*_rows(operators[place - 1], "rows_out")))
+    times = dict(zip((o.key for o in explanation.operators), _times(explanation), strict=True))
+
+    def boxes(operators: Sequence[ExplainedOperator]) -> Markup:
+        """The boxes of operators that follow each other, below the arrow out of each."""
+        return joined(
+            part
+            for each in reversed(operators)
+            for part in (
+                _arrow(*_rows(each, "rows_out")),
+                _box(each, times[each.key], each is explanation.worst),
+            )
+        )
+
+    middle, branches = [boxes(explanation.common)], explanation.branches
+    for number, branch in enumerate(branches, 1):
+        heading = element("p", f"branch {number} of {len(branches)}", class_="end")
+        into = _arrow(*_rows(branch[0], "rows_in"))
+        middle.append(element("div", heading, boxes(branch), into, class_="branch"))
+    if branches:
+        middle[1:] = [element("div", *middle[1:], class_="branches")]
+    else:
+        middle.append(_arrow(*_rows(explanation.operators[0], "rows_in")))
     return joined(
         [
             element("p", "results", class_="end"),
-            _arrow(*_rows(operators[-1], "rows_out")),
             element("div", *middle, class_="operators"),
-            _arrow(*_rows(operators[0], "rows_in")),
             element("p", "events", class_="end"),
         ]
     )
@@ -38,7 +51,7 @@ def flow(explanation: ExplainedPlan) -> Markup:
 
 def address(operator: ExplainedOperator) -> str:
     """The id of an operator's details."""
-    return f"operator-{operator.name}"
+    return f"operator-{operator.key}"
 
 
 def worst_mark(operator: ExplainedOperator) -> Markup:
@@ -60,8 +73,9 @@ def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | 
     )
 
 
-def _times(operators: tuple[ExplainedOperator, ...]) -> list[Markup]:
+def _times(explanation: ExplainedPlan) -> list[Markup]:
     """The time of each operator and its share of all: measured where all are, or as estimated."""
+    operators = explanation.operators
     for source, about in (("measured", ""), ("expected", "about ")):
         known = [getattr(each, source) for each in operators]
         times = [each.nanoseconds for each in known if each and each.nanoseconds is not None]
@@ -84,7 +98,7 @@ def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
         # Spaces, so that a screen reader does not run them together.
         joined(part for each in parts for part in (each, Markup(" "))),
         class_="operator",
-        id=f"box-{operator.name}",
+        id=f"box-{operator.key}",
         href=f"#{address(operator)}",
     )
 

@@ -23,7 +23,8 @@ def history(explanation: ExplainedPlan) -> Markup:
 
 def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
     """What a rewrite did, or why it declined; the lines of one operator are marked."""
-    name = element("code", breaking(step.rewrite))
+    branch = "" if step.branch is None else f"branch {step.branch}: "
+    name = joined([branch, element("code", breaking(step.rewrite))])
     if step.declined is not None:
         because = element("span", f"passed over: {step.declined}", class_="declined")
         return joined([name, " ", because])

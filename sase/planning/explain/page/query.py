@@ -8,7 +8,7 @@ from sase.planning.explain.value import ExplainedPlan
 
 def query_pieces(explanation: ExplainedPlan) -> Markup:
     """The text; the script marks the pieces of the selected operator."""
-    parts = [(part, each.name) for each in explanation.operators for part in each.parts]
+    parts = [(part, each.key) for each in explanation.operators for part in each.parts]
     text = explanation.query
     edges = sorted({0, len(text), *(edge for part, _ in parts for edge in part)})
     return joined(
