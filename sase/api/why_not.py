@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time as clocks
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Unpack
 
-from sase.api.compiled_query import compile_query
+from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
@@ -19,6 +19,7 @@ from sase.engine.pipeline.limits import EXPLANATION, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
+from sase.planning.nodes import branches_of
 from sase.planning.recipes import Recipe, read_recipe
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ def why(
     `where` is a condition on the attributes of events, `from_` and `to` are times, both included:
     only such events are looked at. `near` is how many near misses are shown, `most` how many
     partial matches each search may find, and `seconds` how long all of them may take by `clock`;
-    what these bounds end is said with "at least". `timeout` and `max_memory` bound all of it, and
+    what these bounds end is said with "at least". Of a pattern with choices each branch is asked,
+    for an equal part of the seconds. `timeout` and `max_memory` bound all of it, and
     end it with an error. The other keywords are those of `match`.
     """
+    from sase.diagnostics.why_not.branches import of_branches
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain
 
@@ -64,27 +67,37 @@ def why(
     with working(guard):
         known = compile_query(query, source, params=params, plan=plan)
     assert known.source.events is not None, "a schema has no events"
-    if known.bound.branches:
-        raise PlanError(
-            f"the pattern has {len(known.bound.branches)} branches, and why not is told of one at a"
-            " time: write the query with the branch that you ask about alone"
-        )
     restrictions = _between(known.schema, from_, to)
     if where is not None:
         restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
+    asked = list(_branches(known))
     with working(guard):
-        return explain(
-            known.bound,
-            query,
-            known.unoptimized,
-            known.source.events,
-            restrictions,
-            # Every plan finds the same; of runs the default one keeps none where there are too
-            # many.
-            recipe=read_recipe(DEFAULT_PLAN) if known.has_runs else _without_runs(known.recipe),
-            near=near,
-            budget=Budget(most, seconds, clock, check_of(guard)),
-        )
+        found = [
+            explain(
+                each.bound,
+                query,
+                each.unoptimized,
+                known.source.events,
+                restrictions,
+                # Every plan finds the same; of runs the default one keeps none where there are too
+                # many.
+                recipe=read_recipe(DEFAULT_PLAN) if each.has_runs else _without_runs(known.recipe),
+                near=near,
+                budget=Budget(most, seconds / len(asked), clock, check_of(guard)),
+            )
+            for each in asked
+        ]
+    return of_branches(known.bound, found) if known.bound.branches else found[0]
+
+
+def _branches(known: CompiledQuery) -> Iterator[CompiledQuery]:
+    """The queries that are asked: that of each branch, or the query itself."""
+    bound = known.bound
+    if not bound.branches:
+        yield known
+        return
+    for branch, basic in zip(bound.branches, branches_of(known.basic), strict=True):
+        yield replace(known, bound=replace(branch, definitions=bound.definitions), basic=basic)
 
 
 def _check(*bounds: float) -> None:

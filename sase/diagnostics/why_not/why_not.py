@@ -30,7 +30,8 @@ class WhyNot:
     component, `levels` the funnel, `left_out` the matches without each part; `fewest` the parts to
     leave out where no single one helps. `near_misses` is a pyarrow table, nearest first, `words`
     are sentences. Where the budget ended a search, `is_complete` is false and its numbers are least
-    ones. `shown` are the attributes in the text.
+    ones. `shown` are the attributes in the text. Of a pattern with choices the `branches` have all
+    this, each of itself, and the whole has the matches and the words alone.
     """
 
     matches: Count
@@ -44,9 +45,18 @@ class WhyNot:
     words: tuple[str, ...]
     is_complete: bool
     shown: tuple[str, ...] = field(default=(), repr=False)
+    branches: tuple[WhyNot, ...] = ()
+
+    @property
+    def pattern(self) -> str:
+        """The components in short: of a branch what it has of the pattern."""
+        parts = (f"!({c.text})" if c.component.negated else c.text for c in self.components)
+        return f"SEQ({', '.join(parts)})"
 
     def __str__(self) -> str:
         """The funnel, what each part stops, the near misses, and the sentences."""
+        if self.branches:
+            return "\n\n".join(self._of_branches())
         blocks = [
             _table(FUNNEL, [*_funnel(self)]),
             list(_stops(self)),
@@ -55,6 +65,13 @@ class WhyNot:
             [*map(_sentence, self.words)],
         ]
         return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
+
+    def _of_branches(self) -> Iterator[str]:
+        """How often which branch matches, and then one after the other."""
+        yield printable_lines("\n".join(map(_sentence, self.words)))
+        for number, each in enumerate(self.branches, 1):
+            yield printable(f"branch {number} of {len(self.branches)}: {each.pattern}")
+            yield str(each)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values."""
@@ -69,6 +86,7 @@ class WhyNot:
             "near_misses": python_values(self.near_misses.to_struct_array()),
             "words": list(self.words),
             "is_complete": self.is_complete,
+            "branches": [{"pattern": b.pattern, **b.to_dict()} for b in self.branches],
         }
 
 

@@ -1,0 +1,69 @@
+"""Explain a pattern with choices: each branch by itself, and how often which of them matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from sase.binding import BoundQuery
+from sase.diagnostics.why_not.budget import Count
+from sase.diagnostics.why_not.why_not import WhyNot
+
+
+def of_branches(query: BoundQuery, found: Sequence[WhyNot]) -> WhyNot:
+    """The explanation of a query by those of its branches."""
+    first = found[0]
+    matches = _matches(query.branches, found)
+    warnings = [each.sentence for each in query.warnings]
+    return WhyNot(
+        matches,
+        first.rows,
+        first.looked_at,
+        (),
+        (),
+        (),
+        None,
+        first.near_misses.slice(0, 0),
+        (*_verdict(matches, found), *warnings),
+        all(each.is_complete for each in found),
+        branches=tuple(found),
+    )
+
+
+def _matches(branches: Sequence[BoundQuery], found: Sequence[WhyNot]) -> Count:
+    """How many matches there are: what two branches find with the same events is one."""
+    pairs = zip(branches, found, strict=True)
+    matching = [(branch, why.matches) for branch, why in pairs if not why.matches.is_none]
+    if any(_may_agree(one, other) for (one, _), (other, _) in combinations(matching, 2)):
+        return Count(max(count.number for _, count in matching), is_exact=False)
+    counts = [count for _, count in matching]
+    return Count(sum(each.number for each in counts), all(each.is_exact for each in counts))
+
+
+def _may_agree(one: BoundQuery, other: BoundQuery) -> bool:
+    """Whether two branches may bind the same variables to the same events."""
+    return _may_bind(one, other) and _may_bind(other, one)
+
+
+def _may_bind(one: BoundQuery, other: BoundQuery) -> bool:
+    """Whether a branch has all the variables that each match of another has bound."""
+    own = {each.key for each in one.positives}
+    return own >= {each.key for each in other.positives if each.minimum > 0}
+
+
+def _verdict(matches: Count, found: Sequence[WhyNot]) -> Iterator[str]:
+    numbers = list(enumerate((each.matches for each in found), 1))
+    none = [number for number, count in numbers if count.is_none]
+    if len(none) == len(found):
+        yield f"there is no match of any of the {len(found)} branches"
+        return
+    of_each = ", ".join(f"{count} of branch {n}" for n, count in numbers if n not in none)
+    verb = "is" if str(matches) == "1" else "are"
+    yield f"there {verb} {matches} {'match' if matches.number == 1 else 'matches'}: {of_each}"
+    if none:
+        names = f"branch {none[0]}" if len(none) == 1 else "branches " + _listed(none)
+        yield f"there is none of {names}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
