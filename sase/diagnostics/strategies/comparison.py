@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import compress, pairwise
+from itertools import chain, compress, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from sase.lang.ast import StrategyName
 from sase.printable import printable, printable_lines
 
 EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]
+SEVERAL = "several branches may bind these events: why not is not told"
 # The matches of each strategy, by input rows; the strictest strategy first.
 Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
 
@@ -155,7 +156,8 @@ class Differences:
         self.query, self.show, self.is_known = query, show, loaded is not None
         if loaded is not None:
             rows, events = loaded
-            self.rules = StrategyRules(query, events, plan.schema)
+            of_each = query.branches or (query,)
+            self._rules = [StrategyRules(each, events, plan.schema) for each in of_each]
             self._history = RowHistory(
                 (HistorySegment.of(0, rows.inputs, events, rows.inputs.numbers),)
             )
@@ -178,11 +180,26 @@ class Differences:
 
     def _explained(self, run: Run, other: StrategyName) -> ExplainedMatch:
         at = tuple(tuple(self._positions[row] for row in series) for series in run)
-        explanations = self.rules.reasons(
-            other, self.rules.forbidden(other, at), self._rows.__getitem__
-        )
+        readings = list(self._readings(at))
+        explanations: tuple[str, ...] = (SEVERAL,)
+        if len(readings) == 1:
+            rules, own = readings[0]
+            forbidden = rules.forbidden(other, own)
+            explanations = rules.reasons(other, forbidden, self._rows.__getitem__)
         names = [each.variable for each in self.query.positives]
         return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+
+    def _readings(self, match: Run) -> Iterator[tuple[StrategyRules, Run]]:
+        """The branches of which a match may be, each with the match by its own components."""
+        pairs = zip(self.query.positives, match, strict=True)
+        bound = {each.key: series for each, series in pairs if series}
+        for rules in self._rules:
+            own = rules.query.positives
+            needed = {each.key for each in own if each.minimum > 0}
+            if needed <= set(bound) <= {each.key for each in own}:
+                run = tuple(bound.get(each.key, ()) for each in own)
+                if all(one < next_one for one, next_one in pairwise(chain(*run))):
+                    yield rules, run
 
     @cached_property
     def _rows(self) -> list[int]:
