@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sase.binding.bound import (
     BoundComponent,
@@ -39,6 +40,9 @@ def known_keys(
     if component.is_series or component.negated:
         return
     for test in tests:
+        found = scope.declarations(component, test.attribute).values()
+        if all(data_type is None for data_type in found):
+            continue
         name = ast.Name(test.attribute, span=test.span)
         data_type, undeclared_by = declared(component, name, scope)
         read = Reference(
@@ -65,6 +69,8 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
             component.types is None and scope.schema.admits_unknown_types(test.attribute.text)
         )
         declared.append(None not in found if is_known else None)
+    if not types and scope.whole is not None:
+        return replace(_bound(test, scope.whole), declared=tuple(declared))
     if not types:
         _refuse_undeclared(test, scope)
     data_type = _common(test, types, scope)

@@ -308,6 +308,8 @@ def declared(
 
 
 def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
+    if scope.whole is not None:
+        return  # of the whole pattern it was told, or another branch has it
     names = scope.attribute_names(component)
     hints = scope.attribute_hints(name.text, names)
     report, code = scope.problems.error, "unknown-attribute"
