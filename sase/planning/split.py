@@ -9,7 +9,7 @@ and looks ahead as well. Neither changes the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, WindowKind
 from sase.lang.ast import StrategyName
@@ -106,9 +106,7 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
     reason = next((each.reason for each in every if each.reason), "")
     if reason or any(each.after is not None for each in every):
         return Split(reason=reason or DETECTED)
-    names = [{test.attribute for test in each.keys if not test.attributes} for each in every]
-    keys = tuple(test for test in first.keys if all(test.attribute in own for own in names))
-    keys = tuple(test for test in keys if not test.attributes)
+    keys = _shared_keys(union, every)
     if non_overlapping is not None:
         counts = first.needs_positions
         own = {test.attribute for test in non_overlapping}
@@ -119,8 +117,31 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
     return Split(keys, before=first.before)
 
 
+def _shared_keys(union: Union, every: list[Split]) -> tuple[EquivalenceTest, ...]:
+    """The keys of all branches, as tests of the whole pattern.
+
+    A branch of one event is in no part by a key that is not written, and may have none.
+    """
+    of_each = [{test.attribute for test in each.keys if not test.attributes} for each in every]
+    names = set.intersection(*of_each)
+    written = {test.attribute: test for test in _keys(union.tests, union, [])}
+    if len(every) < len(union.branches):
+        return tuple(test for name, test in written.items() if name in names)
+    # What every branch declares, the whole does.
+    declared = (True,) * (max(each.index for each in union.components) + 1)
+    inferred = (replace(test, declared=declared) for test in every[0].keys)
+    return tuple(
+        written.get(test.attribute, test)
+        for test in inferred
+        if test.attribute in names and not test.attributes
+    )
+
+
 def _is_alone(plan: Operator) -> bool:
-    return len(reading(plan).components) == 1 and not (negations_of(plan) or window_of(plan))
+    """Whether every match of a branch is one event, whatever others there are."""
+    components = reading(plan).components
+    is_one = len(components) == 1 and components[0].is_single
+    return is_one and not (negations_of(plan) or window_of(plan))
 
 
 def may_end(components: Sequence[BoundComponent], negation: NegativeComponent) -> bool:
@@ -165,7 +186,7 @@ def negations_of(plan: Operator) -> list[NegativeComponent]:
 
 def _keys(
     tests: tuple[EquivalenceTest, ...],
-    scan: SequenceScan | RunEvaluation,
+    scan: SequenceScan | RunEvaluation | Union,
     negations: list[NegativeComponent],
 ) -> tuple[EquivalenceTest, ...]:
     """The tests that every type of every component declares: else an event has no one key."""

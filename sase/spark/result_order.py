@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ends_of
+from sase.engine.operators.union_bindings import UnionBindings
 from sase.engine.results.batch import MatchBatch
 
 # What results are ordered by, between which events each lies, and its partition.
@@ -69,11 +70,19 @@ def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> 
     times = found.history.times(positions.events)
     sequences = sequence(found, positions.events)
     keys = []
+    # Of matches with the same events the variables decide, or within one branch the lengths.
+    slots = positions.slots if isinstance(positions, UnionBindings) else None
     for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
         key = known[number, : HEAD + 1].tolist()
         for place in range(end - 2, begin - 1, -1):
             key += [~times[place], ~sequences[place]]
-        key += [NO_EVENT, *positions.lengths[::-1, number], *known[number, HEAD + 1 :]]
+        key.append(NO_EVENT)
+        key += (
+            positions.lengths[::-1, number].tolist()
+            if slots is None
+            else slots[begin:end][::-1].tolist()
+        )
+        key += known[number, HEAD + 1 :].tolist()
         keys.append(key)
     return pa.array(keys, pa.list_(pa.int64()))
 

@@ -22,6 +22,7 @@ from sase.engine.columns.time_column import NO_TIME
 from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
+from sase.planning.nodes import Operator
 from sase.spark.columns import (
     FLOATS,
     all_of,
@@ -181,20 +182,25 @@ class SourceScan:
     def is_needed(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column | None:
         """Whether a row may have a part in a match; None if each may."""
         conditions = []
-        components = (*self.plan.positives, *self.plan.negatives)
         if self.plan.types_wanted is not None:
-            admitted = [self._is_admitted(frame, each) for each in components]
+            admitted = [
+                self._is_admitted(frame, each, plan.operators)
+                for plan in self.plan.branches or (self.plan,)
+                for each in (*plan.positives, *plan.negatives)
+            ]
             known = [each for each in admitted if each is not None]
-            if len(known) == len(components):
+            if len(known) == len(admitted):
                 conditions.append(any_of(known))
-        if len(components) > 1 and self.may_match(frame):
+        if len(self.plan.positives) + len(self.plan.negatives) > 1 and self.may_match(frame):
             # Else an event agrees with itself, NULL or not.
             named = (self.attributes_of(test) for test in tests)
             conditions += [has_key(*self._value(frame, names)) for names in named]
         return all_of(conditions) if conditions else None
 
-    def _is_admitted(self, frame: Frame, component: BoundComponent) -> Column | None:
-        """Whether a row may be an event of a component; None if each may."""
+    def _is_admitted(
+        self, frame: Frame, component: BoundComponent, plan: Operator
+    ) -> Column | None:
+        """Whether a row may be an event of a component of a plan; None if each may."""
         of_type, types = self.plan.schema.type, component.types or ()
         found = []
         if frame.type_name is not None:
@@ -202,7 +208,7 @@ class SourceScan:
                 return sf.lit(False)
         elif of_type is not None and not self.plan.definitions:
             found.append(frame[of_type].isin(sorted(types)))
-        for condition in conditions_on(self.plan.operators, component.index):
+        for condition in conditions_on(plan, component.index):
             known = as_column(condition, frame)
             found += [] if known is None else [known]
         return all_of(found) if found else None

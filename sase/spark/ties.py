@@ -93,10 +93,17 @@ def _types_in(plan: EnginePlan) -> frozenset[str] | None:
 
 def _counting_keys(plan: EnginePlan) -> list[str]:
     """The keys of partitions within which alone events are counted, or taken by a run."""
+    if plan.branches:
+        every = [_counting_keys(each) for each in plan.branches if _goes_by_order(each)]
+        return [name for name in (every or [[]])[0] if all(name in keys for keys in every)]
     runs, ranked = plan.runs, [test.attribute for test in plan.ranked]
     if ranked or runs is None or runs.strategy is StrategyName.STRICT_CONTIGUITY:
         return ranked
     return [test.attribute for test in runs.partitions]
+
+
+def _goes_by_order(branch: EnginePlan) -> bool:
+    return branch.counts_events and not (branch.runs is not None and branch.runs.is_alone)
 
 
 def agreed_by_results(plan: EnginePlan) -> tuple[EquivalenceTest, ...]:
