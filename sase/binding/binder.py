@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sase.binding.absent import asked_of_branch, asked_of_match
@@ -86,7 +86,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None
-    written = list(top_level(query.where))
+    written, scopes = list(top_level(query.where)), [scope]
     if len(pattern.branches) == 1:
         branch = pattern.branches[0]
         scope.components, scope.choices = branch.components, _present(pattern, branch)
@@ -98,8 +98,13 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         for branch in pattern.branches:
             check_negations(branch.components, query.window, scope)
         if not scope.problems.in_order("error"):
-            made = (_bind_branch(query, written, pattern, b, scope) for b in pattern.branches)
+            scopes = [
+                scope.of_branch(each.components, _present(pattern, each))
+                for each in pattern.branches
+            ]
+            made = (_bind_branch(query, written, pattern, each) for each in scopes)
             bound = replace(bound, branches=tuple(made))
+    _warn_of_never_true(scopes, scope)
     scope.clause = Clause.RETURN
     if query.output is None:
         check_default_columns(query, scope, flat)
@@ -120,12 +125,10 @@ def _bind_branch(
     query: ast.Query,
     written: list[ast.Expression],
     pattern: BoundPattern,
-    branch: BoundBranch,
-    whole: Scope,
+    scope: Scope,
 ) -> BoundQuery:
     """The query of one branch: what is asked of variables that it does not have is not asked."""
-    scope = whole.of_branch(branch.components, _present(pattern, branch))
-    own = {each.variable for each in branch.components}
+    own = {each.variable for each in scope.components}
     absent = {each.variable for each in pattern.components} - own
     negative = {each.variable for each in pattern.components if each.negated}
     tests = [node for node in written if isinstance(node, ast.Equivalence)]
@@ -134,6 +137,20 @@ def _bind_branch(
     if query.strategy is not None:  # whose list names the variables of the whole
         query = replace(query, strategy=replace(query.strategy, variables=()))
     return _bind_clauses(query, asked, scope, counted=pattern.written)
+
+
+def _warn_of_never_true(scopes: Sequence[Scope], whole: Scope) -> None:
+    """Warn where nothing can match, or some branches cannot: by the first condition of each."""
+    first = {n: each.never_true[0] for n, each in enumerate(scopes, 1) if each.never_true}
+    if len(first) == len(scopes):
+        message = "this condition is never true: nothing can match"
+        whole.problems.warning("never-true", message, first[1])
+        return
+    for span in dict.fromkeys(first.values()):
+        numbers = [str(n) for n, each in first.items() if each == span]
+        which = f"branch {numbers[0]}" if len(numbers) == 1 else f"branches {', '.join(numbers)}"
+        message = f"this condition is never true in {which} of {len(scopes)}, which cannot match"
+        whole.problems.warning("never-true", message, span)
 
 
 def _bind_clauses(

@@ -45,9 +45,7 @@ def bind_conjuncts(nodes: Iterable[ast.Expression], scope: Scope) -> tuple[Conju
         parts = conjoined(condition)
         is_never_true = any(isinstance(part, Truth) and not part.value for part in parts)
         if is_never_true and not scope.problems.found:
-            scope.problems.warning(
-                "never-true", "this condition is never true: nothing can match", node.span
-            )
+            scope.never_true.append(node.span)
         conjuncts += [c for part in parts if (c := _classified(part, node, scope)) is not None]
     return tuple(conjuncts)
 

@@ -60,6 +60,8 @@ class Scope:
     clause: Clause = Clause.WHERE
     # How often each group with `?` is there: in the whole pattern that is open.
     choices: Mapping[str, int | None] = field(default_factory=dict)
+    # The conjuncts of WHERE that are never true.
+    never_true: list[Span] = field(default_factory=list)
     # Of a branch: the scope of the whole pattern, with the variables that the branch lacks.
     whole: Scope | None = None
 
@@ -67,7 +69,7 @@ class Scope:
         self, components: tuple[BoundComponent, ...], choices: Mapping[str, int | None]
     ) -> Scope:
         """The scope of a branch of the pattern that this is of."""
-        return replace(self, components=components, choices=choices, whole=self)
+        return replace(self, components=components, choices=choices, never_true=[], whole=self)
 
     def lacks(self, variable: ast.Name | None) -> bool:
         """Whether a variable is of the pattern, and this branch does not have it."""
