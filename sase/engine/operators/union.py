@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain as chained
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.union_bindings import BranchLevels, UnionBindings, levels_of
+from sase.engine.operators.union_merge import BranchMerge
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
@@ -74,25 +76,37 @@ class UnionState:
         types = NO_TYPES
         if block is not None:
             types = block.events.types[block.rows].astype(np.int16, copy=False)
-        parts = [p for each in self._branches for p in each.found(block, types, watermark)]
-        self._found += sum(part.size for part in parts)
-        if self._waiting is not None:
-            parts.insert(0, self._waiting)
-            self._waiting = None
-        if not parts:
-            return
-        whole = UnionBindings.united(parts, self._context.levels)
+        found = [self._counted(each.found(block, types, watermark)) for each in self._branches]
+        levels, chunk = self._context.levels, self._context.options.chunk
+        if self._delay is None:
+            merge = BranchMerge(found, levels, self._in_order, chunk)
+            return chained.from_iterable(map(self._judged, merge.matches()))
+        parts = [] if self._waiting is None else [self._waiting]
+        self._waiting = None
+        parts += chained.from_iterable(found)
+        return self._due(UnionBindings.united(parts, levels), watermark) if parts else iter(())
+
+    def _counted(self, found: Iterator[UnionBindings]) -> Iterator[UnionBindings]:
+        for part in found:
+            self._found += part.size
+            yield part
+
+    def _due(self, whole: UnionBindings, watermark: Watermark) -> Iterator[UnionBindings]:
+        """The matches before which none can come any more; the others wait."""
+        assert self._delay is not None
         if self._delay:  # the same match may be detected at several times
             whole = whole.at(np.sort(self._ordered(whole, np.zeros(whole.size, np.int64))))
-        whole = whole.at(self._ordered(whole, self._detected(whole)))
-        if self._delay is not None and not watermark.is_final:
+        whole = whole.at(self._in_order(whole))
+        if not watermark.is_final:
             bound = max(watermark.ts - self._delay, EARLIEST)
             count = int(np.searchsorted(self._detected(whole), bound))
             if count < whole.size:
                 self._waiting = whole.at(slice(count, None))
             whole = whole.at(slice(0, count))
-        if whole.size:
-            yield from self._judged(whole)
+        return self._judged(whole) if whole.size else iter(())
+
+    def _in_order(self, found: UnionBindings) -> Numbers:
+        return self._ordered(found, self._detected(found))
 
     def _least_delay(self) -> int | None:
         plans = [each.plan for each in self._branches]

@@ -1,0 +1,45 @@
+"""Branches that find more than anyone can hold are merged with few matches in hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.options import Options
+from sase.errors import BudgetError
+
+QUERY = "EVENT SEQ(A a, B b, C c) OR SEQ(A a, B b, D d)"
+
+
+@pytest.fixture
+def events() -> pa.Table:
+    count = 400
+    return pa.table({"ts": range(count), "type": ["ABCD"[n % 4] for n in range(count)]})
+
+
+@pytest.mark.filterwarnings("ignore::sase.errors.BudgetWarning")
+def test_a_limit_ends_the_search_of_all_branches(events: pa.Table) -> None:
+    plan = sase.compile(f"{QUERY} LIMIT 10", events.schema)
+    plan = replace(plan, options=Options(chunk=100))
+    found = plan.run(events, threads=1)
+    assert found.rows.num_rows == 10
+    counters = dict(found.report.counters)
+    assert counters["Union"]["in"] < 1000
+
+
+@pytest.mark.filterwarnings("ignore::sase.errors.BudgetWarning")
+def test_a_budget_ends_the_search(events: pa.Table) -> None:
+    with pytest.raises(BudgetError, match="more than 5,000 matches"):
+        len(sase.match(QUERY, events, max_matches=5000))
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 1000])
+def test_the_order_is_that_of_all_at_once(events: pa.Table, chunk: int) -> None:
+    some = events.slice(0, 40)
+    whole = sase.match(QUERY, some).rows.to_pylist()
+    plan = replace(sase.compile(QUERY, some.schema), options=Options(chunk=chunk))
+    assert plan.run(some, threads=1).rows.to_pylist() == whole
+    assert len(whole) == 2 * 220  # with C and with D: 1 + 3 + 6 + … + 55
