@@ -32,7 +32,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.lang.parser import parse_query
 from sase.source import NOWHERE
 from tests.engine.expressions.generators import EPOCH, MICROSECOND
-from tests.naive import problem
+from tests.naive import problems
 from tests.naive.conditions import holds
 
 Row = Mapping[str, object]
@@ -43,8 +43,7 @@ def naive_truths(
     text: str, rows: Sequence[Row], declared: Mapping[str, Sequence[str]]
 ) -> list[bool]:
     """The truth of a query's WHERE for every choice of events for its components."""
-    stated = problem(parse_query(text), rows, types=declared, time_unit="s")
-    assert stated is not None
+    (stated,) = problems(parse_query(text), rows, types=declared, time_unit="s")
     return [
         all(
             holds(each, stated.scope_of(dict(enumerate((event,) for event in chosen))))

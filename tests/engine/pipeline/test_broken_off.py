@@ -44,7 +44,7 @@ def test_a_matcher_that_is_not_whole_is_not_used(
     found = told(matcher.push(FIRST))
     state = matcher.snapshot()
     with monkeypatch.context() as patch:
-        patch.setattr(matcher.pipeline, "report", failing(problem))
+        patch.setattr(matcher.pipeline, "reporting", failing(problem))
         with pytest.raises(type(problem)):
             CALLS[name](matcher)
     for again in (*CALLS.values(), lambda matcher: matcher.snapshot()):
