@@ -16,6 +16,7 @@ from sase.lang.scene import (
     LONGEST_STUDIED,
     PAIRS,
     Scene,
+    in_pattern,
     open_bracket,
     stopped_at,
     token_span,
@@ -121,10 +122,13 @@ def _closing_repairs(scene: Scene) -> Iterator[_Repair]:
 
 
 def _unclosed(opener: Token, closing: str, scene: Scene) -> Diagnostic:
+    hint = f"put in the missing  {closing}"
+    if in_pattern(scene) and scene.found.upper() in ("OR", "∪"):
+        hint = "a choice in a sequence has brackets of its own, such as  SEQ(A a, (B b OR C c))"
     return scene.error(
         "unclosed-bracket",
         f"this `{opener}` is not closed before {scene.shown}",
-        f"put in the missing  {closing}",
+        hint,
         span=token_span(opener),
     )
 
