@@ -94,6 +94,18 @@ def test_a_report_has_the_operators_of_all_branches(threads: int) -> None:
     assert sum(found) >= len(sase.match(QUERY, EVENTS))
 
 
+def test_a_restored_matcher_goes_on_counting_by_branch() -> None:
+    first = sase.compile(QUERY, EVENTS).open()
+    first.push(EVENTS.slice(0, ROWS // 2))
+    second = sase.compile(QUERY, EVENTS).restore(first.snapshot())
+    reports = []
+    for matcher in (first, second):
+        matcher.push(EVENTS.slice(ROWS // 2))
+        reports.append(matcher.finish().report.counters)
+    assert reports[0] == reports[1]
+    assert dict(reports[1])["Transformation of branch 1"]["out"] > 0
+
+
 def test_a_match_of_two_branches_counts_in_the_first() -> None:
     matches = sase.match("EVENT SEQ(A a, D d) OR SEQ(A a, D d) WITHIN 3", EVENTS)
     counted = dict(matches.report.counters)

@@ -1,0 +1,65 @@
+"""What is said of random patterns with choices agrees with what they find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sase
+from sase.errors import QueryError
+from tests.diagnostics.why_not.explaining import explained
+from tests.engine.branches.examples import BranchesExample, examples
+from tests.engine.matching.streams import TABLES
+from tests.engine.series.examples import drawn
+from tests.seeds import draw_numbers, share
+
+NUMBERS = draw_numbers(share(20))
+pytestmark = pytest.mark.random
+
+
+def asked(function: Any, example: BranchesExample, **more: Any) -> Any:
+    """What a public function says of an example; None where the query is refused."""
+    left_out = ("type", "types") if example.setting.layout == TABLES else ()
+    keywords = {name: each for name, each in example.keywords.items() if name not in left_out}
+    try:
+        return function(example.query.text, example.table, **keywords, **more)
+    except QueryError:
+        return None
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_analyze_counts_what_each_branch_gives(number: int) -> None:
+    example = drawn(number, examples())
+    matches, run = asked(sase.match, example), asked(sase.explain, example, analyze=True)
+    if run is None:
+        return
+    assert run.results == len(matches)
+    assert all(each.measured is not None for each in run.operators)
+    if run.branches:
+        counted = dict(matches.report.counters)
+        of_branches = [
+            counted[f"Transformation of branch {n}"]["out"] for n in range(1, len(run.branches) + 1)
+        ]
+        assert sum(of_branches) == counted["Union"]["out"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_why_counts_what_there_is(number: int) -> None:
+    """LIMIT is not looked at."""
+    example = drawn(number, examples())
+    found, matches = explained(example, near=1), asked(sase.match, example)
+    if found is None or "LIMIT" in example.query.text:
+        return
+    assert found.matches.number <= len(matches)
+    if found.matches.is_exact:
+        assert found.matches.number == len(matches)
+    for each in found.branches:
+        assert each.matches.number <= len(matches)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_what_a_strategy_lacks_has_a_reason(number: int) -> None:
+    compared = asked(sase.compare, drawn(number, examples()), show=50)
+    if compared is not None:
+        assert all(match.reasons for each in compared.differences for match in each.matches)
