@@ -94,7 +94,11 @@ class CompiledQuery:
             self.bound.definitions,
             self.recipe.name,
             made.steps,
-            Options(fused=self.recipe.fused, null=self.source.names.nulls),
+            Options(
+                fused=self.recipe.fused,
+                null=self.source.names.nulls,
+                text=self.source.names.texts,
+            ),
             on_bad_row=self.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,

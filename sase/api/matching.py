@@ -69,9 +69,9 @@ def match(
     the name of a recipe, or the path of one of your own. A row is bad whose time, type, `seq` or a
     column that the query names cannot be read: an error, or with `on_bad_row="quarantine"` left out
     and put into `Matches.report.quarantined`. Texts of CSV that are `null` stand for a missing
-    value. `stats` are statistics of the events, or the path of a file of them, by which the
-    optimizer chooses; without any it measures them on a sample where there are enough events for
-    that to pay.
+    value, and columns that are `text` are that, whatever their values are. `stats` are statistics
+    of the events, or the path of a file of them, by which the optimizer chooses; without any it
+    measures them on a sample where there are enough events for that to pay.
 
     `output` is "all", "non_overlap" (of each partition the first match, then the first behind it),
     "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for

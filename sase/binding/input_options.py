@@ -24,13 +24,15 @@ class InputKeywords(TypedDict, total=False):
     time_unit: str | None
     on_bad_row: str
     null: Any
+    text: Any
 
 
 @dataclass(frozen=True)
 class InputOptions:
     """The columns with a role, the event types, the unit of integer time, what bad rows do.
 
-    `null` are the texts of CSV that stand for a missing value, beside those that always do.
+    `null` are the texts of CSV that stand for a missing value, beside those that always do, and
+    `text` the columns of CSV that are text whatever their values are.
 
     Another option for the input of all commands and functions is one more field here, and one more
     keyword above.
@@ -43,6 +45,7 @@ class InputOptions:
     time_unit: str | None = None
     on_bad_row: str = "error"
     null: Any = ()
+    text: Any = ()
 
     def __post_init__(self) -> None:
         check_name("time", self.time, may_be_none=False)
@@ -55,15 +58,18 @@ class InputOptions:
                 " attributes, or the condition that defines it"
             )
         check_on_bad_row(self.on_bad_row)
-        if not isinstance(self.null, str | list | tuple) or not all(
-            isinstance(text, str) for text in self.null
-        ):
-            raise PlanError(f'null={self.null!r}: give a text such as  "N/A" , or a list of texts')
+        _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
+        _check_texts("text", self.text, "the name of a column, or a list of names")
 
     @property
     def nulls(self) -> tuple[str, ...]:
         """The texts that stand for a missing value, beside those that always do."""
-        return (self.null,) if isinstance(self.null, str) else tuple(self.null)
+        return _texts_in(self.null)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are text, whatever their values are."""
+        return _texts_in(self.text)
 
     @property
     def quarantines(self) -> bool:
@@ -73,7 +79,7 @@ class InputOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """What is said of the columns, as `describe` takes it."""
-        other = ("on_bad_row", "null")
+        other = ("on_bad_row", "null", "text")
         return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
 
@@ -110,6 +116,18 @@ def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
         return
     what = "a name as text, or None" if may_be_none else "a name as text"
     raise PlanError(f"{option}={given!r}: give {what}")
+
+
+def _check_texts(option: str, given: object, what: str) -> None:
+    """Refuse what is neither a text nor a list of texts."""
+    if not isinstance(given, str | list | tuple) or not all(
+        isinstance(each, str) for each in given
+    ):
+        raise PlanError(f"{option}={given!r}: give {what}")
+
+
+def _texts_in(given: Any) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def check_on_bad_row(given: str) -> None:

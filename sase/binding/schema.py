@@ -76,6 +76,16 @@ class Schema:
         return None if self.types is None else tuple(self._by_name)
 
     @property
+    def texts(self) -> frozenset[str]:
+        """The columns that are text wherever they are declared."""
+        everywhere = [
+            *(self.columns or ()),
+            *(a for t in self.types or () for a in t.attributes or ()),
+        ]
+        others = {name for name, kind in everywhere if kind.kind is not Kind.STRING}
+        return frozenset(name for name, _ in everywhere) - others
+
+    @property
     def is_wide(self) -> bool:
         """Whether every type has every column of one table."""
         return self.columns is not None and not self._declared

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sase.cli.event_arguments import add_text
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
@@ -29,6 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="with --events: the time column")
     parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
+    add_text(parser)
     parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
@@ -52,7 +54,7 @@ def run(arguments: Namespace) -> int:
 def _schema(arguments: Namespace) -> Schema:
     if arguments.schema and arguments.events:
         raise ArgumentError("--schema and --events both give a schema: leave one of them out")
-    given = {"--time": arguments.time, "--type": arguments.type}
+    given = {"--time": arguments.time, "--type": arguments.type, "--text": arguments.text}
     without_effect = [option for option, value in given.items() if value and not arguments.events]
     if without_effect:
         raise ArgumentError(
@@ -75,8 +77,11 @@ def _schema_of_files(arguments: Namespace) -> Schema:
     from sase.binding import Schema
     from sase.engine.columns.data_types import data_type
     from sase.engine.sources import names_found, open_files
+    from sase.engine.sources.discovered import check_text_columns
 
-    columns = open_files(arguments.events, arguments.time).schema
+    files = open_files(arguments.events, arguments.time, text=arguments.text)
+    check_text_columns(files, arguments.text)
+    columns = files.schema
     time, type, _ = names_found(columns.names, arguments.time, arguments.type)
     return Schema(
         columns=tuple((field.name, data_type(field.type)) for field in columns),

@@ -55,6 +55,7 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         default=[],
         help="a text of CSV that stands for a missing value, such as N/A; may be given often",
     )
+    add_text(parser)
     parser.add_argument(
         "--param",
         metavar="NAME=VALUE",
@@ -65,6 +66,18 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
     parser.add_argument(
         "--stats", metavar="FILE", help="statistics by which the plan is chosen (default: measured)"
+    )
+
+
+def add_text(parser: ArgumentParser) -> None:
+    """Add the columns that are read as text."""
+    parser.add_argument(
+        "--text",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column of CSV that is text whatever its values are, such as an identifier of"
+        " digits; may be given often",
     )
 
 
@@ -181,9 +194,14 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
     if judges is None:
         judges = on_bad_row(arguments) == "quarantine"
-    time, null = arguments.time or InputOptions.time, arguments.null
-    files = open_files(arguments.events, time, judges=judges, null=null)
+    time, reading = arguments.time or InputOptions.time, reading_options(arguments)
+    files = open_files(arguments.events, time, judges=judges, **reading)
     return Discovered.of(files, options_for(arguments, files.schema.names))
+
+
+def reading_options(arguments: Namespace) -> dict[str, Any]:
+    """How CSV is read, by the keywords of what opens files."""
+    return {"null": arguments.null, "text": arguments.text}
 
 
 def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
@@ -208,7 +226,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
         types,
         arguments.time_unit,
         on_bad_row(arguments),
-        arguments.null,
+        **reading_options(arguments),
     )
 
 

@@ -14,6 +14,7 @@ from sase.cli.event_arguments import (
     one_query,
     options_for,
     query_options,
+    reading_options,
 )
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import abandon
@@ -58,7 +59,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.sources.tail import TailReader
 
     judges = on_bad_row(arguments) == "quarantine"
-    rows = TailReader(arguments.events, judges=judges, null=arguments.null)
+    rows = TailReader(arguments.events, judges=judges, **reading_options(arguments))
     matcher = _compiled(one_query(arguments), rows, arguments).open(**limit_options(arguments))
     writer = _MatchWriter(arguments)
     count = bad = 0

@@ -11,7 +11,7 @@ import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,9 @@ class ReplayRequest:
         )
         if self.files is not None:
             notify_warnings(text_warnings(self.known.unoptimized, self.files))
-        self.options |= query_options(self.arguments) | vars(source.names)
+        # Of files which tasks read, the columns are known here.
+        names = replace(source.names, null=(), text=())
+        self.options |= query_options(self.arguments) | vars(names)
         if output == "compressed":
             from sase.spark.replay import check_set
 

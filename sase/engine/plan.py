@@ -157,6 +157,12 @@ class EnginePlan:
         roles = (name for name in (schema.time, schema.type, schema.seq_column) if name is not None)
         return frozenset((*roles, *self.attributes))
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How files of CSV are read, as `open_files` takes it."""
+        options = self.options
+        return {"null": options.null, "text": options.text, "known": self.schema.texts}
+
     @cached_property
     def lacks_unit(self) -> bool:
         """Whether the schema did not say what time counts, which a window must know."""

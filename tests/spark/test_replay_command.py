@@ -184,6 +184,17 @@ def test_all_matches_as_a_set(capsys: pytest.CaptureFixture[str]) -> None:
 # ---------------------------------------------------------------- inputs
 
 
+def test_options_of_csv_are_those_of_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tasks read with them, too."""
+    lines = ["ts,type,id,p", "1,A,007,1", "2,A,7,1", "3,B,7,-", "4,B,07,1"]
+    Path("ids.csv").write_text("\n".join(lines), encoding="utf-8")
+    query = "EVENT SEQ(A a, B b) WHERE [id] AND a.p > 0 RETURN a.ts AS n, b.id AS id, b.p AS p"
+    more = ["--text", "id", "--null", "-", "--format", "jsonl"]
+    assert replay("-q", query, *more, events="ids.csv") == 0
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (row["n"], row["id"], row["p"]) == (2, "7", None)
+
+
 def test_csv_is_read_as_run_reads_it() -> None:
     pyarrow.csv.write_csv(EVENTS.slice(0, 30), "a.csv")
     pyarrow.csv.write_csv(EVENTS.slice(30), "b.csv")

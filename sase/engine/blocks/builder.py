@@ -188,7 +188,7 @@ def loader_of(
         on_bad_row=on_bad_row,
         check=plan.check_types,
         made=plan.cache,
-        opener=partial(open_tables, null=plan.options.null),
+        opener=partial(open_tables, **plan.reading),
     )
 
 

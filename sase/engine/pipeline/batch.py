@@ -207,7 +207,7 @@ def _opened(
 ) -> Files:
     """Files with the types that the columns of a plan have in them, for which it was compiled."""
     judges = plan.on_bad_row == "quarantine"
-    files = open_files(path, plan.schema.time, judges=judges, null=plan.options.null)
+    files = open_files(path, plan.schema.time, judges=judges, **plan.reading)
     files.between = check_of(guard)
     infer_types(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
     known = dict(plan.schema.columns or ())

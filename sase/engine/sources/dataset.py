@@ -97,7 +97,8 @@ class Files:
         strings = texts if self.format.has_dictionaries else []
         readable = pa.schema([f.with_type(DICTIONARY) if f.name in strings else f for f in schema])
         self.dataset = self.format.dataset(self.paths, self.base, readable, strings)
-        self.moments, self.kept = self._moments_among(texts), None
+        may_be_moments = [name for name in texts if name not in self.format.texts]
+        self.moments, self.kept = self._moments_among(may_be_moments), None
         self.schema = pa.schema(
             [each.with_type(self.moments.get(each.name, each.type)) for each in self.dataset.schema]
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,15 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.engine.columns import Inputs, describe
+from sase.engine.columns.data_types import value_type
 from sase.engine.resources import Check
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
+from sase.engine.sources.formats.base import is_string
 from sase.engine.sources.open import infer_types, open_files, open_tables
-from sase.errors import PlanError
+from sase.errors import PlanError, SchemaError
+from sase.nearest import did_you_mean
 
 USUAL = InputOptions()
 
@@ -46,7 +49,7 @@ class Discovered:
         if isinstance(given, Schema):
             _check_agrees(given, names)
             return cls(given, names)
-        events = open_events(given, names)
+        events = open_events(given, names, schema.texts if isinstance(schema, Schema) else ())
         if schema is not None:
             return cls(cls.of(schema, names).schema, names, events, has_own_schema=False)
         return cls(_described(events, names), names, events)
@@ -79,25 +82,49 @@ class Discovered:
         return replace(self, schema=_described(self.files, self.names))
 
 
-def open_events(given: object, names: InputOptions) -> Files | Inputs:
-    """Open events so that their columns are known, and they can be read more than once."""
+def open_events(given: object, names: InputOptions, known: Collection[str] = ()) -> Files | Inputs:
+    """Open events so that their columns are known, and they can be read more than once.
+
+    A schema may say that columns are text, which are `known`.
+    """
+    reading: dict[str, Any] = {"null": names.nulls, "text": names.texts, "known": known}
     if isinstance(given, Files):
         return given
     if is_path(given):
-        return open_files(given, names.time, judges=names.quarantines, null=names.nulls)
+        return open_files(given, names.time, judges=names.quarantines, **reading)
     tables = given.values() if isinstance(given, Mapping) else (given,)
-    if names.nulls and not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
-        raise PlanError(f"null={names.null!r} is for files of CSV, and these events are none")
-    return open_tables(given, keeps_rows=names.quarantines, null=names.nulls).drained()
+    for option, value in (("null", names.nulls), ("text", names.texts)):
+        if value and not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
+            raise PlanError(
+                f"{option}={list(value)!r} is for files of CSV, and these events are none"
+            )
+    return open_tables(given, keeps_rows=names.quarantines, **reading).drained()
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:
+    check_text_columns(events, names.texts)
     columns, mends = names.columns, names.quarantines
     if not isinstance(events, Files):
         return describe(events, mends=mends, **columns)
     columns |= _roles_in(events.schema.names, names)
     events.check(columns[role] for role in ("time", "type", "seq"))
     return describe(events.schema, mends=mends, **columns)
+
+
+def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
+    """Refuse columns to be read as text that there are not, or that a schema says are none."""
+    schemas = (
+        [events.schema] if isinstance(events, Files) else [t.source.schema for t in events.tables]
+    )
+    kinds = {field.name: value_type(field.type) for schema in schemas for field in schema}
+    for name in texts:
+        if name not in kinds:
+            hint = did_you_mean(name, kinds) or (f"columns are {', '.join(kinds)}",)
+            raise SchemaError(f"text={list(texts)!r}: there is no column `{name}`; {hint[0]}")
+        if not is_string(kinds[name]):
+            raise SchemaError(
+                f"text={list(texts)!r}: `{name}` is {kinds[name]} by its schema: say string there"
+            )
 
 
 def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, str | None]:
@@ -117,6 +144,11 @@ def _check_agrees(schema: Schema, names: InputOptions) -> None:
                 f"{option}={value!r} is not what the Schema says, which is {option}={said!r}: say"
                 " it there, and leave it out here"
             )
+    if names.texts:
+        raise PlanError(
+            f"text={list(names.texts)!r} says which columns of CSV are text, and a Schema says that"
+            " by their types: leave text= out"
+        )
     if names.types is not None:
         raise PlanError(
             "types= says which events of a table are of which type, and a Schema says that by its"

@@ -6,6 +6,7 @@ import os
 import shlex
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,14 +31,17 @@ def open_files(
     *,
     judges: bool = False,
     null: Sequence[str] = (),
+    text: Sequence[str] = (),
+    known: Collection[str] = (),
 ) -> Files:
     """Open the files that a path means, with the columns of all of them.
 
     `time` may be the column of the time. Whoever `judges` rows can do with lines that are none.
-    Texts of CSV may be `null`.
+    Texts of CSV may be `null`, and columns `text`, as somebody asks for, or as they are `known`.
     """
     found = find_files(path)
-    found = found._replace(format=found.format.with_null(null))
+    format = found.format.with_null(null).with_text(text).with_texts(known)
+    found = found._replace(format=format)
     stamps = tuple(map(stamp, found.paths))
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
@@ -56,21 +60,22 @@ def open_files(
         return files
 
 
-def open_tables(events: object, *, keeps_rows: bool = False, null: Sequence[str] = ()) -> Inputs:
+def open_tables(events: object, *, keeps_rows: bool = False, **reading: Any) -> Inputs:
     """Open events of any kind, files as a whole among them; see `columns.opened`.
 
-    A run whose only input are files reads the columns that it needs instead.
+    A run whose only input are files reads the columns that it needs instead. `reading` is how
+    `open_files` reads CSV: null, text, known.
     """
     if is_path(events):
-        events = _whole(events, null)
+        events = _whole(events, reading)
     elif isinstance(events, Mapping):
-        events = {n: _whole(each, null) if is_path(each) else each for n, each in events.items()}
+        events = {n: _whole(each, reading) if is_path(each) else each for n, each in events.items()}
     return opened(events, keeps_rows=keeps_rows)
 
 
-def _whole(path: str | os.PathLike[str], null: Sequence[str]) -> Input:
+def _whole(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> Input:
     """Read all columns of files."""
-    files = open_files(path, null=null)
+    files = open_files(path, **reading)
     infer_types(files, (), shows_all=True, judges=False)
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
     odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
@@ -179,7 +184,7 @@ def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
 
 def few_texts(name: str, odd: Sequence[str]) -> Iterator[str]:
     """Tell of values beside numbers that make a column text, if they are few."""
-    if len(odd) <= FEW:
+    if 0 < len(odd) <= FEW:
         shown = ", ".join(map(repr, odd))
         options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
         yield (
@@ -194,6 +199,6 @@ def numbers_among(files: Files, named: Collection[str]) -> Kinds:
     Whoever takes them for that finds the rest of their values in bad rows.
     """
     texts = {field.name for field in files.schema if is_string(value_type(field.type))}
-    names = sorted(texts & set(named) - set(files.given))
+    names = sorted(texts & set(named) - set(files.given) - set(files.format.asked))
     found = {name: files.format.number_type(files.paths, name) for name in names}
     return {name: kind for name, kind in found.items() if kind is not None}

@@ -58,6 +58,7 @@ class TailReader:
         judges: bool = False,
         pause: float = PAUSE,
         null: Sequence[str] = (),
+        text: Sequence[str] = (),
     ) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else path
         self._chunks = _chunks(path, pause)
@@ -66,7 +67,7 @@ class TailReader:
         self._time: str | None = None
         self._kinds: dict[str, ColumnKind] = {}
         self._first = self._first_lines()
-        self._format = _format(path, self._first).with_null(null)
+        self._format = _format(path, self._first).with_null(null).with_text(text)
         if self._format.has_header:
             self._take_header()
         self._infer_schema(judges)
@@ -113,6 +114,7 @@ class TailReader:
             self._first += more
             table = self._sample(self._first)
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        texts = [name for name in texts if name not in self._format.texts]
         moments = moments_among(table.select(texts), may_be_times(table.column_names))
         for field in table.schema:  # where Arrow found moments in text
             if pa.types.is_timestamp(field.type):
@@ -135,6 +137,7 @@ class TailReader:
         """Say which of the columns named the first lines of CSV make text by a few values."""
         if not isinstance(self._format, CsvFormat):
             return
+        named = set(named) - set(self._format.asked)
         texts = [f.name for f in self.schema if pa.types.is_string(f.type) and f.name in named]
         lines = _text(self._header + self._first).encode("utf-8", "replace")
         table = self._format.parse(lines, dict.fromkeys(texts, pa.string()), skips_odd=True)

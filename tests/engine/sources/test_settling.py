@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -251,3 +252,83 @@ def test_null_is_for_csv(tmp_path: Path) -> None:
     for wrong in (5, None, [5]):
         with pytest.raises(sase.PlanError, match="give a text such as"):
             sase.match("EVENT A a", path, null=wrong)
+
+
+# ---------------------------------------------------------------- numbers that are text
+
+
+TAGS = "ts,type,id,zip\n1,A,007,01\n2,A,7,1\n3,B,7,01\n4,A,{0},1\n5,B,{1},1\n"
+SAME = "EVENT SEQ(A a, B b) WHERE [id]"
+
+
+@pytest.fixture
+def tags(tmp_path: Path) -> Path:
+    """Identifiers of which no two are one number, unless zeros in front say nothing."""
+    path = tmp_path / "tags.csv"
+    path.write_text(TAGS.format(2**64 - 1, 2**64 - 2), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"on_bad_row": "quarantine"}, {"output": "compressed"}])
+def test_a_column_is_text_on_request(tags: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(sase.DataError, match=r"as text with  --text id  \(text='id'\)"):
+        sase.match(SAME, tags)
+    matches = sase.match(SAME, tags, text="id", **options)
+    rows = matches.to_arrow().to_pylist() if options.get("output") is None else list(matches)
+    assert [(row["a"]["id"], row["b"]["id"]) for row in rows] == [("7", "7")]
+    if "output" not in options:
+        assert rows[0]["b"]["zip"] == 1
+        assert matches.report.warnings == ()
+        shown = sase.match(SAME, tags, text=["id", "zip"], **options).to_pylist()
+        assert [row["b"]["zip"] for row in shown] == ["01"]
+
+
+def test_a_plan_reads_text_where_its_schema_has_it(tags: Path) -> None:
+    """Compiled for the file, for a schema, stored, in pieces, and for tables of each type."""
+    kinds = {"ts": pa.int64(), "type": pa.string(), "id": pa.string(), "zip": pa.int64()}
+    for plan in (sase.compile(SAME, tags, text="id"), sase.compile(SAME, pa.schema(kinds))):
+        for each in (plan, sase.Plan.from_json(plan.to_json())):
+            assert each.run(tags).rows.to_pylist() == [{"a": 1, "b": 2}]
+        assert run(plan.engine, tags, held=0).rows.to_pylist() == [{"a": 1, "b": 2}]
+    typed = sase.match(SAME, {"A": tags, "B": tags}, text="id")
+    assert {match["a"]["id"] for match in typed} == {"7"}
+
+
+def test_every_command_reads_text(
+    tags: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--events", str(tags), "-q", SAME, "--text", "id"]
+    for command in (["run"], ["why"], ["compare"], ["explain"], ["plans"], ["check"]):
+        assert main([*command, *words]) == 0, command
+    monkeypatch.chdir(tags.parent)
+    with tags.open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        assert main(["run", "--follow", *words, "--events", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert '"id": "7"' in out
+    assert "compared as text" not in err
+    words = ["check", "--events", str(tags), "-q", "EVENT A a WHERE a.id > 1"]
+    assert (main(words), main([*words, "--text", "id"])) == (0, 2)
+
+
+def test_a_moment_is_text_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("ts,type,day\n1,A,2026-01-31\n2,B,2026-01-31T00:00\n", encoding="utf-8")
+    query = "EVENT SEQ(A a, B b) WHERE a.day = b.day"
+    assert (len(sase.match(query, path)), len(sase.match(query, path, text="day"))) == (1, 0)
+
+
+def test_text_is_for_columns_of_csv(tmp_path: Path, tags: Path) -> None:
+    lines = jsonl(tmp_path / "e", [{"ts": 1, "type": "A", "id": 1}], [])
+    with pytest.raises(sase.SchemaError, match="only columns of CSV are read as text on demand"):
+        sase.match("EVENT A a", lines, text="id")
+    with pytest.raises(sase.PlanError, match="for files of CSV, and these events are none"):
+        sase.match("EVENT A a", [{"ts": 1, "type": "A", "id": 1}], text="id")
+    with pytest.raises(sase.SchemaError, match="there is no column `idd`; did you mean `id`"):
+        sase.match(SAME, tags, text="idd")
+    with pytest.raises(sase.SchemaError, match="`id` is int64 by its schema: say string there"):
+        sase.compile(
+            SAME, pa.schema({"ts": pa.int64(), "type": pa.string(), "id": pa.int64()}), text="id"
+        )
+    with pytest.raises(sase.PlanError, match="give the name of a column, or a list of names"):
+        sase.match(SAME, tags, text=5)

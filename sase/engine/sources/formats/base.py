@@ -72,6 +72,9 @@ class FileFormat(ABC):
     is_text: ClassVar[bool] = False
     # Whether strings can be read as dictionaries.
     has_dictionaries: ClassVar[bool] = False
+    # Columns that are text whatever their values are, and those of them that a caller asked for.
+    texts: Collection[str] = ()
+    asked: Collection[str] = ()
 
     @abstractmethod
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
@@ -136,6 +139,19 @@ class FileFormat(ABC):
                 f"null={list(null)!r}: only CSV has text in place of a missing value, and these"
                 f" files are of {self.name}: leave it out"
             )
+        return self
+
+    def with_text(self, names: Collection[str]) -> FileFormat:
+        """Return the format with columns that a caller asks for as text."""
+        if names:
+            raise SchemaError(
+                f"text={list(names)!r}: only columns of CSV are read as text on demand, and files"
+                f" of {self.name} say themselves what is text: leave it out"
+            )
+        return self
+
+    def with_texts(self, names: Collection[str]) -> FileFormat:
+        """Return the format with columns that are text, if it does not say itself which are."""
         return self
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -79,12 +80,26 @@ class CsvFormat(TextFormat):
     newline = ""
     delimiter: ClassVar[str] = ","
 
-    def __init__(self, null: Sequence[str] = ()) -> None:
-        self._missing = [*MISSING, *null]
+    def __init__(
+        self,
+        null: Sequence[str] = (),
+        texts: Collection[str] = (),
+        asked: Collection[str] = (),
+    ) -> None:
+        self._null, self._missing = null, [*MISSING, *null]
+        self.texts, self.asked = texts, asked
 
     def with_null(self, null: Sequence[str]) -> CsvFormat:
         """Return the format with some more texts that stand for a missing value, quoted or not."""
-        return type(self)(null) if null else self
+        return type(self)(null, self.texts, self.asked) if null else self
+
+    def with_text(self, names: Collection[str]) -> CsvFormat:
+        """Return the format with columns that a caller asks for as text."""
+        return type(self)(self._null, {*self.texts, *names}, {*names}) if names else self
+
+    def with_texts(self, names: Collection[str]) -> CsvFormat:
+        """Return the format with columns that are text, whatever their values are."""
+        return type(self)(self._null, {*self.texts, *names}, self.asked) if names else self
 
     def options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
         """Return Arrow's options, with the types of some columns; `columns` are read, or all."""
@@ -95,7 +110,7 @@ class CsvFormat(TextFormat):
                 delimiter=self.delimiter, newlines_in_values=True
             ),
             "convert_options": arrow_csv.ConvertOptions(
-                column_types=kinds,
+                column_types=dict.fromkeys(self.texts, pa.string()) | dict(kinds),
                 include_columns=list(columns),
                 null_values=self._missing,
                 strings_can_be_null=True,
@@ -113,7 +128,8 @@ class CsvFormat(TextFormat):
         """Decode the lines below the header; one with too few values or too many is no row."""
         records = self._records(lines)
         _, _, names = next(records, (0, "", []))
-        readers = [text_reader(kinds.get(name)) for name in names]
+        texts_only = dict.fromkeys(self.texts, pa.string())
+        readers = [text_reader(texts_only.get(name, kinds.get(name))) for name in names]
         for number, raw, texts in records:
             text = raw.rstrip("\r\n")
             if len(texts) == len(names):
@@ -239,6 +255,8 @@ class CsvFormat(TextFormat):
             found, _ = unified(schemas, paths, self.common_kind)
             known = {field.name: _first_kind(field.type) for field in found}
             return {name: known[name] for name in names if name in known}
+        if name in self.texts:
+            return {name: pa.string()}
         having = self._having(paths, name)
         kind = next(
             (each for each in _KINDS if all(self._has_type(path, name, each) for path in having)),
@@ -263,6 +281,10 @@ class CsvFormat(TextFormat):
         """Refuse the first integer beyond those that floats hold, if Arrow finds any."""
         if _great(self._texts(path, name)):
             super().check_floats(path, name)
+
+    def remedy(self, name: str) -> str:
+        """Say how a column is read as text."""
+        return f", or read the column as text with  --text {shlex.quote(name)}  (text={name!r})"
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
         """Return the distinct values of a column of text that are no numbers."""
@@ -330,7 +352,7 @@ class CsvFormat(TextFormat):
             why = f"{value[1]!r}: the values before are of the type {kinds[name]}"
             why += "; correct the row, or leave it out"
             if pa.types.is_integer(kinds[name]) and INTEGER.fullmatch(value[1]):
-                why = f"{value[1]}: {BEYOND}"
+                why = f"{value[1]}: {BEYOND}{self.remedy(name)}"
             return DataError(f"{where}: `{name}` is {why}", number, name, value[1])
         said = _ROW.sub("", message.rsplit("error: ", 1)[-1])
         return DataError(f"{where}: {said[:1].lower()}{said[1:]}", number)

@@ -89,6 +89,11 @@ class TextFormat(FileFormat):
         super().with_null(null)
         return self
 
+    def with_text(self, names: Collection[str]) -> TextFormat:
+        """Return the format with columns that a caller asks for as text."""
+        super().with_text(names)
+        return self
+
     @abstractmethod
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode lines, with their ends and the header if there is one, into rows.
@@ -156,8 +161,13 @@ class TextFormat(FileFormat):
         for row in self.rows(path, {name: pa.float64()}):
             value = (row.values or {}).get(name)
             if isinstance(value, int) and abs(value) > MOST_EXACT:
-                message = f"{path}, line {row.line}: `{name}` is {value}: {GREAT_AMONG_FLOATS}"
+                why = f"{GREAT_AMONG_FLOATS}{self.remedy(name)}"
+                message = f"{path}, line {row.line}: `{name}` is {value}: {why}"
                 raise DataError(message, row.line - 1 - self.has_header, name, value)
+
+    def remedy(self, name: str) -> str:
+        """Say what else can be done about numbers that are too great, in this format."""
+        return ""
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first texts of some columns, whatever else is wrong with files."""
