@@ -4,6 +4,8 @@ Arrow infers types by the first block of a file. A column that turns out to hold
 read again as one type after the other, as Arrow itself does within a block.
 """
 
+# long because: the one format whose types have to be found out, with all that this takes.
+
 from __future__ import annotations
 
 import csv
