@@ -250,6 +250,10 @@ def _stream(columns: dict[str, pa.Array], random: Random) -> bytes:
 # ---------------------------------------------------------------- ways in
 
 
+# Of series there may be more matches than can ever be shown.
+MOST = 10_000
+
+
 def _shown(matches: Any) -> None:
     """Ask for all that there is to know of matches."""
     matches.rows, matches.report, matches.to_arrow().validate()
@@ -258,25 +262,29 @@ def _shown(matches: Any) -> None:
 
 
 def _match(query: str, batch: pa.RecordBatch) -> None:
-    _shown(sase.match(query, batch))
+    _shown(sase.match(query, batch, limit=MOST))
 
 
 def _match_table(query: str, batch: pa.RecordBatch) -> None:
     half = len(batch) // 2
     parts = [batch.slice(0, half), batch.slice(half), batch]
-    _shown(sase.match(query, pa.Table.from_batches(parts), on_bad_row="quarantine"))
+    _shown(sase.match(query, pa.Table.from_batches(parts), on_bad_row="quarantine", limit=MOST))
 
 
 def _match_reader(query: str, batch: pa.RecordBatch) -> None:
-    _shown(sase.match(query, pa.RecordBatchReader.from_batches(batch.schema, [batch, batch])))
+    _shown(
+        sase.match(
+            query, pa.RecordBatchReader.from_batches(batch.schema, [batch, batch]), limit=MOST
+        )
+    )
 
 
 def _match_types(query: str, batch: pa.RecordBatch) -> None:
-    _shown(sase.match(query, {"A": batch, "B": batch}))
+    _shown(sase.match(query, {"A": batch, "B": batch}, limit=MOST))
 
 
 def _push(query: str, batch: pa.RecordBatch, **options: Any) -> None:
-    matcher = sase.compile(query, batch.schema, **options).open()
+    matcher = sase.compile(query, batch.schema, limit=MOST, **options).open()
     step = max(1, len(batch) // 3)
     for begin in range(0, len(batch), step):
         _shown(matcher.push(batch.slice(begin, step)))
@@ -290,14 +298,14 @@ def _push_late(query: str, batch: pa.RecordBatch) -> None:
 
 def _push_many(query: str, batch: pa.RecordBatch) -> None:
     """Push each row, so that what was kept of them is merged."""
-    matcher = sase.compile(query, batch.schema).open()
+    matcher = sase.compile(query, batch.schema, limit=MOST).open()
     for row in range(len(batch)):
         matcher.push(batch.slice(row, 1))
     _shown(matcher.finish())
 
 
 def _explain(query: str, batch: pa.RecordBatch) -> None:
-    str(sase.explain(query, batch, analyze=True))
+    str(sase.explain(query, batch, analyze=True, limit=MOST))
     str(sase.why(query, batch))
 
 

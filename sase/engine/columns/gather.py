@@ -13,6 +13,9 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """Gather values chunk by chunk, since Arrow would first concatenate all chunks."""
     if len(chunks) == 1 or not len(places):
         return pa.chunked_array([chunks[0].take(pa.array(places))])
+    kind = chunks[0].type
+    if pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):
+        return pa.chunked_array([pa.nulls(len(places), kind)])  # which Arrow does not unify
     ends = np.cumsum([len(chunk) for chunk in chunks])
     of_chunk = np.searchsorted(ends, places, "right")
     order = np.argsort(of_chunk, kind="stable")
