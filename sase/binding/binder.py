@@ -131,9 +131,7 @@ def _bind_branch(
     own = {each.variable for each in scope.components}
     absent = {each.variable for each in pattern.components} - own
     negative = {each.variable for each in pattern.components if each.negated}
-    tests = [node for node in written if isinstance(node, ast.Equivalence)]
-    conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
-    asked = [*tests, *asked_of_branch(conditions, absent, negative)]
+    asked = list(asked_of_branch(written, absent, negative))
     if query.strategy is not None:  # whose list names the variables of the whole
         query = replace(query, strategy=replace(query.strategy, variables=()))
     return _bind_clauses(query, asked, scope, counted=pattern.written)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, product
+from math import prod
 
 from sase.binding.scope import Scope
 from sase.lang import ast
@@ -95,9 +96,7 @@ class _Writing:
         return self._bounded([*branches, WrittenBranch()], len(branches) + 1, group.span)
 
     def _sequences(self, each: list[list[WrittenBranch]], span: Span) -> list[WrittenBranch]:
-        number = 1
-        for branches in each:
-            number *= len(branches)
+        number = prod(map(len, each))
         if number > MOST_BRANCHES:
             return self._bounded([], number, span)
         found = []

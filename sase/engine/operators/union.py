@@ -27,9 +27,13 @@ from sase.engine.operators.contract import (
     OperatorState,
     size_of,
 )
-from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import TransformationState
-from sase.engine.operators.union_bindings import BranchLevels, UnionBindings, levels_of
+from sase.engine.operators.union_bindings import (
+    BranchLevels,
+    UnionBindings,
+    detection_by_branch,
+    levels_of,
+)
 from sase.engine.operators.union_merge import BranchMerge
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
@@ -118,29 +122,24 @@ class UnionState:
 
     def _ordered(self, found: UnionBindings, detected: Numbers) -> Numbers:
         """The places of matches in order, of the same ones that of the first branch."""
-        first = np.argsort(found.branches, kind="stable")
-        given = found if bool((np.diff(found.branches) >= 0).all()) else found.at(first)
-        count = found.size
+        is_by_branch = bool((np.diff(found.branches) >= 0).all())
+        first = None if is_by_branch else np.argsort(found.branches, kind="stable")
+        given, count = found if first is None else found.at(first), found.size
         order, spare, runs = (np.empty(count + 1, np.int64) for _ in range(3))
         is_new = np.empty(count, np.bool_)
-        detected = detected if given is found else detected[first]
+        detected = detected if first is None else detected[first]
         matches = UnitedMatches(given.events, given.slots, given.ends, detected)
         order_matches(matches, order[:count], spare[:count], runs, is_new)
         kept = order[:count][is_new]
         self._twice += count - len(kept)
-        return kept if given is found else first[kept]
+        return kept if first is None else first[kept]
 
     def _detected(self, found: UnionBindings) -> Numbers:
         """When each match is detected."""
         times, mask = self._context.buffer.numbers("ts"), self._context.buffer.mask
-        first: Numbers = times[found.first & mask]
-        last: Numbers = times[found.last & mask]
-        for each in self._branches:
-            own = found.branches == each.levels.branch
-            if each.plan.postponed is not None and own.any():
-                native = each.levels.native(found.at(own))
-                last[own] = detection(each.plan, first[own], last[own], native)
-        return last
+        branches = ((each.levels, each.plan) for each in self._branches)
+        first, last = times[found.first & mask], times[found.last & mask]
+        return detection_by_branch(found, first, last, branches)
 
     def _judged(self, found: UnionBindings) -> Iterator[UnionBindings]:
         """Filter by HAVING, and evaluate RETURN, each match by its branch."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ranges
+from sase.engine.operators.negation import detection
+from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Union, reading
 
@@ -146,3 +149,19 @@ class UnionBindings(Bindings):
             is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())
             saved.check(is_whole and is_same, "a match is none of its branch")
         return restored
+
+
+# How the levels of a branch are those of the whole, and its plan.
+PlannedBranch: TypeAlias = tuple[BranchLevels, EnginePlan]
+
+
+def detection_by_branch(
+    found: UnionBindings, first: Numbers, last: Numbers, branches: Iterable[PlannedBranch]
+) -> Numbers:
+    """The time of detection of each match, by its branch and the times of its ends."""
+    known = last.copy()
+    for levels, plan in branches:
+        own = found.branches == levels.branch
+        if plan.postponed is not None and own.any():
+            known[own] = detection(plan, first[own], last[own], levels.native(found.at(own)))
+    return known

@@ -21,7 +21,11 @@ from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
-from sase.engine.operators.union_bindings import UnionBindings, levels_of
+from sase.engine.operators.union_bindings import (
+    UnionBindings,
+    detection_by_branch,
+    levels_of,
+)
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
     arrow_column,
@@ -157,12 +161,8 @@ class MatchBatch:
         plan = self.shape.plan
         if not isinstance(positions, UnionBindings) or plan.union is None:
             return first, last, detection(plan, first, last, positions)
-        known = last.copy()
-        for levels, branch in zip(levels_of(plan.union), plan.branches, strict=True):
-            own = positions.branches == levels.branch
-            native = levels.native(positions.at(own))
-            known[own] = detection(branch, first[own], last[own], native)
-        return first, last, known
+        branches = zip(levels_of(plan.union), plan.branches, strict=True)
+        return first, last, detection_by_branch(positions, first, last, branches)
 
     def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """The columns `ts_start`, `ts_end` and `detected_at`."""
