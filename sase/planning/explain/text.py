@@ -35,14 +35,32 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
 
 def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
     """The operators alone; without what is known of them, if that is not to be told."""
+    placed = list(_with_depths(explanation.operators))
+    rails = _rails([depth for depth, _ in placed])
     return [
         printable(line)
-        for depth, operator in _with_depths(explanation.operators)
+        for (_, operator), (lead, below) in zip(placed, rails, strict=True)
         for line in (
-            *_operator(operator, depth),
-            *(_facts(operator, depth, operator is explanation.worst) if facts else ()),
+            f"{lead}{operator.symbol} {operator.algorithm}",
+            *(f"{below}{detail}" for detail in operator.details),
+            *(_facts(operator, below, operator is explanation.worst) if facts else ()),
         )
     ]
+
+
+def _rails(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """What stands before the name of each operator, and before the lines below it."""
+    for i, depth in enumerate(depths):
+        goes_on = [_goes_on(depths[i + 1 :], level) for level in range(1, depth + 1)]
+        above = "".join("│  " if more else "   " for more in goes_on[:-1])
+        own = ("├─ " if goes_on[-1] else "└─ ") if depth else ""
+        bar = "".join("│  " if more else "   " for more in goes_on)
+        yield above + own, bar + "     "
+
+
+def _goes_on(later: Sequence[int], level: int) -> bool:
+    """Whether another operator of this level stands later, below the same one."""
+    return next((depth == level for depth in later if depth <= level), False)
 
 
 def _with_depths(
@@ -94,19 +112,8 @@ def form_lines(explanation: ExplainedPlan) -> list[str]:
     return [] if text is None else wrap(printable(f"output {text}"), 100, subsequent_indent="  ")
 
 
-def _operator(operator: ExplainedOperator, depth: int) -> Iterator[str]:
-    lead = "   " * (depth - 1) + "└─ " if depth else ""
-    yield f"{lead}{operator.symbol} {operator.algorithm}"
-    yield from (f"{_indent(depth)}{detail}" for detail in operator.details)
-
-
-def _indent(depth: int) -> str:
-    return "   " * depth + "     "
-
-
-def _facts(operator: ExplainedOperator, depth: int, is_worst: bool) -> Iterator[str]:
+def _facts(operator: ExplainedOperator, indent: str, is_worst: bool) -> Iterator[str]:
     """What is known, expected and measured of an operator."""
-    indent = _indent(depth)
     yield from (f"{indent}* {reason}" for reason in operator.reasons)
     if operator.expected is not None:
         yield f"{indent}expected: {', '.join(_expected(operator.expected))}"
