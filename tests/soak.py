@@ -1,7 +1,8 @@
 """Soak streams: `make soak MINUTES=60` pushes events of ever new keys, some of them late.
 
-Every thousandth push the matcher is saved, and another one restored. What is pushed is written to a
-file, and in the end a batch over it must find the same matches; meanwhile memory must not grow.
+Every thousandth push the matcher is saved, and another one restored. What is pushed and not late is
+written to a file, and in the end a batch over it must find the same matches; meanwhile neither the
+memory of the process nor the snapshots may grow, and all rows that are late must be told.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import gc
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from random import SystemRandom
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -37,7 +40,7 @@ QUERIES = {
 RETURN = " RETURN x.id AS id"
 LATENESS, STAY = 50, 300
 ROWS, EACH = 400, 1000  # of a push; and pushes from one snapshot to the next
-# By so much of what there was after the first tenth memory may be greater in the end.
+# By so much of what there was at first memory and snapshots may be greater in the end.
 GROWTH = 0.05
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("v", pa.int64())]
@@ -49,6 +52,7 @@ class Events:
     """Visits of items that never come again, in the order in which their rows arrive."""
 
     seed: int
+    spread: int = 1  # from one key to the next
     begun: int = 0
     waiting: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty((5, 0), np.int64))
     late: int = 0
@@ -81,7 +85,7 @@ class Events:
         moments = np.sort(item * 2 * STAY + after) % (2 * STAY) + item
         arrivals = moments + random.integers(0, LATENESS, len(item))
         values = random.integers(0, 100, len(item))
-        new = np.stack([moments, kinds, item, values, arrivals])
+        new = np.stack([moments, kinds, item * self.spread, values, arrivals])
         self.waiting = np.concatenate([self.waiting, new], axis=1)
 
 
@@ -120,53 +124,123 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
-def soak(seconds: float, seed: int, say: Any = print) -> list[str]:
-    """What is wrong after so many seconds; nothing if all is well."""
-    plans = {
-        name: sase.compile(text + RETURN, SCHEMA.empty_table(), lateness=LATENESS)
-        for name, text in QUERIES.items()
-    }
-    matchers = {name: plan.open() for name, plan in plans.items()}
-    found = {name: Digest() for name in plans}
-    events, faults, memory = Events(seed), list[str](), list[tuple[float, int]]()
-    begin, pushes, rows, told = time.monotonic(), 0, 0, 0.0
-    kept = list[pa.Table]()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "events.arrow"
-        with pa.ipc.new_file(path, SCHEMA) as writer:
-            for good, given in events.batches():
-                passed = time.monotonic() - begin
-                if passed >= seconds:
-                    break
-                kept.append(good)
-                if len(kept) == EACH:  # a file of small batches takes long to read
-                    writer.write_table(pa.concat_tables(kept).combine_chunks())
-                    kept.clear()
-                pushes, rows = pushes + 1, rows + given.num_rows
-                for name, matcher in matchers.items():
-                    found[name].add(matcher.push(given))
-                    matcher.take_late()
-                    if pushes % EACH == 0:
-                        matchers[name] = plans[name].restore(matcher.snapshot())
-                if passed - told >= seconds / 60:
-                    told = passed
-                    held = resident()
-                    memory.append((passed, held))
-                    say(f"{passed:,.0f} s: {pushes:,} pushes, {rows:,} rows, {held >> 20} MiB")
-            writer.write_table(pa.concat_tables(kept or [SCHEMA.empty_table()]))
-        for name, matcher in matchers.items():
-            found[name].add(matcher.finish())
-        for name in plans:
-            whole = Digest()
-            whole.add(sase.match(QUERIES[name] + RETURN, str(path)))
-            if whole.told() != found[name].told():
-                faults.append(f"{name}: {found[name].count:,} matches, as a batch {whole.count:,}")
-            say(f"{name}: {whole.count:,} matches")
-    early = [held for passed, held in memory if passed >= seconds / 10][:1]
-    if early and memory[-1][1] > early[0] * (1 + GROWTH):
-        faults.append(f"memory grew from {early[0] >> 20} to {memory[-1][1] >> 20} MiB")
-    say(f"{pushes:,} pushes, {rows:,} rows of which {events.late:,} late, seed {seed}")
-    return faults
+@dataclass
+class Stream:
+    """A query, its matcher, and what both have come to."""
+
+    text: str
+    plan: sase.Plan = field(init=False)
+    matcher: sase.Matcher = field(init=False)
+    found: Digest = field(default_factory=Digest)
+    late: int = 0
+    snapshots: list[int] = field(default_factory=list)  # the bytes of each
+
+    def __post_init__(self) -> None:
+        self.plan = sase.compile(self.text, SCHEMA.empty_table(), lateness=LATENESS)
+        self.matcher = self.plan.open()
+
+    def push(self, rows: pa.Table) -> None:
+        """Push rows, and take what is found and what is late."""
+        self.found.add(self.matcher.push(rows))
+        self.late += len(self.matcher.take_late())
+
+    def save(self) -> None:
+        """Go on with a matcher that is restored of a snapshot."""
+        saved = self.matcher.snapshot()
+        self.snapshots.append(len(saved))
+        self.matcher = self.plan.restore(saved)
+
+    def faults(self, name: str, path: Path, late: int) -> Iterator[str]:
+        """End it: what is wrong, other than a batch over the file of its rows."""
+        self.found.add(self.matcher.finish())
+        whole = Digest()
+        whole.add(sase.match(self.text, str(path)))
+        if whole.told() != self.found.told():
+            yield f"{name}: {self.found.count:,} matches, as a batch {whole.count:,}"
+        if self.late != late:
+            yield f"{name}: {self.late:,} late rows of {late:,}"
+        if grown := growth(self.snapshots):
+            yield f"{name}: its snapshots grew {grown}"
+
+
+def growth(sizes: list[int]) -> str:
+    """By how much the last sizes exceed early ones; nothing if that is little.
+
+    Of the first tenth nothing is asked: codes of keys are dense until they are many, and what the
+    process takes at first it goes on to hold.
+    """
+    share = len(sizes) // 10 + 1
+    early, late = sizes[share : 2 * share], sizes[-share:]
+    if not early:
+        return ""
+    first, last = max(early), median(late)
+    return f"from {first:,} to {last:,.0f} bytes" if last > first * (1 + GROWTH) else ""
+
+
+@dataclass
+class Soak:
+    """Streams of some seed, and the file of what they were given."""
+
+    seed: int
+    say: Callable[[str], object] = print
+    each: int = EACH
+    spread: int = 1
+    pushes: int = 0
+    memory: list[int] = field(default_factory=list)
+    streams: dict[str, Stream] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.streams = {name: Stream(text + RETURN) for name, text in QUERIES.items()}
+
+    def run(self, *, seconds: float = inf, pushes: float = inf) -> list[str]:
+        """What is wrong after so much time, or so many pushes; nothing if all is well."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "events.arrow"
+            events = Events(self.seed, self.spread)
+            with pa.ipc.new_file(path, SCHEMA) as writer:
+                rows = self._push(events, writer, seconds, pushes)
+            faults = [
+                fault
+                for name, stream in self.streams.items()
+                for fault in stream.faults(name, path, events.late)
+            ]
+        if grown := growth(self.memory):
+            faults.append(f"memory grew {grown}")
+        for name, stream in self.streams.items():
+            sizes = stream.snapshots
+            self.say(
+                f"{name}: {stream.found.count:,} matches,"
+                f" {len(sizes):,} snapshots of {min(sizes):,} to {max(sizes):,} bytes"
+            )
+        late = f"{rows:,} rows of which {events.late:,} late"
+        self.say(f"{self.pushes:,} pushes, {late}, seed {self.seed}")
+        return faults
+
+    def _push(self, events: Events, writer: Any, seconds: float, pushes: float) -> int:
+        """Push until it is over, and write what is not late; the number of rows."""
+        begin, rows, told = time.monotonic(), 0, 0.0
+        kept = list[pa.Table]()
+        for good, given in events.batches():
+            kept.append(good)
+            self.pushes, rows = self.pushes + 1, rows + given.num_rows
+            for stream in self.streams.values():
+                stream.push(given)
+            passed = time.monotonic() - begin
+            is_over = passed >= seconds or self.pushes >= pushes
+            if self.pushes % self.each == 0 or is_over:
+                # A file of small batches takes long to read.
+                writer.write_table(pa.concat_tables(kept).combine_chunks())
+                kept.clear()
+                for stream in self.streams.values():
+                    stream.save()
+            if passed - told >= seconds / 60:
+                told = passed
+                self.memory.append(resident())
+                held = f"{self.memory[-1] >> 20} MiB"
+                self.say(f"{passed:,.0f} s: {self.pushes:,} pushes, {rows:,} rows, {held}")
+            if is_over:
+                break
+        return rows
 
 
 def main() -> int:
@@ -177,7 +251,7 @@ def main() -> int:
     given = parser.parse_args()
     seed = SystemRandom().randrange(10**9) if given.seed is None else given.seed
     print(f"seed {seed}")
-    faults = soak(given.minutes * 60, seed, lambda text: print(text, flush=True))
+    faults = Soak(seed, lambda text: print(text, flush=True)).run(seconds=given.minutes * 60)
     print("\n".join(faults) or "memory is flat, and every stream found what the batch finds")
     return 1 if faults else 0
 

@@ -1,0 +1,47 @@
+"""The soak in small: some hundred pushes, snapshots between them, and what a stream must not do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import soak
+
+pytestmark = pytest.mark.slow
+# Keys so far apart get no dense codes, which are given up once they are some ten thousand.
+SPREAD = 1 << 20
+
+
+def test_streams_find_what_a_batch_finds_and_forget_the_rest() -> None:
+    told = list[str]()
+    assert soak.Soak(7, told.append, each=10, spread=SPREAD).run(pushes=200) == []
+    assert [line for line in told if "20 snapshots" in line]
+    assert " late, seed 7" in told[-1]
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        ("forgets a push", "matches, as a batch"),
+        ("keeps every key", "its snapshots grew from"),
+        ("loses late rows", "late rows of"),
+    ],
+)
+def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, broken: str, fault: str) -> None:
+    push = soak.Stream.push
+    match broken:
+        case "forgets a push":
+            monkeypatch.setattr(
+                soak.Stream, "push", lambda self, rows: push(self, rows.slice(len(rows) // 2))
+            )
+        case "keeps every key":
+            monkeypatch.setitem(soak.QUERIES, "a series", soak.QUERIES["a series"] + "0000")
+        case _:
+            monkeypatch.setattr(soak.Stream, "late", 1)
+            monkeypatch.setattr(soak.Stream, "push", lambda self, rows: push(self, rows[:0]))
+    assert any(fault in each for each in soak.Soak(7, str, each=10, spread=SPREAD).run(pushes=100))
+
+
+def test_memory_that_grows_is_told() -> None:
+    assert soak.growth([50, 100, 104, 103]) == ""
+    assert soak.growth([50, 100, 150, 200]) == "from 100 to 200 bytes"
+    assert soak.growth([]) == ""
