@@ -4,6 +4,8 @@ These are plain frozen values, which planning reads and rewrites and the engine 
 Components are named by their index in the pattern, negative ones counted.
 """
 
+# long because: it is the one list of what a bound query can say, and the values hold each other.
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -43,6 +45,14 @@ class Part(Enum):
         return self in (Part.FIRST, Part.PREVIOUS, Part.BEFORE_CURRENT)
 
 
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Which event of an iteration a reference means: of a variable of the group, by its number."""
+
+    variable: int
+    part: Part
+
+
 # What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds.
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -74,13 +84,15 @@ class Reference(Value):
     """An attribute of one event of a component.
 
     `undeclared_by` are the types, among those the component admits, that do not declare it: then
-    the condition is true. None: which types there are is not known, so the events decide.
+    the condition is true. None: which types there are is not known, so the events decide. Of a
+    repeated group `part` is which iteration, and `inner` which of its events.
     """
 
     component: int
     part: Part
     attribute: str
     undeclared_by: frozenset[str] | None = frozenset()
+    inner: Inner | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,7 @@ class Aggregate(Value):
     others: tuple[Aggregate, ...] = ()
     place: int = 0
     trend: str | None = None
+    inner: Inner | None = None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -223,10 +236,16 @@ class ConjunctClass(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quantified:
-    """A series for each event of which a condition must hold, or for each but the first."""
+    """A series for each event of which a condition must hold, or for each but the first.
+
+    Of a repeated group: its iterations, those of some `branches` alone, if any are given; with an
+    `inner` variable the events of that series in each such iteration.
+    """
 
     component: int
     but_first: bool
+    branches: tuple[int, ...] | None = None
+    inner: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +265,25 @@ class Conjunct:
     when: When = When.EVENT
     quantified: tuple[Quantified, ...] = ()
     derived: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationConjunct:
+    """A conjunct that is decided in the iteration of a repeated group at hand, of one branch.
+
+    It is asked of the `iterations` of that branch: the first alone, each, or each but the first.
+    `element` is where it is checked, by its place in the branch, `when` at which of its events.
+    `references` are the components of the pattern that it reads; `quantified` the series and groups
+    of whose every event it speaks besides.
+    """
+
+    condition: Condition
+    iterations: When
+    element: int
+    when: When
+    references: tuple[int, ...] = ()
+    quantified: tuple[Quantified, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
@@ -280,8 +318,31 @@ class EquivalenceTest:
 
 
 @dataclass(frozen=True, slots=True)
+class IterationBranch:
+    """One way to write an iteration: its elements, numbered in it, and what is asked of it.
+
+    `variables` are the numbers of the variables that the elements are of.
+    """
+
+    elements: tuple[BoundComponent, ...]
+    variables: tuple[int, ...]
+    conjuncts: tuple[IterationConjunct, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedGroup:
+    """What is repeated: a component for each variable inside, by number, and the branches."""
+
+    variables: tuple[BoundComponent, ...]
+    branches: tuple[IterationBranch, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BoundComponent:
-    """A component: the types that it admits, and how many events it binds."""
+    """A component: the types that it admits, and how many events it binds.
+
+    A repeated group is one, whose minimum and maximum count iterations.
+    """
 
     index: int
     variable: str
@@ -293,6 +354,7 @@ class BoundComponent:
     minimum: int = 1
     maximum: int | None = 1
     is_series: bool = False
+    group: RepeatedGroup | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
@@ -372,9 +434,14 @@ class BoundQuery:
         return tuple(c for c in self.components if c.negated)
 
     @property
+    def has_groups(self) -> bool:
+        """Whether a component is a repeated group."""
+        return any(component.group is not None for component in self.components)
+
+    @property
     def level(self) -> int:
-        """1 as in SASE 2006, 2 where Kleene closure or a strategy comes in, 3 of branches."""
-        if self.branches:
+        """1 as in SASE 2006, 2 with Kleene closure or a strategy, 3 with branches or groups."""
+        if self.branches or self.has_groups:
             return 3
         simple = all(component.is_single for component in self.positives)
         return 1 if simple and self.strategy is StrategyName.SKIP_TILL_ANY_MATCH else 2
