@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery
+from sase.engine.sources import Files
 from sase.engine.sources.discovered import Discovered
 from sase.engine.sources.open import numbers_among
 from sase.errors import BindingError, SaseError
@@ -33,10 +34,12 @@ def bound_to(
             return problem
 
     outcome = bind(source.schema)
-    if source.files is not None:
-        named = _named(source.schema, outcome, bind)
-        if named is not None:
-            source, outcome = _settled(source, named, outcome, bind)
+    is_of_files = isinstance(source.events, Files)
+    named = _named(source.schema, outcome, bind) if is_of_files else None
+    if named is not None:
+        source.fit_types(named)
+    if named is not None and source.files is not None:
+        source, outcome = _settled(source, named, outcome, bind)
     if isinstance(outcome, BindingError):
         raise outcome
     return source, outcome

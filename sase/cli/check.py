@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_text
+from sase.cli.event_arguments import add_schema, add_text, schema_in
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
@@ -22,7 +21,7 @@ JSON_VERSION = 1
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_queries(parser)
-    parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
+    add_schema(parser, "the schema")
     parser.add_argument(
         "--events",
         metavar="PATH",
@@ -60,10 +59,9 @@ def _schema(arguments: Namespace) -> Schema:
         raise ArgumentError(
             f"{without_effect[0]} goes with --events: a schema names its own columns"
         )
-    if arguments.schema:
-        from sase.binding.schema_file import read_schema
-
-        return read_schema(arguments.schema, time_unit=arguments.time_unit)
+    schema = schema_in(arguments)
+    if schema is not None:
+        return schema
     if arguments.events:
         return _schema_of_files(arguments)
     from sase.binding import Schema

@@ -17,6 +17,7 @@ from sase.nearest import did_you_mean
 from sase.printable import printable_json
 
 if TYPE_CHECKING:
+    from sase.binding import Schema
     from sase.binding.input_options import InputOptions
     from sase.engine.sources.discovered import Discovered
 
@@ -67,6 +68,20 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--stats", metavar="FILE", help="statistics by which the plan is chosen (default: measured)"
     )
+
+
+def add_schema(parser: ArgumentParser, what: str) -> None:
+    """Add the file that says what columns there are."""
+    parser.add_argument("--schema", metavar="FILE", type=Path, help=f"{what}, as TOML or JSON")
+
+
+def schema_in(arguments: Namespace) -> Schema | None:
+    """The schema in a file, if one is given."""
+    if getattr(arguments, "schema", None) is None:
+        return None
+    from sase.binding.schema_file import read_schema
+
+    return read_schema(arguments.schema, time_unit=arguments.time_unit)
 
 
 def add_text(parser: ArgumentParser) -> None:
@@ -194,7 +209,10 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
     if judges is None:
         judges = on_bad_row(arguments) == "quarantine"
-    time, reading = arguments.time or InputOptions.time, reading_options(arguments)
+    schema, reading = schema_in(arguments), reading_options(arguments)
+    if schema is not None:
+        return Discovered.of(arguments.events, _options_beside(schema, arguments), schema)
+    time = arguments.time or InputOptions.time
     files = open_files(arguments.events, time, judges=judges, **reading)
     return Discovered.of(files, options_for(arguments, files.schema.names))
 
@@ -225,6 +243,21 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
         arguments.seq,
         types,
         arguments.time_unit,
+        on_bad_row(arguments),
+        **reading_options(arguments),
+    )
+
+
+def _options_beside(schema: Schema, arguments: Namespace) -> InputOptions:
+    """The options of an input beside its schema, which says itself what columns are."""
+    from sase.binding.input_options import InputOptions
+
+    return InputOptions(
+        arguments.time or schema.time,
+        arguments.type or schema.type,
+        arguments.seq or schema.seq,
+        _types(arguments.types),
+        schema.time_unit,
         on_bad_row(arguments),
         **reading_options(arguments),
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
     add_events,
     add_limits,
+    add_schema,
     discovered,
     limit_options,
     one_query,
     options_without_events,
     query_options,
     refuse_limits_unless,
+    schema_in,
 )
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser, required=False)
-    parser.add_argument("--schema", metavar="FILE", type=Path, help="the schema, as TOML or JSON")
+    add_schema(parser, "the schema, in place of events")
     parser.add_argument(
         "--analyze", action="store_true", help="run the query, and show what each operator did"
     )
@@ -142,18 +143,10 @@ def _explained(arguments: Namespace) -> Explanation:
         if arguments.analyze:
             raise ArgumentError("--analyze runs the query: give it --events")
         options |= vars(options_without_events(arguments))
-        return explain(text, schema=_schema(arguments), **options)
+        return explain(text, schema=schema_in(arguments), **options)
     if arguments.schema is not None:
         raise ArgumentError("--schema and --events both give a schema: leave one of them out")
     return explain(text, discovered(arguments), **options)
-
-
-def _schema(arguments: Namespace) -> Any:
-    if arguments.schema is None:
-        return None
-    from sase.binding.schema_file import read_schema
-
-    return read_schema(arguments.schema, time_unit=arguments.time_unit)
 
 
 def _save(explanation: Explanation, path: str) -> None:

@@ -11,6 +11,7 @@ from sase.cli.event_arguments import (
     add_events,
     add_limits,
     add_on_bad_row,
+    add_schema,
     discovered,
     limit_options,
     one_query,
@@ -52,6 +53,7 @@ FEW = 1_000_000  # rows of which a rate says little
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser)
+    add_schema(parser, "the schema that the events have, which says the types of their columns")
     parser.add_argument(
         "-o",
         "--out",
@@ -120,6 +122,8 @@ def _check_follow(arguments: Namespace) -> None:
         "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "--follow, which has no end")
+    by_lines = {"--schema": arguments.schema is not None}
+    refuse_given(by_lines, "--follow, where the first lines say what columns hold")
     check_followed(arguments.events)
 
 
@@ -141,8 +145,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
             flat=is_flat(arguments),
             **query_options(arguments),
         )
-    rows = None if known.source.files is None else known.source.files.rows()
-    with warnings_as_messages(), Progress(rows) as progress:
+    with warnings_as_messages(), Progress(known.source.rows) as progress:
         report, where = _searched(known, guard, arguments, progress, ending)
     print(end="", flush=True)  # or the summary could overtake what it sums up
     _conclude(report, where, arguments, progress, ending)

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.binding.types import Kind
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.resolve import resolve
@@ -30,7 +29,7 @@ from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted
 from sase.engine.sources.formats.base import PruningPredicate
-from sase.engine.sources.open import infer_types, nearly_numbers, numbers_among
+from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError, PlanError
 from sase.planning.traversal import attributes_read
@@ -44,7 +43,6 @@ ONE_THREAD = (
 AT_ONCE = (
     "one thread searched: to part these events by key takes longer than to look for their matches"
 )
-NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 PIECES = "one thread searched, since the events are too many to be held and come in pieces"
 SORTED = "the events were not sorted, and were sorted on disk"
 
@@ -209,10 +207,8 @@ def _opened(
     judges = plan.on_bad_row == "quarantine"
     files = open_files(path, plan.schema.time, judges=judges, **plan.reading)
     files.between = check_of(guard)
-    infer_types(files, plan.named, shows_all=plan.scan.columns is None, judges=judges, most=most)
-    known = dict(plan.schema.columns or ())
-    numbers = {name for name in plan.named & known.keys() if known[name].kind in NUMBERS}
-    files.retype(numbers_among(files, numbers))
+    shows_all = plan.scan.columns is None
+    fit_types(files, plan.schema, plan.named, shows_all=shows_all, judges=judges, most=most)
     return files
 
 

@@ -17,7 +17,7 @@ from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
 from sase.engine.sources.formats.base import is_string
-from sase.engine.sources.open import infer_types, open_files, open_tables
+from sase.engine.sources.open import fit_types, infer_types, open_files, open_tables
 from sase.errors import PlanError, SchemaError
 from sase.nearest import did_you_mean
 
@@ -59,10 +59,21 @@ class Discovered:
         """The files that it describes, if the events are in files."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows the events have, if they are in files that say so."""
+        return self.events.rows() if isinstance(self.events, Files) else None
+
     def limit(self, between: Check, most: int) -> None:
         """Have what reads files be called between batches, and hold at most so many bytes."""
         if isinstance(self.events, Files):
             self.events.between, self.events.most = between, most
+
+    def fit_types(self, named: frozenset[str]) -> None:
+        """Make sure of the types of files beside a schema, in the columns that a query names."""
+        if isinstance(self.events, Files) and not self.has_own_schema:
+            events, judges = self.events, self.names.quarantines
+            fit_types(events, self.schema, named, shows_all=True, judges=judges, most=events.most)
 
     def with_inferred_types(self, named: frozenset[str]) -> Discovered:
         """Make sure of the types of the columns of files that a query names."""

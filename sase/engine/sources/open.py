@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.binding import Schema
+from sase.binding.types import Kind
 from sase.engine.columns.data_types import value_type
 from sase.engine.columns.gate import prove_schema
 from sase.engine.columns.input import Input, Inputs, opened
@@ -21,6 +23,7 @@ from sase.engine.sources.formats.text import decompressed
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
+NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 # So many distinct values beside numbers seem to stand for missing ones.
 FEW = 5
 
@@ -191,6 +194,22 @@ def few_texts(name: str, odd: Sequence[str]) -> Iterator[str]:
             f"`{name}` is compared as text, since it holds {shown} beside numbers: with "
             f" {options}  (null={odd!r}) that is NULL, and the rest numbers"
         )
+
+
+def fit_types(
+    files: Files,
+    schema: Schema,
+    named: Collection[str],
+    *,
+    shows_all: bool,
+    judges: bool,
+    most: int = MOST_HELD,
+) -> None:
+    """Make sure of the types of columns, which are numbers where a schema says so of most."""
+    infer_types(files, named, shows_all=shows_all, judges=judges, most=most)
+    known = dict(schema.columns or ())
+    numbers = {name for name in known.keys() & set(named) if known[name].kind in NUMBERS}
+    files.retype(numbers_among(files, numbers))
 
 
 def numbers_among(files: Files, named: Collection[str]) -> Kinds:
