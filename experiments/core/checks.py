@@ -163,6 +163,29 @@ def rates(
     return check
 
 
+def dearer(
+    one: str,
+    other: str,
+    factor: float,
+    *,
+    of: str,
+    by: str,
+    panel: str = "",
+    when: Callable[[Any], bool] = lambda x: True,
+) -> Check:
+    """That one way has at least so many times as much of a figure for each unit of another one."""
+
+    def check(results: Results) -> Verdict:
+        above, below = (results.ratios(one, other, y, panel) for y in (of, by))
+        ratios = {x: above[x] / below[x] for x in above if when(x) and below.get(x, 0) > 0}
+        if not ratios:
+            return _missing(results, panel, one, other)
+        told = _ratios(f"{of} / {by} of {one}", other, panel, ratios)
+        return Verdict(min(ratios.values()) >= factor, told)
+
+    return check
+
+
 def every(*checks: Check) -> Check:
     """That several hold together; what was not measured does not count unless nothing was."""
 

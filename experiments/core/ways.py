@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,11 +38,13 @@ def listed(
     needs: tuple[str, ...] = (),
     probes: tuple[Callable[[sase.Plan, pa.Table], Mapping[str, float]], ...] = (),
     threads: int = 1,
+    lines: bool = True,
     **rest: Any,
 ) -> Make:
     """All matches as row numbers, by a plan that is compiled before the clock starts.
 
     It is left out where all rewrites that it `needs` declined, as it is then another one's plan.
+    Without `lines` also runs that never fork are nodes.
     """
 
     def make(table: pa.Table) -> Way:
@@ -50,6 +53,7 @@ def listed(
         if own and not any(step.applied for step in own):
             told = "; ".join(f"{step.rewrite} declined: {step.declined}" for step in own)
             raise LeftOut(f"it is another recipe's plan: {told}")
+        compiled = replace(compiled, options=replace(compiled.options, lines=lines))
 
         def run() -> Any:
             matches = compiled.run(table, threads=threads)
@@ -166,7 +170,8 @@ def counters(report: Any) -> dict[str, float]:
     """What the operators counted that experiments show: of lists the sum."""
     wanted = {
         "sequences", "visited", "walks", "instances", "candidates",
-        "runs", "steps", "merged", "backtracked", "reread", "most_alive", "dismissed", "safe",
+        "runs", "initiated", "split", "steps", "merged", "merged_alive", "backtracked", "reread",
+        "most_alive", "dismissed", "safe",
     }  # fmt: skip
     found: dict[str, float] = {}
     for _, counted in report.counters:

@@ -92,5 +92,5 @@ EXPERIMENT = Experiment(
             matching_dominates,
         ),
     ),
-    ("held", "match_length", "runs_per_event", "most_alive", *PARTS),
+    ("held", "match_length", "initiated", "split", "steps_per_event", "most_alive", *PARTS),
 )

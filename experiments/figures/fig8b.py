@@ -77,5 +77,5 @@ EXPERIMENT = Experiment(
         ),
         Finding("p2-s3 finds matches at all", between("p2-s3", 1, 1e18, y="matches")),
     ),
-    ("held", "match_length", "runs_per_event", "most_alive"),
+    ("held", "match_length", "steps_per_event", "most_alive"),
 )

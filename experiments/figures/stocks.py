@@ -12,7 +12,7 @@ from sase.generate import stock_events
 
 SOURCE = "SASE+, SIGMOD 2008"
 TEMPLATE = """EVENT SEQ(Stock+ a[], Stock b{more})
-WHERE {strategy} {{ [symbol] AND a[1].price % 500 = 0 {predicate} AND b.volume < 150{where} }}
+WHERE {strategy} {{ [symbol] AND a[1].price % 500 = 0 {predicate} AND b.volume < {volume}{where} }}
 WITHIN {window} EVENTS PER PARTITION"""
 PREDICATES = {
     "p1": "",
@@ -20,6 +20,8 @@ PREDICATES = {
     "p3": "AND a[i].price > min(a[..i-1].price)",
 }
 STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
+# The recipe whose runs are nodes, also those that never fork, and so are kept as merged ones are.
+IN_NODES = "nfab in nodes"
 QUERIES = tuple(f"{p}-{s}" for p in PREDICATES for s in STRATEGIES)
 # Those of Figures 8b to 8d: p1-s2 is the same as p1-s3, the paper says.
 FIVE = tuple(query for query in QUERIES if query != "p1-s2")
@@ -28,8 +30,8 @@ LENGTH = 200
 P = 0.70
 
 
-def query(name: str, window: int, *, more: str = "", where: str = "") -> str:
-    """One of the six queries, as `p2-s3`."""
+def query(name: str, window: int, *, more: str = "", where: str = "", volume: int = 150) -> str:
+    """One of the six queries, as `p2-s3`; with the volume 0 no event ends a match."""
     predicate, strategy = name.split("-")
     return TEMPLATE.format(
         strategy=STRATEGIES[strategy],
@@ -37,6 +39,7 @@ def query(name: str, window: int, *, more: str = "", where: str = "") -> str:
         window=window,
         more=more,
         where=where,
+        volume=volume,
     )
 
 
@@ -58,7 +61,8 @@ def over_queries(
     """The six queries by several recipes."""
     for name in QUERIES:
         data, events = stream(window, size)
-        made = {way: _figured(query(name, window), plan, **rest) for way, plan in ways.items()}
+        text = query(name, window)
+        made = {way: figured(text, plan, way, **rest) for way, plan in ways.items()}
         yield Point(name, made, data, events)
 
 
@@ -70,27 +74,34 @@ def over_windows(
         data, events = stream(window, size)
         for name in queries:
             made = {
-                f"{name} {way}".strip(): _figured(query(name, window), plan, **rest)
+                f"{name} {way}".strip(): figured(query(name, window), plan, way, **rest)
                 for way, plan in ways.items()
             }
             yield Point(window, made, data, events)
 
 
-def _figured(text: str, plan: str, **rest: object) -> Make:
-    """A way with figures of the paper: the mean length of matches, the runs made for an event."""
+def figured(text: str, plan: str, named: str, **rest: object) -> Make:
+    """A way with figures of the paper: the mean length of matches, runs alive at an event.
+
+    Of runs the share that was merged into others and that might have taken more events; nodes and
+    edges that were written to the buffer, where that has some.
+    """
 
     def make(table: pa.Table) -> object:
-        way = listed(text, plan, **rest)(table)  # type: ignore[arg-type]
+        way = listed(text, plan, lines=named != IN_NODES, **rest)(table)  # type: ignore[arg-type]
 
         def told(found: object) -> object:
             outcome = way.told(found)
             figures = dict(outcome.figures)
             figures["match_length"] = figures["held"] / max(outcome.matches, 1)
-            runs, merged = figures.get("runs", 0), figures.get("merged", 0)
-            figures["runs_per_event"] = runs / table.num_rows
             figures["steps_per_event"] = figures.get("steps", 0) / table.num_rows
             figures["reread_per_event"] = figures.get("reread", 0) / table.num_rows
-            figures["merged_share"] = merged / max(runs + merged, 1)
+            if named == IN_NODES or "merged" in figures:
+                # A merged run is a node at first, and then an edge.
+                merged = figures.get("merged", 0)
+                figures["buffer_updates"] = figures["runs"] + 2 * merged
+            if "merged" in figures:
+                figures["merged_share"] = figures["merged_alive"] / max(figures["initiated"], 1)
             return outcome._replace(figures=figures)
 
         return way._replace(told=told)  # type: ignore[arg-type]

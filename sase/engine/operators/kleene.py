@@ -24,7 +24,9 @@ def open_runs(
     match node.evaluation:
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context, taken)
-        case Evaluation.NFAB if taken is not None:
+        case Evaluation.NFAB if node.never_forks and context.options.lines:
+            return LineEvaluationState(node, context, taken, shown=is_shown)
+        case Evaluation.NFAB:
             return RunEvaluationState(node, context, taken)
         case Evaluation.REREADING:
             return RereadingState(node, context, taken)
@@ -38,7 +40,3 @@ def open_runs(
             return VersionedState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
-        case _ if node.never_forks and context.options.lines:
-            return LineEvaluationState(node, context, shown=is_shown)
-        case _:
-            return RunEvaluationState(node, context)

@@ -21,8 +21,10 @@ from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
-from sase.engine.operators.run_evaluation import IncrementalEvaluation
+from sase.engine.operators.evaluation import FEWEST
+from sase.engine.operators.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.saved_lines import check_line_nodes, restored_lines
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -41,7 +43,14 @@ NO_VALUES = frozen(np.zeros(0, np.int64))
 class LineEvaluationState(IncrementalEvaluation):
     """A running evaluation of lines, over blocks or fused; `shown` matches are columnar."""
 
-    def __init__(self, node: RunEvaluation, context: Context, *, shown: bool) -> None:
+    def __init__(
+        self,
+        node: RunEvaluation,
+        context: Context,
+        taken: TakenMatches | None = None,
+        *,
+        shown: bool,
+    ) -> None:
         # Where a path declines loaded events it is the other one.
         is_streaming = context.dictionary.streaming
         is_fused = context.options.fused and not is_streaming
@@ -49,7 +58,7 @@ class LineEvaluationState(IncrementalEvaluation):
         super().__init__(node, context)
         code, chunk = self._program.code, context.options.chunk
         assert not code.ranges, "a line knows its last event alone, and what it has noted"
-        self._levels, self._is_shown = context.levels, shown
+        self._levels, self._is_shown, self._taken = context.levels, shown, taken
         is_series = [not each.is_single for each in context.components]
         self._series = is_series.index(True) if any(is_series) else self._levels
         self._gate = code.gate(self._series)
@@ -66,10 +75,12 @@ class LineEvaluationState(IncrementalEvaluation):
             counts,
         )
         # More events for each match where each chunk of results is shown by itself.
+        # Few at once where those that are taken end lines.
+        size = min(FEWEST, chunk) if taken is not None and taken.are_told else chunk
         self._output = store.LineMatches(
-            np.empty((self._levels, chunk), np.int64),
-            np.empty(chunk * (8 if is_streaming else 32), np.int64),
-            np.empty(chunk, np.int64),
+            np.empty((self._levels, size), np.int64),
+            np.empty(size * (8 if is_streaming else 32), np.int64),
+            np.empty(size, np.int64),
             np.zeros(2, np.int64),
         )
         self._piece = np.empty(scan.READ, np.int64)
@@ -98,6 +109,7 @@ class LineEvaluationState(IncrementalEvaluation):
             turned=int(accepted in TURNED),
             listed=series if self._is_shown else 0,
             whole=int(not self._is_shown),
+            apart=wanted(self._taken),
         )
 
     def _room(self, chunk: int) -> MatchBuffer:
@@ -105,6 +117,12 @@ class LineEvaluationState(IncrementalEvaluation):
         return super()._room(0)
 
     # ------------------------------------------------------------ block by block
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that the events of a block complete."""
+        if self._taken is not None:
+            self._taken.note(block)
+        return super().push(block, below)
 
     def _incoming(self, block: Block, spots: Numbers) -> Incoming:
         """Also what a further event of the series is asked first, where that is of one kind."""
@@ -133,8 +151,20 @@ class LineEvaluationState(IncrementalEvaluation):
             why = scan.advance_lines(
                 self._rules, incoming, conditions, self._lines, self._output, len(incoming.numbers)
             )  # fmt: skip
+            found = int(self._output.sizes[0])
             yield from self._made_room(why)
+            self._end_overlapping(found if why == FULL else 0)
         yield from self._results()
+        self._end_overlapping(0)
+
+    def _end_overlapping(self, found: int) -> None:
+        """End what overlaps matches that were taken of so many; find more where most are."""
+        if self._taken is None or not self._taken.are_told:
+            return
+        numbers, lasts, taken = self._taken.told()
+        scan.end_overlapping_lines(self._lines, self._taken.orders, numbers, lasts)
+        if found and 4 * taken >= found and len(self._output.ends) < self._context.options.chunk:
+            self._double_output()
 
     def _results(self) -> Iterator[Bindings]:
         """What was written, if anything was."""
@@ -224,6 +254,8 @@ class LineEvaluationState(IncrementalEvaluation):
     # ------------------------------------------------------------ room
 
     def _make_room_for_keys(self, keys: int) -> None:
+        if self._taken is not None:
+            self._taken.make_room(keys)
         known = len(self._lines.keys) // store.KEY_FIELDS
         if keys > known:
             more = _new_keys(max(keys - known, known))
@@ -235,18 +267,21 @@ class LineEvaluationState(IncrementalEvaluation):
         if why == FULL and self._output.sizes[0]:
             yield from self._results()
         elif why == FULL:
-            singles, events = 2 * len(self._output.ends), 2 * len(self._output.events)
-            self._check_memory(8 * (self._levels * singles + events))
-            self._output = self._output._replace(
-                singles=np.empty((self._levels, singles), np.int64),
-                events=np.empty(events, np.int64),
-                ends=np.empty(singles, np.int64),
-            )
+            self._double_output()
         elif why == store.NO_EXTENT:
             self._lines = self._lines._replace(heap=self._doubled(self._lines.heap))
         elif why == store.NO_LINE:
             self._lines = self._lines._replace(cells=self._doubled(self._lines.cells))
             self._nodes = self._doubled(self._nodes)
+
+    def _double_output(self) -> None:
+        singles, events = 2 * len(self._output.ends), 2 * len(self._output.events)
+        self._check_memory(8 * (self._levels * singles + events))
+        self._output = self._output._replace(
+            singles=np.empty((self._levels, singles), np.int64),
+            events=np.empty(events, np.int64),
+            ends=np.empty(singles, np.int64),
+        )
 
     def _doubled(self, array: Numbers) -> Numbers:
         self._check_memory(2 * array.nbytes)
@@ -258,7 +293,10 @@ class LineEvaluationState(IncrementalEvaluation):
         """The first event of any line, once those that are over are gone; none of columns."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
         first = scan.expire_lines(self._rules, self._lines, bound, self._watermark.position)
-        return None if first == NOTHING or self._compared is not None else int(first)
+        if self._compared is not None:
+            return None
+        needed = None if first == NOTHING else int(first)
+        return needed if self._taken is None else self._taken.horizon(needed)
 
     def counters(self) -> Counters:
         """Count events, lines made and alive, steps, and matches."""
@@ -281,6 +319,7 @@ class LineEvaluationState(IncrementalEvaluation):
             "counts": lines.counts,
             "nodes": self._nodes[: used // store.FIELDS],
             "kind": self._rules.kind,
+            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -296,6 +335,8 @@ class LineEvaluationState(IncrementalEvaluation):
         self._nodes = self._program.cells(rows)
         self._nodes[1 : len(nodes)] = nodes[1:]
         self._lines = restored_lines(saved, len(nodes), rows, self._series, HEAP)
+        if self._taken is not None:
+            self._taken.restore(saved.part("taken"))
 
 
 def _new_keys(count: int) -> Numbers:
@@ -303,4 +344,5 @@ def _new_keys(count: int) -> Numbers:
     keys = np.zeros((count, store.KEY_FIELDS), np.int64)
     keys[:, store.HEAD] = NOTHING
     keys[:, [store.BAR, store.UNTIL]] = LATEST
+    keys[:, store.TAKEN] = EARLIEST
     return keys.ravel()

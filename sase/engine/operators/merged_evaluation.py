@@ -100,7 +100,6 @@ class MergedEvaluationState(RunEvaluationState):
 
     def counters(self) -> Counters:
         """The counters of runs, and how many runs were merged into others."""
-        """The counters of runs, and how many runs were merged into others."""
         merged, alive = map(int, self._merging.state[[of.MERGED, of.MERGED_ALIVE]])
         return {**super().counters(), "merged": merged, "merged_alive": alive}
 

@@ -51,8 +51,6 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return "what is read again must be known to be a match when it is found"
     if runs.is_alone:
         return "a match is a single event"
-    if runs.never_forks and runs.evaluation is Evaluation.NFAB:
-        return "runs never fork, so there are few matches"
     fixed = [test for test in top.non_overlapping if test.value is not None]
     if not all(test.is_declared_by(runs.components) for test in fixed):
         return "some type of the pattern may not declare what makes a partition"

@@ -12,6 +12,7 @@ import sase
 from sase.engine.operators import kleene
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.options import Options
+from sase.planning.nodes import Transformation, require
 from tests.engine.series.test_merging import OPTIONS
 
 RANDOM = Random(7)
@@ -180,3 +181,56 @@ def test_more_components_than_a_piece_has_room_for() -> None:
     plan = sase.compile(query, events, plan="nfab")
     found = plan.run(events).rows
     assert found == in_runs(plan).run(events).rows and len(found) == 19
+
+
+def apart(
+    found: list[dict[str, Any]], rows: list[dict[str, Any]], *, keyed: bool
+) -> list[dict[str, Any]]:
+    """Of matches in order the first of a key, and then the first that begins behind it."""
+    ends, taken = dict[Any, Any](), []
+    for match in found:
+        every = [
+            row
+            for bound in match.values()
+            for row in (bound if isinstance(bound, list) else [bound])
+        ]
+        key = rows[every[0]]["k"] if keyed else None
+        if rows[min(every)]["ts"] > ends.get(key, -1):
+            ends[key] = rows[max(every)]["ts"]
+            taken.append(match)
+    return taken
+
+
+@pytest.mark.parametrize("having", ["", " HAVING a.len >= 2"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> None:
+    """Fused, block by block and in pieces: what is taken of all matches, in fewer steps."""
+    events, key = [each for each in EVENTS if each["k"] is not None], "[k] AND"
+    if strategy == "strict_contiguity":  # of which partitions are no parts
+        key = ""
+    patterns = [each for each in PATTERNS.values() if "a[]" in each or not having]
+    seen = fewer = 0
+    for pattern in patterns:
+        for condition in ("1 = 1", "a[i].v > a[i-1].v", "z.v > a[a.len].v"):
+            has_end = "B z" in pattern and not pattern.startswith("B z")
+            if condition != "1 = 1" and ("a[]" not in pattern or "z." in condition and not has_end):
+                continue
+            where = f"{strategy} {{ {key} {condition} }}"
+            query = f"EVENT SEQ({pattern}) WHERE {where} WITHIN 30{having}"
+            every = sase.compile(query, events, plan="nfab").run(events, threads=1)
+            expected = apart(every.rows.to_pylist(), events, keyed=bool(key))
+            plan = sase.compile(query, events, plan="nfab", output="non_overlap")
+            assert require(plan.operators, Transformation).prunes
+            for options in (plan.options, replace(plan.options, fused=False), OPTIONS):
+                each = replace(plan, options=options)
+                matches = each.run(events, threads=1)
+                assert matches.rows.to_pylist() == expected, query
+                matcher, parts = each.open(), list[Any]()
+                assert type(matcher.pipeline.operators[0]) is LineEvaluationState
+                for begin in range(0, len(events), 61):
+                    parts += matcher.push(events[begin : begin + 61]).rows.to_pylist()
+                    matcher = each.restore(matcher.snapshot())
+                assert parts + matcher.finish().rows.to_pylist() == expected, query
+            steps = [dict(r.report.counters)["RunEvaluation"]["steps"] for r in (every, matches)]
+            seen, fewer = seen + 1, fewer + (steps[1] < steps[0])
+    assert fewer > seen // 5

@@ -273,6 +273,25 @@ def advance_lines(
 
 
 @kernel
+def end_overlapping_lines(lines: Lines, taken: OutInts, numbers: OutInts, lasts: OutInts) -> None:
+    """End the lines of keys that overlap the match that was taken last; by key what it ends at."""
+    cells, keys = lines.cells, lines.keys
+    for i in range(numbers.shape[0]):
+        key, order = numbers[i] * store.KEY_FIELDS, taken[numbers[i]]
+        keys[key + store.TAKEN] = order
+        ahead, line = NOTHING, keys[key + store.HEAD]
+        while line != NOTHING:
+            after, begin = cells[line + store.NEXT], lines.heap[cells[line + store.AT]]
+            if begin <= lasts[i] or cells[line + store.TIE] <= order:
+                lines.counts[store.EXPIRED] += 1
+                link(lines, key, ahead, after)
+                drop(lines, key, line)
+            else:
+                ahead = line
+            line = after
+
+
+@kernel
 def expire_lines(rules: LineRules, lines: Lines, bound: int, spot: int) -> int:
     """Drop the lines that a window or contiguity has ended; return the first event still needed."""
     cells, keys, first = lines.cells, lines.keys, NOTHING

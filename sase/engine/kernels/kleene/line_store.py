@@ -17,7 +17,7 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.runs import DONE, FULL
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sentinels import LATEST, NOTHING
 
 # A line: the next of its key, the measure of its first event, how many events it has, the tie and
 # the spot of the last one, what a further event of the series is compared with, and where in the
@@ -27,9 +27,10 @@ FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
 TRIAL, FIRST_LINE = 1, 2 * FIELDS
 # What is known of a key: its first line, how many it has and how many events it had; the least
-# value that any of them may accept, the last measure within all their windows, and how many of them
-# have no event of the series yet.
-HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE = range(6)
+# value that any of them may accept, the last measure within all their windows, how many of them
+# have no event of the series yet, and the tie of the last event of the last match, where matches
+# must not overlap.
+HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end and the first free one, words
 # of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts.
@@ -51,7 +52,8 @@ class LineRules(NamedTuple):
     events. A further event of it is accepted in some orders to another one, as bits, or 0 if that
     is not asked: to the one before it, if what is met is renewed, or to the first one. What is
     compared is of a `kind`; it is `turned` where the lesser one is more. Events of levels before
-    `listed` are single in results, and the last one too unless the list is `whole`.
+    `listed` are single in results, and the last one too unless the list is `whole`. `apart` says
+    which matches of a key are wanted of those that overlap.
     """
 
     strategy: int
@@ -68,6 +70,7 @@ class LineRules(NamedTuple):
     turned: int
     listed: int
     whole: int
+    apart: int
 
 
 class LineConditions(NamedTuple):
@@ -200,6 +203,24 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
         lines.keys[key + HEAD] = line
     else:
         lines.cells[ahead + NEXT] = line
+
+
+@inlined
+def end_lines(lines: Lines, event: LineEvent, new: int) -> None:
+    """End the lines of a key, and a `new` one: its next match begins behind the event."""
+    keys, key = lines.keys, event.key
+    if new != NOTHING:
+        drop(lines, key, new)
+        lines.counts[EXPIRED] += 1
+    line = keys[key + HEAD]
+    while line != NOTHING:
+        after = lines.cells[line + NEXT]
+        drop(lines, key, line)
+        lines.counts[EXPIRED] += 1
+        line = after
+    keys[key + HEAD], keys[key + OUTSIDE] = NOTHING, 0
+    keys[key + BAR] = keys[key + UNTIL] = LATEST
+    keys[key + TAKEN] = event.tie
 
 
 @inlined

@@ -24,13 +24,16 @@ from sase.engine.kernels.kleene.line_store import (
     Lines,
     append,
     drop,
+    end_lines,
     link,
     new_line,
     write_line,
 )
 from sase.engine.kernels.kleene.run_nodes import (
+    ALL,
     BEGIN,
     FINISH,
+    FIRST_ALONE,
     MOMENTS,
     NO_EVENT,
     PLAIN,
@@ -304,7 +307,13 @@ def step(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
     event: LineEvent,
 ) -> None:  # fmt: skip
-    """Apply an event to each line of its key; the lines that it changes come first."""
+    """Apply an event to each line of its key; the lines that it changes come first.
+
+    Where the first match of a key is wanted alone, it ends all of these lines.
+    """
+    known = output.sizes[0]
+    if rules.apart != ALL and event.tie <= lines.keys[event.key + store.TAKEN]:
+        return
     cells, keys, counts, key = lines.cells, lines.keys, lines.counts, event.key
     # Counting ends the loop sooner than the list shows its end, which keeps the processor waiting.
     line, shown, bar, first = keys[key + store.HEAD], keys[key + store.COUNT], LATEST, LATEST
@@ -315,9 +324,16 @@ def step(
         if new != NOTHING:
             bar, first = lowered(rules, lines, new, bar), event.measure
             outside += int(cells[new + store.SIZE] <= rules.series)
+        if rules.apart == FIRST_ALONE and output.sizes[0] > known:
+            end_lines(lines, event, new)
+            return
     for _ in range(shown):
         after = cells[line + store.NEXT]
         what = apply(rules, conditions, lines, output, event, line)
+        if rules.apart == FIRST_ALONE and output.sizes[0] > known:
+            counts[store.STEPS] += shown
+            end_lines(lines, event, new)
+            return
         if what == OVER:
             link(lines, key, ahead, after)
             drop(lines, key, line)
@@ -344,7 +360,7 @@ def step(
 @inlined
 def is_simple(rules: LineRules) -> bool:
     """Whether lines in their series only wait for one more event of it, or for the last one."""
-    is_second_last = rules.series == rules.levels - 2
+    is_second_last = rules.series == rules.levels - 2 and rules.apart == ALL
     return rules.strategy == NEXT_MATCH and is_second_last and rules.most < 0
 
 

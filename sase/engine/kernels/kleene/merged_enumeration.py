@@ -128,6 +128,15 @@ def set_frame(merging: Merging, number: int, begin: int) -> None:
     state[nodes.FRAMES] = number + 1
 
 
+@inlined
+def has_matches(machine: Machine, runs: Runs) -> bool:
+    """Whether a fresh node is a match."""
+    for place in range(runs.state[nodes.FRESH]):
+        if is_match(machine, runs.cells, runs.fresh[place]):
+            return True
+    return False
+
+
 @linked
 def start(machine: Machine, runs: Runs, merging: Merging, bound: int) -> None:
     """Make the frame of the matches that the fresh nodes are."""
@@ -296,14 +305,15 @@ def advance_merged(
             step(machine, runs, merging, incoming, i)
             merge(machine, runs, merging, key)
         if state[nodes.FRESH] > 0:
-            bound = window_start(incoming.measures[i], rules.span)
-            if merging.state[nodes.ENUMERATING] == 0:
-                start(machine, runs, merging, bound)
-                merging.state[nodes.ENUMERATING] = 1
-            why = enumerate_matches(runs, merging, written, bound)
-            if why != DONE:
-                return int(why)
-            merging.state[nodes.ENUMERATING] = 0
+            if merging.state[nodes.ENUMERATING] == 1 or has_matches(machine, runs):
+                bound = window_start(incoming.measures[i], rules.span)
+                if merging.state[nodes.ENUMERATING] == 0:
+                    start(machine, runs, merging, bound)
+                    merging.state[nodes.ENUMERATING] = 1
+                why = enumerate_matches(runs, merging, written, bound)
+                if why != DONE:
+                    return int(why)
+                merging.state[nodes.ENUMERATING] = 0
             commit(machine, runs, merging, key)
         state[nodes.AT] += 1
     return DONE

@@ -98,18 +98,24 @@ def hash_node(machine: Machine, merging: Merging, cells: OutIntRows, node: int) 
     return int((found ^ (found >> 20)) & LOW_HALF)
 
 
-@linked
+@inlined
 def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
     """Merge the fresh nodes that are alike; note their partition."""
+    cells, links = runs.cells, merging.links
+    for place in range(runs.state[nodes.FRESH]):
+        node = runs.fresh[place]
+        cells[node, KEY] = key
+        links[node, nodes.HEAD_EDGE] = links[node, nodes.LAST_EDGE] = NOTHING
+    if runs.state[nodes.FRESH] > 1:
+        merge_several(machine, runs, merging)
+
+
+@linked
+def merge_several(machine: Machine, runs: Runs, merging: Merging) -> None:
+    """Merge those of several fresh nodes that are alike."""
     cells, state, buckets = runs.cells, runs.state, merging.buckets
     mask, kept = buckets.shape[0] - 1, 0
     state[nodes.GROUPS] += 1
-    for place in range(state[nodes.FRESH]):
-        node = runs.fresh[place]
-        cells[node, KEY] = key
-        merging.links[node, nodes.HEAD_EDGE] = merging.links[node, nodes.LAST_EDGE] = NOTHING
-    if state[nodes.FRESH] < 2:
-        return
     for place in range(state[nodes.FRESH]):
         node = runs.fresh[place]
         at = hash_node(machine, merging, cells, node) & mask

@@ -303,6 +303,8 @@ def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: 
     runs.counts[key] -= 1
     runs.state[LIVE] -= 1
     cells[node, NEEDED] -= 1
+    if cells[node, NEEDED] > 0:
+        return
     if merging is None:
         free_branch(runs, node)
     else:
