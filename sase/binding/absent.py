@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import fields, replace
 
 from sase.lang import ast
+from sase.lang.ast import IndexKind
 
 
 def asked_of_branch(
@@ -17,12 +18,22 @@ def asked_of_branch(
     nothing remains, or that mentions an absent negative variable, is not asked.
     """
     for node in written:
-        for conjunct in _conjuncts(node):
-            if _variables(conjunct) & absent & negative:
-                continue
-            left = _without(conjunct, absent)
+        for conjunct in conjuncts_of(node):
+            left = asked_without(conjunct, absent, negative, variables_in)
             if left is not None:
                 yield left
+
+
+def asked_without(
+    conjunct: ast.Expression,
+    absent: Set[str],
+    negative: Set[str],
+    variables: Callable[[ast.Expression], Set[str]],
+) -> ast.Expression | None:
+    """What remains of a conjunct; `variables` are those that an expression needs to be there."""
+    if variables(conjunct) & absent & negative:
+        return None
+    return _without(conjunct, absent, variables)
 
 
 def asked_of_match(node: ast.Expression, vacuous: Set[str]) -> ast.Expression | None:
@@ -30,63 +41,90 @@ def asked_of_match(node: ast.Expression, vacuous: Set[str]) -> ast.Expression | 
 
     Of the events of such a variable it holds as it does where it is empty: there is none.
     """
-    asked = tuple(each for each in _conjuncts(node) if not _events_of(each) & vacuous)
+    asked = tuple(each for each in conjuncts_of(node) if not _events_of(each) & vacuous)
     if not asked:
         return None
     return asked[0] if len(asked) == 1 else ast.And(asked, span=node.span)
 
 
-def _conjuncts(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
+def conjuncts_of(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
     """The operands of the one flat conjunction, as it is once NOT is pushed inwards."""
     match node:
         case ast.Not(operand=operand):
-            yield from _conjuncts(operand, not negated)
+            yield from conjuncts_of(operand, not negated)
         case ast.And(operands=operands) if not negated:
             for operand in operands:
-                yield from _conjuncts(operand, negated)
+                yield from conjuncts_of(operand, negated)
         case ast.Or(operands=operands) if negated:
             for operand in operands:
-                yield from _conjuncts(operand, negated)
+                yield from conjuncts_of(operand, negated)
         case _:
             yield ast.Not(node, span=node.span) if negated else node
 
 
-def _without(node: ast.Expression, absent: Set[str]) -> ast.Expression | None:
+def _without(
+    node: ast.Expression, absent: Set[str], variables: Callable[[ast.Expression], Set[str]]
+) -> ast.Expression | None:
     """A condition without its atomic conditions on absent variables; None if nothing remains.
 
     What remains of one conjunct stays one: AND and OR keep an operand that is left alone.
     """
     match node:
         case ast.Not(operand=operand):
-            left = _without(operand, absent)
+            left = _without(operand, absent, variables)
             return None if left is None else replace(node, operand=left)
         case ast.And(operands=operands) | ast.Or(operands=operands):
-            kept = tuple(each for o in operands if (each := _without(o, absent)) is not None)
+            found = (_without(each, absent, variables) for each in operands)
+            kept = tuple(each for each in found if each is not None)
             return replace(node, operands=kept) if kept else None
-    return None if _variables(node) & absent else node
+    return None if variables(node) & absent else node
 
 
-def _variables(node: object) -> frozenset[str]:
+def variables_in(node: object) -> frozenset[str]:
     """The variables that an expression mentions."""
-    return frozenset(each.variable.text for each in _references(node) if each.variable)
+    inner = frozenset(each.variable.text for each in references_in(node) if each.variable)
+    return inner | frozenset(each.group.text for each in of_iterations(node))
+
+
+def at_hand(node: object) -> frozenset[str]:
+    """The variables of which it mentions what the iteration at hand has, or what is no group's."""
+    match node:
+        case ast.InGroup(index=index) if index.kind is not IndexKind.CURRENT:
+            return frozenset()
+        case ast.Attribute() | ast.Indexed():
+            return frozenset((node.variable.text,)) if node.variable else frozenset()
+    return frozenset().union(*map(at_hand, _parts(node)))
+
+
+def of_iterations(node: object) -> Iterator[ast.InGroup]:
+    """What an expression mentions with the iteration of a group before it."""
+    if isinstance(node, ast.InGroup):
+        yield node
+        return
+    for part in _parts(node):
+        yield from of_iterations(part)
 
 
 def _events_of(node: object) -> frozenset[str]:
     """The variables of whose events, not of the length alone, it mentions an attribute."""
-    found = (each for each in _references(node) if isinstance(each, ast.Attribute))
+    found = (each for each in references_in(node) if isinstance(each, ast.Attribute))
     return frozenset(
         each.variable.text for each in found if each.variable and each.name.text.lower() != "len"
     )
 
 
-def _references(node: object) -> Iterator[ast.Attribute | ast.Indexed]:
+def references_in(node: object) -> Iterator[ast.Attribute | ast.Indexed]:
+    """What an expression mentions of variables, in whatever iteration."""
+    if isinstance(node, ast.Attribute | ast.Indexed):
+        yield node
+        return
+    for part in _parts(node):
+        yield from references_in(part)
+
+
+def _parts(node: object) -> Iterator[object]:
     match node:
-        case ast.Attribute() | ast.Indexed():
-            yield node
         case tuple():
-            for each in node:
-                yield from _references(each)
+            yield from node
         case ast.Node():
-            for field in fields(node):
-                if field.name != "span":
-                    yield from _references(getattr(node, field.name))
+            yield from (getattr(node, each.name) for each in fields(node) if each.name != "span")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from sase.binding.absent import asked_of_branch, asked_of_match
 from sase.binding.bound import BoundComponent, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
+from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
 from sase.binding.schema import OPEN, Schema
@@ -93,7 +95,8 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         bound = _bind_clauses(query, written, scope)
         check_negations(branch.components, query.window, scope)
     else:
-        scope.components, scope.choices = pattern.components, dict.fromkeys(pattern.choices)
+        open_ = {**_present(pattern, pattern.branches[0]), **dict.fromkeys(pattern.choices)}
+        scope.components, scope.choices = pattern.components, open_
         bound = _bind_clauses(query, written, scope)
         for branch in pattern.branches:
             check_negations(branch.components, query.window, scope)
@@ -108,6 +111,8 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     scope.clause = Clause.RETURN
     if query.output is None:
         check_default_columns(query, scope, flat)
+    if not scope.problems.in_order("error"):
+        _refuse_repeated(scope)
     return replace(
         bound,
         limit=bind_limit(query.limit, scope) if query.limit is not None else None,
@@ -117,8 +122,15 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
 
 
 def _present(pattern: BoundPattern, branch: BoundBranch) -> dict[str, int | None]:
-    """How often each group with `?` is there in a branch."""
-    return {name: int(name in branch.present) for name in pattern.choices}
+    """How often each group with `?` is there in a branch; of those inside of groups it is open."""
+    inside = (each.group.choices for each in pattern.components if each.group is not None)
+    open_ = dict.fromkeys(chain.from_iterable(inside))
+    return {**open_, **{name: int(name in branch.present) for name in pattern.choices}}
+
+
+def _names(components: Sequence[BoundComponent]) -> frozenset[str]:
+    """The variables of components, and of those inside of repeated groups."""
+    return frozenset[str]().union(*(each.names for each in components))
 
 
 def _bind_branch(
@@ -128,9 +140,10 @@ def _bind_branch(
     scope: Scope,
 ) -> BoundQuery:
     """The query of one branch: what is asked of variables that it does not have is not asked."""
-    own = {each.variable for each in scope.components}
-    absent = {each.variable for each in pattern.components} - own
-    negative = {each.variable for each in pattern.components if each.negated}
+    absent = _names(pattern.components) - _names(scope.components)
+    inside = [each.group.variables for each in pattern.components if each.group is not None]
+    every = (*pattern.components, *chain.from_iterable(inside))
+    negative = {each.variable for each in every if each.negated}
     asked = list(asked_of_branch(written, absent, negative))
     if query.strategy is not None:  # whose list names the variables of the whole
         query = replace(query, strategy=replace(query.strategy, variables=()))
@@ -159,7 +172,7 @@ def _bind_clauses(
     conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
     scope.clause = Clause.WHERE
     equivalences = bind_equivalences(tests, scope)
-    conjuncts = bind_conjuncts(conditions, scope)
+    conjuncts, placed = bind_conjuncts(conditions, scope)
     if counted is not None and counted > len(scope.components) == 1:
         conjuncts = (*conjuncts, *known_keys(equivalences, scope.components[0], scope))
     strategy = _strategy(query.strategy, bool(tests), scope)
@@ -170,7 +183,7 @@ def _bind_clauses(
     columns = bind_columns(query.output, scope) if query.output else None
     type_name = query.output.type_name if query.output else None
     return BoundQuery(
-        scope.components,
+        with_conjuncts(scope.components, placed),
         strategy,
         equivalences,
         conjuncts,
@@ -205,6 +218,17 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             "the selection earliest_maximal is not supported yet",
             query.strategy.span,
             "use one of the four strategies, such as  skip_till_next_match",
+        )
+
+
+def _refuse_repeated(scope: Scope) -> None:
+    """Repeated groups are bound, and cannot run yet."""
+    for each in scope.groups:
+        scope.problems.error(
+            "not-supported-yet",
+            "a group that is repeated is not supported yet",
+            each.span,
+            "today groups are choices:  (B b OR C c)  or  (SEQ(B b, C c))?",
         )
 
 

@@ -8,7 +8,7 @@ Components are named by their index in the pattern, negative ones counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -51,6 +51,7 @@ class Inner:
 
     variable: int
     part: Part
+    name: str = field(default="", compare=False)
 
 
 # What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds.
@@ -224,6 +225,16 @@ class When(Enum):
     FURTHER = "at every event but the first"
     WHOLE = "when it is finished"
 
+    @classmethod
+    def of(cls, parts: Collection[Part]) -> When:
+        """When one is checked that mentions these parts of a component, and nothing later."""
+        rank = max((part.rank for part in parts), default=Part.EVENT.rank)
+        if rank == Part.ALL.rank:
+            return cls.WHOLE
+        if rank == Part.CURRENT.rank:
+            return cls.FURTHER if any(part.is_earlier for part in parts) else cls.EVERY
+        return cls.FIRST if Part.FIRST in parts else cls.EVENT
+
 
 class ConjunctClass(Enum):
     """What a conjunct needs before it can be decided."""
@@ -321,20 +332,40 @@ class EquivalenceTest:
 class IterationBranch:
     """One way to write an iteration: its elements, numbered in it, and what is asked of it.
 
-    `variables` are the numbers of the variables that the elements are of.
+    `variables` are the numbers of the variables that the elements are of; `present` are the
+    variables of groups with `?` that it has.
     """
 
     elements: tuple[BoundComponent, ...]
     variables: tuple[int, ...]
     conjuncts: tuple[IterationConjunct, ...] = ()
+    present: frozenset[str] = frozenset()
+
+    @property
+    def first(self) -> BoundComponent:
+        """The first element that is not negative."""
+        return next(each for each in self.elements if not each.negated)
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedGroup:
-    """What is repeated: a component for each variable inside, by number, and the branches."""
+    """What is repeated: a component for each variable inside, by number, and the branches.
+
+    `choices` are the variables of groups with `?` inside.
+    """
 
     variables: tuple[BoundComponent, ...]
     branches: tuple[IterationBranch, ...]
+    choices: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables inside, those of groups with `?` included."""
+        return self.choices | {each.variable for each in self.variables if each.named}
+
+    def variable(self, name: str) -> BoundComponent | None:
+        """The component of a variable inside."""
+        return next((each for each in self.variables if each.key == (True, name)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +392,12 @@ class BoundComponent:
     def key(self) -> tuple[bool, str]:
         """What tells it from others of the pattern, but for those of the same variable."""
         return self.named, self.variable
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Its variable, and those inside of a group that is repeated."""
+        own = frozenset((self.variable,))
+        return own if self.group is None else own | self.group.names
 
     @property
     def is_single(self) -> bool:

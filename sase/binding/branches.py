@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from math import prod
+from typing import TypeAlias
 
 from sase.binding.scope import Scope
 from sase.lang import ast
@@ -28,10 +29,27 @@ class PlacedComponent:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """A repeated group: the number of the first component inside, and the branches of an iteration.
+
+    `components` are all that are written inside, `choices` the variables of groups with `?` inside.
+    """
+
+    part: ast.Group
+    place: int
+    branches: tuple[WrittenBranch, ...]
+    components: tuple[PlacedComponent, ...]
+    choices: tuple[ast.Name, ...] = ()
+
+
+Placed: TypeAlias = PlacedComponent | PlacedGroup
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenBranch:
     """The components of a branch, and the variables of the groups with `?` that it has."""
 
-    components: tuple[PlacedComponent, ...] = ()
+    components: tuple[Placed, ...] = ()
     present: frozenset[str] = frozenset()
 
     def followed_by(self, other: WrittenBranch) -> WrittenBranch:
@@ -42,11 +60,15 @@ class WrittenBranch:
 
 @dataclass
 class WrittenPattern:
-    """The branches of a pattern, all of its components, and the variables of groups with `?`."""
+    """The branches of a pattern, all of its components, and the variables of groups with `?`.
+
+    The components inside of repeated groups are among them; `groups` are these.
+    """
 
     branches: list[WrittenBranch]
     components: list[PlacedComponent]
     choices: list[ast.Name]
+    groups: list[PlacedGroup]
 
 
 def written_out(pattern: ast.Pattern, scope: Scope) -> WrittenPattern | None:
@@ -55,7 +77,7 @@ def written_out(pattern: ast.Pattern, scope: Scope) -> WrittenPattern | None:
     branches = writing.branches_of(pattern)
     if not writing.is_fine:
         return None
-    return WrittenPattern(branches, writing.components, writing.choices)
+    return WrittenPattern(branches, writing.components, writing.choices, writing.groups)
 
 
 @dataclass
@@ -63,7 +85,10 @@ class _Writing:
     scope: Scope
     components: list[PlacedComponent] = field(default_factory=list)
     choices: list[ast.Name] = field(default_factory=list)
+    groups: list[PlacedGroup] = field(default_factory=list)
     is_fine: bool = True
+    # Whether it writes out what a repeated group has inside.
+    is_repeated: bool = False
     _places: Iterator[int] = field(default_factory=count)
 
     def branches_of(self, pattern: ast.Pattern) -> list[WrittenBranch]:
@@ -80,6 +105,8 @@ class _Writing:
                 return self._bounded(found, len(found), pattern.span)
             case ast.Group() if self._is_choice(pattern):
                 return self._choice(pattern)
+            case ast.Group(negated=False) if not self.is_repeated:
+                return self._repeated(pattern)
         self._refuse(pattern)
         return []
 
@@ -94,6 +121,19 @@ class _Writing:
             own = frozenset((group.variable.text,))
             branches = [replace(each, present=each.present | own) for each in branches]
         return self._bounded([*branches, WrittenBranch()], len(branches) + 1, group.span)
+
+    def _repeated(self, group: ast.Group) -> list[WrittenBranch]:
+        """One branch, with the branches of an iteration inside of the group."""
+        inside = _Writing(self.scope, self.components, is_repeated=True, _places=self._places)
+        first = len(self.components)
+        branches = inside.branches_of(group.pattern)
+        components = tuple(self.components[first:])
+        if not (inside.is_fine and is_repeatable(group, branches, self.scope)):
+            self.is_fine = False
+            return []
+        choices = tuple(inside.choices)
+        self.groups.append(PlacedGroup(group, first, tuple(branches), components, choices))
+        return [WrittenBranch((self.groups[-1],))]
 
     def _sequences(self, each: list[list[WrittenBranch]], span: Span) -> list[WrittenBranch]:
         number = prod(map(len, each))
@@ -141,10 +181,61 @@ class _Writing:
 
     def _refuse(self, part: ast.Node) -> None:
         self.is_fine = False
+        if self.is_repeated and not (isinstance(part, ast.Group) and part.negated):
+            self._refuse_inside(part)
+            return
         what, hint = "SET", "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)"
         if isinstance(part, ast.Group):
-            what = "a negative group" if part.negated else "a group that is repeated"
+            what = "a negative group"
             hint = "today groups are choices:  (B b OR C c)  or  (SEQ(B b, C c))?"
         self.scope.problems.error(
             "not-supported-yet", f"{what} is not supported yet", part.span, hint
         )
+
+    def _refuse_inside(self, part: ast.Node) -> None:
+        """What no iteration of a repeated group may have."""
+        what = "a repeated group" if isinstance(part, ast.Group) else "a SET"
+        self.scope.problems.error(
+            "in-repeated-group",
+            f"{what} cannot stand in a repeated group",
+            part.span,
+            "ask in two queries: the outer one repeats the results of the inner one",
+        )
+
+
+def is_repeatable(group: ast.Group, branches: list[WrittenBranch], scope: Scope) -> bool:
+    """Whether an iteration always has an event, and its absences stand between such; or errors."""
+    before = len(scope.problems.found)
+    for branch in branches:
+        parts = [each.part for each in branch.components if isinstance(each, PlacedComponent)]
+        must = [not each.negated and _least(each) > 0 for each in parts]
+        if not any(must):
+            scope.problems.error(
+                "empty-iteration",
+                "an iteration of a repeated group needs an event that must occur, and here all is"
+                " optional",
+                group.span,
+                "make a component inside take at least one event",
+            )
+            break
+        for place, part in enumerate(parts):
+            if part.negated and not _is_enclosed(place, parts, must):
+                scope.problems.error(
+                    "negative-at-border",
+                    "in a repeated group an absence stands between two components of the iteration"
+                    " that must occur",
+                    part.span,
+                    "put it between two such components, or outside of the group",
+                )
+    return len(scope.problems.found) == before
+
+
+def _least(part: ast.Component) -> int:
+    return 1 if part.quantifier is None else part.quantifier.minimum
+
+
+def _is_enclosed(place: int, parts: list[ast.Component], must: list[bool]) -> bool:
+    """Whether the positive components nearest to a negative one cannot be empty."""
+    positive = [n for n, part in enumerate(parts) if not part.negated]
+    before, after = [n for n in positive if n < place], [n for n in positive if n > place]
+    return bool(before and after) and must[before[-1]] and must[after[0]]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
+from sase.binding.absent import variables_in
 from sase.binding.bound import (
     Aggregate,
     BoundComponent,
@@ -19,6 +20,7 @@ from sase.binding.bound import (
     When,
 )
 from sase.binding.conditions import OPPOSITES, bind_condition
+from sase.binding.iterations import PlacedConjunct, bind_on_iterations
 from sase.binding.parts import conjoined, references
 from sase.binding.scope import Scope
 from sase.lang import ast
@@ -37,17 +39,27 @@ def top_level(node: ast.Expression | None) -> Iterator[ast.Expression]:
         yield node
 
 
-def bind_conjuncts(nodes: Iterable[ast.Expression], scope: Scope) -> tuple[Conjunct, ...]:
-    """The conjuncts of WHERE but for its equivalence tests."""
-    conjuncts = []
+def bind_conjuncts(
+    nodes: Iterable[ast.Expression], scope: Scope
+) -> tuple[tuple[Conjunct, ...], list[PlacedConjunct]]:
+    """The conjuncts of WHERE but for its equivalence tests, and those of iterations of groups."""
+    conjuncts: list[Conjunct] = []
+    placed: list[PlacedConjunct] = []
     for node in nodes:
+        if any(each.names & variables_in(node) for each in scope.groups):
+            for each in bind_on_iterations(node, scope):
+                if isinstance(each, PlacedConjunct):
+                    placed.append(each)
+                else:
+                    conjuncts.append(each)
+            continue
         condition = bind_condition(node, scope)
         parts = conjoined(condition)
         is_never_true = any(isinstance(part, Truth) and not part.value for part in parts)
         if is_never_true and not scope.problems.found:
             scope.never_true.append(node.span)
         conjuncts += [c for part in parts if (c := _classified(part, node, scope)) is not None]
-    return tuple(conjuncts)
+    return tuple(conjuncts), placed
 
 
 def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Conjunct | None:
@@ -67,7 +79,7 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     if negatives or not used:
         kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
     last = negatives[0] if negatives else components[-1] if components else None
-    when = _when(last, found) if last else When.EVENT
+    when = When.of(_parts(last, found)) if last else When.EVENT
     return Conjunct(
         condition,
         kind,
@@ -81,17 +93,6 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
 
 def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:
     return [reference.part for reference in found if reference.component == component.index]
-
-
-def _when(last: BoundComponent, found: list[Reference | Aggregate]) -> When:
-    """At which events of the component of its last identifier a condition is checked."""
-    parts = _parts(last, found)
-    rank = max(part.rank for part in parts)
-    if rank == Part.ALL.rank:
-        return When.WHOLE
-    if rank == Part.CURRENT.rank:
-        return When.FURTHER if any(part.is_earlier for part in parts) else When.EVERY
-    return When.FIRST if Part.FIRST in parts else When.EVENT
 
 
 def _quantified(

@@ -38,11 +38,17 @@ def default_name(expression: ast.Expression, place: int) -> str:
         case ast.Attribute(name=name, variable=variable):
             return f"{variable.text}_{name.text}" if variable else name.text
         case ast.Indexed(variable=variable, index=index, attributes=names):
-            kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
-            return "_".join(filter(None, [variable.text, kind, *(name.text for name in names)]))
+            return _joined(variable, index, *(name.text for name in names))
+        case ast.InGroup(group=group, index=index, reference=reference):
+            return _joined(group, index, default_name(reference, place))
         case ast.Call(function=function, arguments=(argument,)):
             return f"{function.text}_{default_name(argument, place)}"
     return f"column_{place}"
+
+
+def _joined(series: ast.Name, index: ast.Index, *names: str) -> str:
+    kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
+    return "_".join(filter(None, [series.text, kind, *names]))
 
 
 def _refuse_kind(span: Span, scope: Scope) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from sase.binding.bound import BoundComponent
-from sase.binding.branches import WrittenBranch, WrittenPattern, written_out
+from sase.binding.bound import BoundComponent, IterationBranch, RepeatedGroup
+from sase.binding.branches import (
+    Placed,
+    PlacedComponent,
+    PlacedGroup,
+    WrittenBranch,
+    WrittenPattern,
+    written_out,
+)
 from sase.binding.folding import INT64_MAX
 from sase.binding.scope import Scope
 from sase.lang import ast
@@ -45,16 +52,19 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     written = written_out(pattern, scope)
     if written is None:
         return None
-    longest = max(written.branches, key=lambda branch: len(branch.components)).components
+    longest = max((_written_in(branch.components) for branch in written.branches), key=len)
     if len(longest) > MOST_COMPONENTS:
         _refuse_too_many([each.part for each in longest], scope)
         return None
     every = [_component(each.part, each.place, scope) for each in written.components]
     _check_types(pattern.span, every, scope)
     _check_variables(written, every, scope)
-    whole = _by_variable(every)
-    differing = {each.key for each in whole if each.is_any}
-    branches = tuple(_branch(each, every, differing) for each in written.branches)
+    inside = {each.place for group in written.groups for each in group.components}
+    groups = {each.place: _group(each, every, scope) for each in written.groups}
+    outside = {each.index: each for each in every if each.index not in inside} | groups
+    whole = _by_variable([outside[place] for place in sorted(outside)])
+    differing = {each.key for each in whole if each.is_any and each.group is None}
+    branches = tuple(_branch(each, outside, differing) for each in written.branches)
     for number, branch in enumerate(branches, 1):
         which = f"branch {number} of {len(branches)}" if len(branches) > 1 else ""
         if not _check_positive(pattern.span, branch.components, which, scope):
@@ -64,18 +74,59 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
 
 
 def _branch(
-    branch: WrittenBranch, every: list[BoundComponent], differing: Set[tuple[bool, str]]
+    branch: WrittenBranch, by_place: Mapping[int, BoundComponent], differing: Set[tuple[bool, str]]
 ) -> BoundBranch:
     """The components of a branch, numbered in it.
 
     A variable that stands for other types elsewhere is treated as one of `ANY` of them all.
     """
-    own = [every[each.place] for each in branch.components]
+    own = [by_place[each.place] for each in branch.components]
     components = tuple(
         replace(each, index=index, is_any=each.is_any or each.key in differing)
         for index, each in enumerate(own)
     )
     return BoundBranch(components, branch.present)
+
+
+def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
+    """A repeated group as a component: its types are those of all that is in it."""
+    inside = {each.place: every[each.place] for each in group.components}
+    variables = _by_variable(list(inside.values()))
+    keys = [each.key for each in variables]
+    differing = {each.key for each in variables if each.is_any}
+    branches = []
+    for written in group.branches:
+        bound = _branch(written, inside, differing)
+        numbers = tuple(keys.index(each.key) for each in bound.components)
+        branches.append(IterationBranch(bound.components, numbers, present=bound.present))
+    part, quantifier = group.part, group.part.quantifier
+    assert quantifier is not None
+    _check_quantifier(part, quantifier, scope)
+    admitted = [each.types for each in variables]
+    types = tuple(dict.fromkeys(name for each in admitted for name in each or ()))
+    return BoundComponent(
+        group.place,
+        part.variable.text if part.variable else f"group_{group.place + 1}",
+        named=part.variable is not None,
+        types=None if None in admitted else types,
+        is_any=None in admitted or len(types) > 1,
+        minimum=quantifier.minimum,
+        maximum=quantifier.maximum,
+        is_series=True,
+        group=RepeatedGroup(
+            variables, tuple(branches), frozenset(name.text for name in group.choices)
+        ),
+        span=part.span,
+    )
+
+
+def _written_in(components: Iterable[Placed]) -> list[PlacedComponent]:
+    """The components, and in the place of a repeated group those inside."""
+    return [
+        part
+        for each in components
+        for part in (each.components if isinstance(each, PlacedGroup) else (each,))
+    ]
 
 
 def _by_variable(every: list[BoundComponent]) -> tuple[BoundComponent, ...]:
@@ -98,10 +149,24 @@ def _united(one: BoundComponent, other: BoundComponent) -> BoundComponent:
         is_any=one.is_any or other.is_any or set(one.types or ()) != set(other.types or ()),
         minimum=min(one.minimum, other.minimum),
         maximum=None if None in maxima else max(each or 0 for each in maxima),
+        group=_united_groups(one.group, other.group),
     )
 
 
-def _refuse_too_many(written: list[ast.Component], scope: Scope) -> None:
+def _united_groups(one: RepeatedGroup | None, other: RepeatedGroup | None) -> RepeatedGroup | None:
+    """What may be in an iteration of a group of several places."""
+    if one is None or other is None:
+        return None  # of which one is an error
+    variables = _by_variable([*one.variables, *other.variables])
+    keys = [each.key for each in variables]
+    branches = (
+        replace(each, variables=tuple(keys.index(element.key) for element in each.elements))
+        for each in (*one.branches, *other.branches)
+    )
+    return RepeatedGroup(variables, tuple(branches), one.choices | other.choices)
+
+
+def _refuse_too_many(written: Sequence[ast.Component], scope: Scope) -> None:
     first, last = written[MOST_COMPONENTS].span, written[-1].span
     scope.problems.error(
         "too-many-components",
@@ -163,9 +228,12 @@ def _listed(lead: str, names: tuple[str, ...] | list[str], most: int = 12) -> st
     return f"{lead} {shown}" if names else "none is known"
 
 
-def _check_quantifier(part: ast.Component, quantifier: ast.Quantifier, scope: Scope) -> None:
+def _check_quantifier(
+    part: ast.Component | ast.Group, quantifier: ast.Quantifier, scope: Scope
+) -> None:
     error = scope.problems.error
     maximum = quantifier.maximum
+    counted = "events" if isinstance(part, ast.Component) else "iterations"
     if part.negated:
         error(
             "negative-series",
@@ -176,54 +244,104 @@ def _check_quantifier(part: ast.Component, quantifier: ast.Quantifier, scope: Sc
     elif max(quantifier.minimum, maximum or 0) > INT64_MAX:
         error(
             "integer-out-of-range",
-            f"no stream has so many events: the greatest bound is {INT64_MAX}",
+            f"no stream has so many {counted}: the greatest bound is {INT64_MAX}",
             quantifier.span,
             "leave the upper bound out for any number:  {1,}",
         )
     elif maximum == 0:
         error(
             "empty-series",
-            "a component that may take no event at all can match nothing",
+            "a component that may take no event at all can match nothing"
+            if isinstance(part, ast.Component)
+            else "a group that may have no iteration at all can match nothing",
             quantifier.span,
             "write  {1}  or more, or forbid the events with  !(…)",
         )
     elif maximum is not None and maximum < quantifier.minimum:
         error(
             "empty-series",
-            f"no series has at least {quantifier.minimum} and at most {maximum} events",
+            f"no series has at least {quantifier.minimum} and at most {maximum} {counted}",
             quantifier.span,
             f"write  {{{maximum},{quantifier.minimum}}}",
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """A place where a variable is given, what it stands for there, and in which group."""
+
+    name: ast.Name
+    way: str
+    home: PlacedGroup | None = None
+
+    @property
+    def described(self) -> str:
+        """What it stands for, and where."""
+        if self.home is None:
+            return self.way
+        variable = self.home.part.variable
+        return f"{self.way} of {f'the group `{variable.text}`' if variable else 'a group'}"
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What is the same wherever a variable may stand again."""
+        if self.home is None:
+            return self.way, None
+        variable = self.home.part.variable
+        return self.way, variable.text if variable else f"at {self.home.place}"
+
+
 def _check_variables(written: WrittenPattern, every: list[BoundComponent], scope: Scope) -> None:
-    """A variable stands once in a branch, and everywhere for one event, or for a series."""
-    named = {each.place: each.part.variable for each in written.components if each.part.variable}
-    twice: set[int] = set()
-    for branch in written.branches:
-        seen: set[str] = set()
-        for place in (each.place for each in branch.components if each.place in named):
-            if named[place].text in seen:
-                twice.add(place)
-            seen.add(named[place].text)
-    for place in sorted(twice):
+    """A variable stands once in a branch, and everywhere for one event, a series, or a group."""
+    homes = {each.place: group for group in written.groups for each in group.components}
+    namings = {
+        each.part.variable.span: _Naming(
+            each.part.variable, _way(every[each.place]), homes.get(each.place)
+        )
+        for each in written.components
+        if each.part.variable
+    }
+    for group in written.groups:
+        if group.part.variable:
+            naming = _Naming(group.part.variable, "a repeated group")
+            namings[group.part.variable.span] = naming
+    twice = {span for branch in written.branches for span in _named_twice(branch.components)}
+    for span in sorted(twice):
+        name = namings[span].name
         scope.problems.error(
             "duplicate-variable",
-            f"there is already a component called `{named[place].text}`",
-            named[place].span,
+            f"there is already a component called `{name.text}`",
+            span,
             "give each component a variable of its own",
         )
-    _check_choices(written, {name.text for name in named.values()}, scope)
-    first: dict[str, BoundComponent] = {}
-    for place, name in named.items():
-        before = first.setdefault(name.text, every[place])
-        if place not in twice and _way(before) != _way(every[place]):
+    _check_choices(written, {each.name.text for each in namings.values()}, scope)
+    first: dict[str, _Naming] = {}
+    for span in sorted(namings):
+        naming = namings[span]
+        before = first.setdefault(naming.name.text, naming)
+        if span not in twice and before.key != naming.key:
             scope.problems.error(
                 "variable-in-two-ways",
-                f"`{name.text}` is {_way(every[place])} here, and {_way(before)} before",
-                name.span,
+                f"`{naming.name.text}` is {naming.described} here, and {before.described} before",
+                span,
                 "give one of them another name",
             )
+
+
+def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
+    """Where a branch names what is in it already; each branch of an iteration by itself."""
+    seen: set[str] = set()
+    for each in components:
+        if each.part.variable:
+            if each.part.variable.text in seen:
+                yield each.part.variable.span
+            seen.add(each.part.variable.text)
+        if isinstance(each, PlacedGroup):
+            for branch in each.branches:
+                yield from _named_twice(branch.components)
+            inside = [inner.part.variable for inner in each.components if inner.part.variable]
+            yield from (name.span for name in inside if name.text in seen)
+            seen.update(name.text for name in inside)
 
 
 def _way(component: BoundComponent) -> str:
@@ -235,7 +353,8 @@ def _way(component: BoundComponent) -> str:
 
 def _check_choices(written: WrittenPattern, taken: Set[str], scope: Scope) -> None:
     seen: set[str] = set()
-    for name in written.choices:
+    inside = (name for group in written.groups for name in group.choices)
+    for name in (*written.choices, *inside):
         if name.text in taken or name.text in seen:
             scope.problems.error(
                 "duplicate-variable",

@@ -16,7 +16,6 @@ from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from sase.lang.expectations import STRATEGY_WORDS
-from sase.lang.printer import to_text
 from sase.nearest import did_you_mean, nearest
 from sase.source import Span
 
@@ -32,7 +31,7 @@ RANGES = {
     IndexKind.UP_TO_CURRENT: Part.UP_TO_CURRENT,
 }
 # Indexes that mean something only while a series is being taken.
-_WHILE_TAKING = frozenset(
+WHILE_TAKING = frozenset(
     (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
 )
 
@@ -82,15 +81,8 @@ def _is_optional_elsewhere(component: BoundComponent, scope: Scope) -> bool:
     return written is not None and written.is_optional
 
 
-def bind_indexed(node: ast.Indexed | ast.InGroup, scope: Scope) -> Expression:
+def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
     """`a[1].p`, `a[i].p`, `a[i-1].p`, `a[a.len].p`; a range belongs into an aggregate."""
-    if isinstance(node, ast.InGroup):
-        return scope.refuse(
-            "not-supported-yet",
-            f"`{to_text(node)}` is of an iteration of a group, which is not supported yet",
-            node.span,
-            "an event of a series is written with one dot:  a[1].p",
-        )
     component = find_series(node, scope)
     if component is None:
         return unknown(node)
@@ -114,11 +106,12 @@ def bind_indexed(node: ast.Indexed | ast.InGroup, scope: Scope) -> Expression:
             f"name one of them:  {variable}[{kind.value}].{node.attributes[0].text}",
         )
     if node.attribute is None:
+        example = some_attribute(component, scope)
         return scope.refuse(
             "event-as-value",
             f"`{variable}[{kind.value}]` is an event, and a value is needed here",
             node.span,
-            f"name an attribute of it:  {variable}[{kind.value}].{_some(component, scope)}",
+            f"name an attribute of it:  {variable}[{kind.value}].{example}",
         )
     return _reference(component, PARTS[kind], node.attribute, node.span, scope)
 
@@ -129,7 +122,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
     if component is None:
         return None
     variable, kind = node.variable.text, node.index.kind
-    attribute = node.attribute.text if node.attribute else _some(component, scope)
+    attribute = node.attribute.text if node.attribute else some_attribute(component, scope)
     if _is_optional_elsewhere(component, scope):
         scope.problems.error(
             "not-supported-yet",
@@ -156,7 +149,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
             f"the forms are  {forms(variable, attribute, scope)}",
         )
         return None
-    if kind in _WHILE_TAKING and scope.clause is not Clause.WHERE:
+    if kind in WHILE_TAKING and scope.clause is not Clause.WHERE:
         scope.problems.error(
             "index-after-match",
             f"{scope.clause.value} sees finished matches, in which no event is being added:"
@@ -219,7 +212,7 @@ def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
 
 
 def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
-    if len(scope.components) == 1:
+    if len(scope.components) == 1 and not scope.groups:
         return scope.components[0]
     name, error = node.name.text, scope.problems.error
     strategy = nearest(name, STRATEGY_WORDS) if "_" in name else None
@@ -252,12 +245,12 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
 
 def _example(variable: str, scope: Scope) -> str:
     component = scope.component(variable)
-    attribute = _some(component, scope)
+    attribute = some_attribute(component, scope)
     is_series = component is not None and component.is_series
     return forms(variable, attribute, scope) if is_series else f"{variable}.{attribute}"
 
 
-def _some(component: BoundComponent | None, scope: Scope) -> str:
+def some_attribute(component: BoundComponent | None, scope: Scope) -> str:
     """An attribute for an example."""
     names = scope.attribute_names(component) if component else []
     special = (scope.schema.time, scope.schema.type, scope.schema.seq_column)

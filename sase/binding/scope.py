@@ -73,9 +73,26 @@ class Scope:
 
     def lacks(self, variable: ast.Name | None) -> bool:
         """Whether a variable is of the pattern, and this branch does not have it."""
-        if variable is None or self.whole is None or self.component(variable.text) is not None:
+        if variable is None or self.whole is None or self.has(variable.text):
             return False
-        return self.whole.component(variable.text) is not None
+        return self.whole.has(variable.text)
+
+    def has(self, variable: str) -> bool:
+        """Whether a variable is of a component, or in a repeated group."""
+        return self.component(variable) is not None or self.inside(variable) is not None
+
+    @property
+    def groups(self) -> list[BoundComponent]:
+        """The repeated groups."""
+        return [component for component in self.components if component.group is not None]
+
+    def inside(self, variable: str) -> tuple[BoundComponent, BoundComponent] | None:
+        """The repeated group in which a variable is, and the component of the variable there."""
+        for each in self.components:
+            found = None if each.group is None else each.group.variable(variable)
+            if found is not None:
+                return each, found
+        return None
 
     def component(self, variable: str) -> BoundComponent | None:
         """The component of a variable."""

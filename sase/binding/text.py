@@ -54,12 +54,12 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return str(number)
         case bound.Placeholder(name=name):
             return f":{name}"
-        case bound.Reference(component=component, part=part, attribute=attribute):
-            return f"{_series(component, part, names)}.{attribute}"
-        case bound.Aggregate(function=function, component=component, part=part):
+        case bound.Reference(attribute=attribute):
+            return f"{_events(value, names)}.{attribute}"
+        case bound.Aggregate(function=function):
             listed = ", ".join(value.attributes)
             attributes = f".({listed})" if value.others else f".{listed}" if listed else ""
-            return f"{function}({_series(component, part, names)}{attributes})"
+            return f"{function}({_events(value, names)}{attributes})"
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
         case bound.Operation(name=name, operands=(left, right)) if not name.isalpha():
@@ -126,8 +126,18 @@ def _timestamp(nanoseconds: int) -> str:
     return f"TIMESTAMP '{moment.replace(tzinfo=None).isoformat(' ')}{fraction}'"
 
 
-def _series(component: int, part: bound.Part, names: Names) -> str:
-    name = names.get(component, f"#{component}")
+def _events(value: bound.Reference | bound.Aggregate, names: Names) -> str:
+    """What a value is of: events of a component, or of an iteration of a group."""
+    series = _series(names.get(value.component, f"#{value.component}"), value.part)
+    if value.inner is None:
+        return series
+    inner = value.inner.name or f"#{value.inner.variable}"
+    if value.part is bound.Part.CURRENT:
+        return _series(inner, value.inner.part)
+    return f"{series}.{inner}"
+
+
+def _series(name: str, part: bound.Part) -> str:
     if part is bound.Part.LAST:
         return f"{name}[{name}.len]"
     return name + _INDEX.get(part, f"[{part.value[0]}]")

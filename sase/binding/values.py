@@ -10,7 +10,6 @@ from fractions import Fraction
 from sase.binding.aggregates import UserAggregate, find, names
 from sase.binding.bound import (
     Aggregate,
-    BoundComponent,
     Constant,
     Expression,
     Operation,
@@ -18,8 +17,17 @@ from sase.binding.bound import (
 )
 from sase.binding.folding import INT64_MAX, fold_operation
 from sase.binding.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, computed
+from sase.binding.group_references import (
+    Range,
+    attributes_of,
+    bind_of_group,
+    find_range,
+    has_range,
+    is_of_group,
+    variables_of,
+)
 from sase.binding.literals import bind_literal
-from sase.binding.references import RANGES, bind_attribute, bind_indexed, declared, find_series
+from sase.binding.references import bind_attribute, bind_indexed, declared
 from sase.binding.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
 from sase.binding.types import (
     FLOAT,
@@ -49,9 +57,13 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
             variable
         ):
             return _absent(node, scope)
+        case ast.InGroup() if any(map(scope.lacks, variables_of(node))):
+            return _absent(node, scope)
+        case ast.Attribute() | ast.Indexed() | ast.InGroup() if is_of_group(node, scope):
+            return bind_of_group(node, scope)
         case ast.Attribute():
             return bind_attribute(node, scope)
-        case ast.Indexed() | ast.InGroup():
+        case ast.Indexed():
             return bind_indexed(node, scope)
         case ast.Negative():
             return _negative(node, scope)
@@ -276,7 +288,7 @@ def _unknown_function(node: ast.Call, scope: Scope) -> None:
     instead = INSTEAD.get(name.text.lower())
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
     hints = hints if instead is None else (instead,)
-    if instead is None and _has_range(node) and not nearest(name.text, every):
+    if instead is None and any(map(has_range, node.arguments)) and not nearest(name.text, every):
         added = f"aggregates of your own are added in Python by  sase.aggregate('{name.text}', …)"
         hints = (*hints, f"{added} , before the query is compiled")
     if scope.clause is Clause.RETURN and all(isinstance(a, ast.Attribute) for a in node.arguments):
@@ -295,56 +307,54 @@ _OF_ANYTHING = ("count", "min", "max", "first", "last")
 def _aggregate(node: ast.Call, scope: Scope) -> Expression:
     name = node.function.text
     argument = node.arguments[0] if len(node.arguments) == 1 else None
-    if not isinstance(argument, ast.Indexed) or not _has_range(node):
+    if not isinstance(argument, ast.Indexed | ast.InGroup) or not has_range(argument):
         _refuse_aggregate(node, scope)
         return unknown(node)
-    if scope.lacks(argument.variable):
+    if any(map(scope.lacks, variables_of(argument))):
         return _absent(node, scope)
-    component = find_series(argument, scope)
-    if component is None:
+    over, user = find_range(argument, scope), find(name)
+    if over is None:
         return unknown(node)
-    part, user = RANGES[argument.index.kind], find(name)
     if not _takes(1 if user is None else len(user.over), argument, node, scope):
         return unknown(node)
     if user is not None:
-        return _user_aggregate(user, argument, component, node, scope)
-    if argument.attribute is None:
+        return _user_aggregate(user, argument, over, node, scope)
+    attribute, *_ = *attributes_of(argument), None
+    if attribute is None or over.declares is None:
         if name == "count":
-            return Aggregate(INTEGER, name, component.index, part, span=node.span)
+            return Aggregate(
+                INTEGER, name, over.component, over.part, inner=over.inner, span=node.span
+            )
         return scope.refuse(
             "event-as-value",
             f"{name} needs an attribute of the events",
             argument.span,
             f"write  {name}({to_text(argument)}.p)",
         )
-    data_type, undeclared_by = declared(component, argument.attribute, scope)
+    data_type, undeclared_by = declared(over.declares, attribute, scope)
     aggregate = AGGREGATES[name]
     if not aggregate.accepts(data_type):
         return scope.refuse(
             "incompatible-types",
-            f"{name} does not take `{argument.attribute.text}`: it is {data_type.described()}",
+            f"{name} does not take `{attribute.text}`: it is {data_type.described()}",
             argument.span,
             f"of other values there are  {' '.join(_OF_ANYTHING)}",
         )
     return Aggregate(
         aggregate.result(data_type),
         name,
-        component.index,
-        part,
-        argument.attribute.text,
+        over.component,
+        over.part,
+        attribute.text,
         undeclared_by,
+        inner=over.inner,
         span=node.span,
     )
 
 
-def _has_range(node: ast.Call) -> bool:
-    """Whether an argument is a range of a series."""
-    return any(isinstance(a, ast.Indexed) and a.index.kind in RANGES for a in node.arguments)
-
-
-def _takes(count: int, argument: ast.Indexed, node: ast.Call, scope: Scope) -> bool:
+def _takes(count: int, argument: ast.Indexed | ast.InGroup, node: ast.Call, scope: Scope) -> bool:
     """Whether so many attributes are named; none is another mistake."""
-    name, found = node.function.text, len(argument.attributes)
+    name, found = node.function.text, len(attributes_of(argument))
     if found in (0, count):
         return True
     form = "p" if count == 1 else f"({', '.join(f'p{place + 1}' for place in range(count))})"
@@ -353,19 +363,21 @@ def _takes(count: int, argument: ast.Indexed, node: ast.Call, scope: Scope) -> b
         f"{name} takes {'one attribute' if count == 1 else f'{count} attributes'},"
         f" and {'here is one' if found == 1 else f'here are {found}'}",
         argument.span,
-        f"write  {name}({to_text(replace(argument, attribute=None, others=()))}.{form})",
+        f"write  {name}({to_text(replace(argument, attribute=None, others=()))}.{form})"
+        if isinstance(argument, ast.Indexed)
+        else "an aggregate over iterations is of one attribute",
     )
     return False
 
 
 def _user_aggregate(
     user: UserAggregate,
-    argument: ast.Indexed,
-    component: BoundComponent,
+    argument: ast.Indexed | ast.InGroup,
+    range_: Range,
     node: ast.Call,
     scope: Scope,
 ) -> Expression:
-    if argument.attribute is None:
+    if not attributes_of(argument) or range_.declares is None:
         return scope.refuse(
             "event-as-value",
             f"{user.name} needs attributes of the events",
@@ -373,8 +385,9 @@ def _user_aggregate(
             f"it is called as  {user.form}",
         )
     over: list[Aggregate] = []
-    for place, (attribute, wanted) in enumerate(zip(argument.attributes, user.over, strict=True)):
-        data_type, undeclared_by = declared(component, attribute, scope)
+    named = zip(attributes_of(argument), user.over, strict=True)
+    for place, (attribute, wanted) in enumerate(named):
+        data_type, undeclared_by = declared(range_.declares, attribute, scope)
         if not user.accepts(place, data_type):
             return scope.refuse(
                 "incompatible-types",
@@ -382,10 +395,9 @@ def _user_aggregate(
                 attribute.span,
                 f"it was added over {wanted.described()} there, as its  kinds=  say",
             )
-        part, name = RANGES[argument.index.kind], attribute.text
         found = Aggregate(
-            data_type, user.name, component.index, part, name, undeclared_by,
-            place=place, trend=user.trend, span=node.span,
+            data_type, user.name, range_.component, range_.part, attribute.text, undeclared_by,
+            place=place, trend=user.trend, inner=range_.inner, span=node.span,
         )  # fmt: skip
         over.append(found)
     return replace(over[0], type=user.type, others=tuple(over[1:]), span=node.span)
@@ -393,7 +405,7 @@ def _user_aggregate(
 
 def _refuse_aggregate(node: ast.Call, scope: Scope) -> None:
     name = node.function.text
-    series = next((c for c in scope.components if c.is_series and c.named), None)
+    series = next((c for c in scope.components if c.is_series and c.named and not c.group), None)
     variable = series.variable if series else "a"
     hints = [f"write  {name}({variable}[].p)"]
     if scope.clause.value == "WHERE":

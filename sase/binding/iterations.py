@@ -1,0 +1,337 @@
+"""Bind conjuncts on repeated groups: each for the branches of the iterations at hand.
+
+What a branch of an iteration does not have is absent, so what remains of a conjunct may be another
+for each branch. Its last identifier says where it is checked: in the iteration at hand, when a
+group is left, or at a component behind the group, of every iteration (docs/semantics.md, Repeated
+groups).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from sase.binding.absent import (
+    asked_without,
+    at_hand,
+    conjuncts_of,
+    of_iterations,
+    references_in,
+    variables_in,
+)
+from sase.binding.bound import (
+    Aggregate,
+    BoundComponent,
+    Condition,
+    Conjunct,
+    ConjunctClass,
+    IterationBranch,
+    IterationConjunct,
+    Part,
+    Quantified,
+    Reference,
+    RepeatedGroup,
+    Truth,
+    When,
+)
+from sase.binding.conditions import bind_condition
+from sase.binding.parts import references
+from sase.binding.scope import Scope
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+
+_CURRENT = frozenset(
+    (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedConjunct:
+    """A conjunct of an iteration, and for which branch of which group."""
+
+    component: int
+    branch: int
+    conjunct: IterationConjunct
+
+
+@dataclass(frozen=True, slots=True)
+class _AtHand:
+    """Branches of a group that have alike what a conjunct mentions of the iteration at hand."""
+
+    component: BoundComponent
+    group: RepeatedGroup
+    branches: tuple[int, ...]
+    lacking: frozenset[str]
+    choices: Mapping[str, int]
+
+    @property
+    def chosen(self) -> tuple[int, ...] | None:
+        """The branches; None for all of them."""
+        return None if len(self.branches) == len(self.group.branches) else self.branches
+
+
+def bind_on_iterations(node: ast.Expression, scope: Scope) -> Iterator[Conjunct | PlacedConjunct]:
+    """The conjuncts that an operand of WHERE comes to in a pattern with repeated groups."""
+    before = len(scope.problems.found)
+    bind_condition(node, scope)  # for its errors, whatever is absent where
+    if any(each.severity == "error" for each in scope.problems.found[before:]):
+        return
+    for conjunct in conjuncts_of(node):
+        groups = [each for each in scope.groups if _is_at_hand(each, conjunct)]
+        for chosen in product(*(list(_classes(each, conjunct)) for each in groups)):
+            yield from _of_branches(conjunct, chosen, scope)
+
+
+def with_conjuncts(
+    components: tuple[BoundComponent, ...], placed: list[PlacedConjunct]
+) -> tuple[BoundComponent, ...]:
+    """The components, in which each branch of a group has what is asked of it."""
+    return tuple(
+        each if each.group is None else replace(each, group=_asked(each.index, each.group, placed))
+        for each in components
+    )
+
+
+def _asked(index: int, group: RepeatedGroup, placed: list[PlacedConjunct]) -> RepeatedGroup:
+    found: list[list[IterationConjunct]] = [[] for _ in group.branches]
+    for each in placed:
+        if each.component == index:
+            found[each.branch].append(each.conjunct)
+    branches = zip(group.branches, found, strict=True)
+    return replace(
+        group, branches=tuple(replace(b, conjuncts=tuple(asked)) for b, asked in branches)
+    )
+
+
+# ---------------------------------------------------------------- which iterations
+
+
+def _is_at_hand(component: BoundComponent, conjunct: ast.Expression) -> bool:
+    """Whether it is asked of each iteration of a group by itself."""
+    assert component.group is not None
+    if at_hand(conjunct) & component.group.names:
+        return True
+    indexed = [
+        each.index for each in of_iterations(conjunct) if each.group.text == component.variable
+    ]
+    counted = [
+        each.index
+        for each in references_in(conjunct)
+        if isinstance(each, ast.Indexed) and each.variable.text == component.variable
+    ]
+    return any(index.kind in _CURRENT for index in (*indexed, *counted))
+
+
+def _classes(component: BoundComponent, conjunct: ast.Expression) -> Iterator[_AtHand]:
+    group, mentioned = component.group, at_hand(conjunct)
+    assert group is not None
+    classes: dict[tuple[frozenset[str], frozenset[str]], list[int]] = {}
+    for number, branch in enumerate(group.branches):
+        has = {each.variable for each in branch.elements if each.named}
+        lacking = (mentioned & group.names) - has - group.choices
+        classes.setdefault((lacking, branch.present & mentioned), []).append(number)
+    for (lacking, present), numbers in classes.items():
+        choices = {name: int(name in present) for name in group.choices}
+        yield _AtHand(component, group, tuple(numbers), lacking, choices)
+
+
+def _of_branches(
+    conjunct: ast.Expression, chosen: tuple[_AtHand, ...], scope: Scope
+) -> Iterator[Conjunct | PlacedConjunct]:
+    absent = frozenset[str]().union(*(each.lacking for each in chosen))
+    negative = {v.variable for each in chosen for v in each.group.variables if v.negated}
+    remaining = asked_without(conjunct, absent, negative, at_hand)
+    if remaining is None:
+        return
+    choices = {name: there for each in chosen for name, there in each.choices.items()}
+    here = replace(scope, choices={**scope.choices, **choices})
+    condition = bind_condition(remaining, here)
+    if isinstance(condition, Truth) and condition.value:
+        return
+    placing = _Placing(condition, chosen, scope.components)
+    mentioned = variables_in(conjunct)
+    outer = [c for c in scope.components if c.negated and c.variable in mentioned]
+    inner = [
+        (each, variable)
+        for each in scope.components
+        if each.group is not None
+        for variable in each.group.variables
+        if variable.negated and variable.variable in mentioned
+    ]
+    if len(outer) + len(inner) > 1:
+        negatives = [*outer, *(variable for _, variable in inner)]
+        refuse_two_negatives(conjunct, negatives, scope)
+    elif outer:
+        yield placing.conjunct(outer[0], When.EVENT, ConjunctClass.NEGATIVE)
+    elif inner:
+        if placing.looks_elsewhere(inner[0][0]):
+            _refuse_elsewhere(conjunct, inner[0][1], scope)
+            return
+        yield from placing.of_negative(*inner[0])
+    else:
+        yield from placing.positive()
+
+
+def refuse_two_negatives(
+    node: ast.Expression, negatives: list[BoundComponent], scope: Scope
+) -> None:
+    """The error of a conjunct on several absences."""
+    names = " and ".join(component.variable for component in negatives)
+    scope.problems.error(
+        "two-negatives",
+        f"this condition mentions two negative components, {names}: each absence is checked by"
+        " itself",
+        node.span,
+        "relate each of them to an event of the match, in conditions of their own",
+    )
+
+
+def _refuse_elsewhere(node: ast.Expression, negative: BoundComponent, scope: Scope) -> None:
+    scope.problems.error(
+        "negative-of-iteration",
+        f"`{negative.variable}` must not occur in the iteration at hand, and this condition"
+        " mentions another one",
+        node.span,
+        "it can mention what is in the iteration at hand, and the group as a whole",
+    )
+
+
+# ---------------------------------------------------------------- where it is checked
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """A condition as some branches of the iterations at hand are asked it."""
+
+    condition: Condition
+    chosen: tuple[_AtHand, ...]
+    components: tuple[BoundComponent, ...]
+
+    @property
+    def _found(self) -> list[Reference | Aggregate]:
+        return list(references(self.condition))
+
+    def _of(self, component: int) -> list[Reference | Aggregate]:
+        return [each for each in self._found if each.component == component]
+
+    def looks_elsewhere(self, component: BoundComponent) -> bool:
+        """Whether it mentions single iterations of a group that are not at hand."""
+        parts = {each.part for each in self._of(component.index)}
+        return bool(parts - {Part.CURRENT, Part.ALL})
+
+    def positive(self) -> Iterator[Conjunct | PlacedConjunct]:
+        """Where it is decided if no absence is in it: by its last identifier."""
+        at = {each.component.index: each for each in self.chosen}
+        used = {each.component for each in self._found} | at.keys()
+        if not used:
+            yield Conjunct(self.condition, ConjunctClass.CONSTANT, span=self.condition.span)
+            return
+        last = self.components[max(used)]
+        parts = [each.part for each in self._of(last.index)]
+        if last.group is None or any(part.rank == Part.ALL.rank for part in parts):
+            yield self.conjunct(last, When.of(parts))
+        elif last.index in at:
+            iterations = When.FURTHER if any(p.is_earlier for p in parts) else When.EVERY
+            for number in at[last.index].branches:
+                yield self._in_iteration(last, last.group, number, iterations)
+        else:
+            for number in range(len(last.group.branches)):
+                yield self._in_iteration(last, last.group, number, When.FIRST)
+
+    def of_negative(
+        self, component: BoundComponent, negative: BoundComponent
+    ) -> Iterator[PlacedConjunct]:
+        """What an event of an absence inside of a group must fulfil to forbid."""
+        at = next(each for each in self.chosen if each.component == component)
+        for number in at.branches:
+            branch = at.group.branches[number]
+            element = branch.variables.index(negative.index)
+            yield self._asked_at(component, number, When.EVERY, element, When.EVENT)
+
+    def conjunct(
+        self,
+        last: BoundComponent,
+        when: When,
+        kind: ConjunctClass = ConjunctClass.SEVERAL,
+    ) -> Conjunct:
+        """It as a conjunct of the pattern, checked at one of its components."""
+        used = sorted({each.component for each in self._found})
+        ranges = (*self._series(last, when), *self._groups())
+        return Conjunct(
+            self.condition, kind, tuple(used), last.index, when, ranges, span=self.condition.span
+        )
+
+    def _in_iteration(
+        self, last: BoundComponent, group: RepeatedGroup, number: int, iterations: When
+    ) -> PlacedConjunct:
+        element, when = self._element(group.branches[number], last.index, iterations)
+        return self._asked_at(last, number, iterations, element, when)
+
+    def _element(
+        self, branch: IterationBranch, component: int, iterations: When
+    ) -> tuple[int, When]:
+        """The element at which it is decided, and at which of its events."""
+        wanted = (Part.FIRST,) if iterations is When.FIRST else (Part.CURRENT, Part.UP_TO_CURRENT)
+        inner: dict[int, list[Part]] = {}
+        for each in self._of(component):
+            if each.part not in wanted or each.inner is None:
+                continue
+            if each.inner.variable in branch.variables:
+                place = branch.variables.index(each.inner.variable)
+                inner.setdefault(place, []).append(each.inner.part)
+        if inner:
+            return max(inner), When.of(inner[max(inner)])
+        is_false = isinstance(self.condition, Truth)
+        must = next(each for each in branch.elements if not each.negated and each.minimum > 0)
+        first = must if is_false else branch.first
+        begins = When.FIRST if first.is_series else When.EVENT
+        return first.index, begins if first.minimum > 0 else When.WHOLE
+
+    def _asked_at(
+        self, component: BoundComponent, number: int, iterations: When, element: int, when: When
+    ) -> PlacedConjunct:
+        assert component.group is not None
+        at, variables = component.index, component.group.branches[number].variables
+        added = variables[element] if when in (When.EVERY, When.FURTHER) else None
+        within = (each for each in self._within(at) if each.inner != added)
+        conjunct = IterationConjunct(
+            self.condition,
+            iterations,
+            element,
+            when,
+            tuple(sorted({each.component for each in self._found})),
+            (*self._series(component, when), *self._groups(without=at), *within),
+            span=self.condition.span,
+        )
+        return PlacedConjunct(at, number, conjunct)
+
+    def _series(self, last: BoundComponent, when: When) -> Iterator[Quantified]:
+        """The series outside of groups of whose every event it speaks, but the one being added."""
+        for component in self.components:
+            parts = [each.part for each in self._of(component.index)]
+            ranges = component.group is None and any(p.rank == Part.CURRENT.rank for p in parts)
+            if ranges and not (component is last and when in (When.EVERY, When.FURTHER)):
+                yield Quantified(component.index, any(part.is_earlier for part in parts))
+
+    def _groups(self, without: int | None = None) -> Iterator[Quantified]:
+        """The groups of whose every iteration it speaks, and the series in each."""
+        for each in self.chosen:
+            index = each.component.index
+            if index == without:
+                continue
+            parts = [found.part for found in self._of(index)]
+            yield Quantified(index, any(part.is_earlier for part in parts), each.chosen)
+            for inner in self._within(index):
+                yield replace(inner, branches=each.chosen)
+
+    def _within(self, component: int) -> Iterator[Quantified]:
+        """The series of the iteration at hand of whose every event it speaks."""
+        inner: dict[int, list[Part]] = {}
+        for each in self._of(component):
+            if each.part is Part.CURRENT and each.inner is not None:
+                inner.setdefault(each.inner.variable, []).append(each.inner.part)
+        for variable, parts in sorted(inner.items()):
+            if any(part.rank == Part.CURRENT.rank for part in parts):
+                but_first = any(part.is_earlier for part in parts)
+                yield Quantified(component, but_first, inner=variable)
