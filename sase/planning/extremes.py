@@ -117,6 +117,21 @@ def decided_by_candidates(conjunct: Conjunct, components: Sequence[BoundComponen
     return own.minimum > 0 and (not others or last.is_single)
 
 
+def decided_by_earlier(conjunct: Conjunct) -> bool:
+    """Whether a condition on each event of a series can be asked of it and all candidates before.
+
+    Where it is false with each of these the event is in no match, or in none as a further event.
+    """
+    extreme = _extreme_of(conjunct)
+    if extreme is None or conjunct.component != extreme.component:
+        return False
+    others = [each for each in references(conjunct.condition) if each is not extreme]
+    if extreme.part is Part.UP_TO_CURRENT:
+        return not others and conjunct.when is When.EVERY
+    is_before = extreme.part is Part.BEFORE_CURRENT and conjunct.when is When.FURTHER
+    return is_before and all(each.component == extreme.component for each in others)
+
+
 def series_of(conjunct: Conjunct) -> int:
     """The component whose extreme a condition is on."""
     extreme = _extreme_of(conjunct)

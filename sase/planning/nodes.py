@@ -156,7 +156,8 @@ class RunEvaluation:
     on the way back, and a collapsed one on neighbours. `bounds` are the least and the most
     events of each component, if conditions on these alone narrow them. Of the conditions, a
     postponed evaluation asks some of all candidates first: where one of `dismissing` is false of
-    each, there is no walk; where all of `safe` are true of each, they are not asked again.
+    each, there is no walk; where all of `safe` are true of each, they are not asked again. An event
+    of which one of `discarding` is false, with each candidate before it, is no candidate.
     """
 
     components: tuple[BoundComponent, ...]
@@ -170,6 +171,7 @@ class RunEvaluation:
     early: tuple[Conjunct, ...] = ()
     bounds: tuple[tuple[int, int | None], ...] = ()
     dismissing: tuple[Conjunct, ...] = ()
+    discarding: tuple[Conjunct, ...] = ()
     safe: tuple[Conjunct, ...] = ()
     columns: tuple[str, ...] | None = None
     nothing: str | None = None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sase.binding.bound import Condition, Part, Reference
+from sase.binding.bound import Condition, Part, Reference, When
 from sase.engine.expressions import ProgramLayout, lower_terms, make_stack
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.candidate_filters import OF_EACH, OF_ONE
+from sase.engine.kernels.kleene.candidate_filters import OF_EACH, OF_EVERY, OF_FURTHER, OF_ONE
 from sase.engine.kernels.kleene.early_filters import (
     BEHIND,
     CHOSEN,
@@ -89,13 +89,18 @@ class EarlyProgram:
     """The early conditions of a walk by moment.
 
     First by the level of the earliest event that they mention, whether that is the last event of
-    its component or a further one; then by the level whose candidates they are asked of.
+    its component or a further one; then by the level whose candidates they are asked of, of all by
+    the last event and of those before each by that.
     """
 
     def __init__(self, context: Context, node: RunEvaluation) -> None:
         self._context = context
         levels = {each.index: context.level_of(each.index) for each in context.components}
-        found = [*_on_the_way(node, levels), *_of_candidates(node, levels)]
+        found = [
+            *_on_the_way(node, levels),
+            *_of_candidates(node, levels),
+            *_of_earlier(node, levels),
+        ]
         found.sort(key=lambda each: each.moment)
         base = context.layout([each.condition for each in found])
         fills = [_Fills(levels, each.component, each.has_previous) for each in found]
@@ -106,7 +111,7 @@ class EarlyProgram:
         lowered, starts = lower_terms(terms)
         stack = make_stack(lowered.depth)
         context.watch(dict(lowered.arithmetic), stack)
-        counts = np.bincount([each.moment for each in found], minlength=4 * context.levels)
+        counts = np.bincount([each.moment for each in found], minlength=6 * context.levels)
         nothing = np.zeros(0, np.int64)
         moments = np.append(0, np.cumsum(counts))
         conditions = conditions_of(starts, fills)
@@ -147,6 +152,14 @@ def _of_candidates(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_
             series = series_of(conjunct)
             moment = 2 * len(levels) + 2 * levels[series] + kind
             yield _Early(moment, of_one(conjunct.condition), series)
+
+
+def _of_earlier(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Early]:
+    """Those that are asked of an event and the candidates of its series before it."""
+    for conjunct in node.discarding:
+        series, is_every = series_of(conjunct), conjunct.when is When.EVERY
+        moment = 4 * len(levels) + 2 * levels[series] + (OF_EVERY if is_every else OF_FURTHER)
+        yield _Early(moment, of_one(conjunct.condition), series, has_previous=not is_every)
 
 
 def _moments(step: WalkStep) -> tuple[int, ...]:

@@ -79,6 +79,8 @@ class WalkBackEvaluationState(RunEvaluationBase):
         if self.node.nothing is not None:
             return
         incoming = self._incoming(block, block.positions)
+        if self.node.discarding:  # which tells what an event begins from what it goes on with
+            incoming = incoming._replace(begins=incoming.begins.copy())
         self._make_room_for_keys(self._context.dictionary.size(self._key))
         machine, early = self._program.machine(), self._early.machine()
         unsafe = machine._replace(tables=self._unsafe)
@@ -114,6 +116,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             | of.OF_CANDIDATES * bool(node.dismissing or of_number)
             | of.SAFE * bool(node.safe)
             | of.UNSAFE * bool(is_left)
+            | of.OF_EARLIER * bool(node.discarding)
         )
 
     def _make_room_for_keys(self, keys: int) -> None:

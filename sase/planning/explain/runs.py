@@ -128,6 +128,10 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
         yield f"on the way back, {_chosen(earliest, parts)}: {conjunct_text(conjunct, names)}"
     for conjunct in runs.dismissing:
         yield f"no walk where it is false of every candidate: {conjunct_text(conjunct, names)}"
+    for conjunct in runs.discarding:
+        further = "further " if conjunct.when is When.FURTHER else ""
+        text = conjunct_text(conjunct, names)
+        yield f"no {further}candidate where it is false with every one before: {text}"
     for edge in runs.conditions:
         text = conjunct_text(edge.conjunct, names)
         if edge.conjunct in runs.safe:
@@ -139,7 +143,7 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 def _has_filters(runs: RunEvaluation) -> bool:
     """Whether conditions are decided before a match is whole where they can be."""
-    return bool(runs.early or runs.dismissing or runs.safe)
+    return bool(runs.early or runs.dismissing or runs.discarding or runs.safe)
 
 
 def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sase.binding.bound import Conjunct, ConjunctClass
 from sase.planning.consistency import Consistency
-from sase.planning.extremes import class_of, decided_by_candidates, implied
+from sase.planning.extremes import class_of, decided_by_candidates, decided_by_earlier, implied
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
 from sase.planning.paths import LengthBounds
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
@@ -29,7 +29,8 @@ def filter_early(plan: Operator) -> Outcome:
             left.append(conjunct)
     follow = [each for one in left if (each := implied(one, runs.components)) is not None]
     asked = [each for each in left if decided_by_candidates(each, runs.components)]
-    classes = {each: class_of(each, runs.components).consistency for each in asked}
+    of_earlier = [each for each in left if decided_by_earlier(each)]
+    classes = {each: class_of(each, runs.components).consistency for each in left}
     simple = [each for each in follow if each.kind is ConjunctClass.SINGLE]
     others = [each for each in follow if each.kind is not ConjunctClass.SINGLE]
     early += [each for each in others if decided_early(each, runs.components) is not None]
@@ -41,6 +42,7 @@ def filter_early(plan: Operator) -> Outcome:
         early=(*runs.early, *early),
         bounds=_narrowed(lengths, runs),
         dismissing=tuple(each for each in asked if classes[each] is Consistency.FALSE),
+        discarding=tuple(each for each in of_earlier if classes[each] is Consistency.FALSE),
         safe=tuple(each for each in asked if classes[each] is Consistency.TRUE),
     )
     if filtered == runs:

@@ -134,6 +134,40 @@ def test_walks_and_what_they_look_at(
     assert early["dismissed"] == 1 - walks
 
 
+@pytest.mark.parametrize(
+    ("condition", "text", "matches", "instances", "walks", "visited"),
+    [
+        # Each B is greater than all before it, so that none is a further one.
+        ("b[i].v <= max(b[..i-1].v)", "A B1 B2 B3 C", 3, 5, 1, 6),
+        ("b[i].v <= max(b[..i-1].v) AND b.len >= 2", "A B1 B2 B3 C", 0, 5, 0, 0),
+        ("b[i].v >= min(b[..i-1].v)", "A B3 B2 B5 C", 5, 5, 1, 10),
+        # None may be the first one, and of what is left none follows it.
+        ("max(b[..i].v) > 5", "A B1 B2 B3 C", 0, 1, 0, 0),
+        ("max(b[..i].v) > 5", "A B1 B6 B3 C", 2, 4, 1, 5),
+        ("max(b[..i].v) > 5", "A B1 B B6 B C", 2, 4, 1, 5),
+    ],
+)
+def test_an_event_that_no_candidate_before_it_allows_is_none(
+    condition: str, text: str, matches: int, instances: int, walks: int, visited: int
+) -> None:
+    """SASE++, 5.2: of false-value consistent conditions on each event of a series."""
+    early, late = counted(condition, text), counted(condition, text, "postponed")
+    assert early["found"] == late["found"] == matches
+    assert (early["instances"], early["walks"], early["visited"]) == (instances, walks, visited)
+    assert late["walks"] == 1
+    assert late["visited"] > visited
+
+
+def test_an_event_is_kept_that_too_many_before_it_do_not_decide_on() -> None:
+    """What is asked of an event is bounded: a candidate far before it may allow it."""
+    rows = stream("B9 " + "B1 " * 140 + "B5 C")
+    query = (
+        "EVENT SEQ(B+ b[], C c) WHERE b[i].v <= max(b[..i-1].v) AND b.len = 2 AND b[b.len].v = 5"
+    )
+    found = sase.compile(query, rows, plan="postponed_filters").run(rows).rows.to_pylist()
+    assert found == [{"b": [0, 141], "c": 142}]
+
+
 def test_a_condition_on_neighbours_does_not_filter() -> None:
     """SASE++, 5.2: what fails beside an event that is not chosen may do without it."""
     values = (0.1, 0.2, 0.15, 0.19, 0.25)

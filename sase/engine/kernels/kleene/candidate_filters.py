@@ -12,12 +12,17 @@ from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidates import WalkBack
 from sase.engine.kernels.kleene.early_filters import allow_at
 from sase.engine.kernels.kleene.run_nodes import MOMENTS_AT, Machine, entry
+from sase.engine.kernels.kleene.runs import Incoming
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
 # Of the conditions on all candidates of a level: what must be true of one of them for a walk, and
 # what is safe where it is true of each. They stand behind those of the ways.
 OF_ONE, OF_EACH = range(2)
+# Of those on each event and the candidates before it: whether the first of a series is exempt. They
+# stand behind those. An event is kept that no one of so many candidates decides on.
+OF_FURTHER, OF_EVERY = range(2)
+FAR = 128
 # A walk asks what is safe once so many of its matches were bound: then that is soon paid for.
 PAYS_FROM = 8
 
@@ -49,11 +54,13 @@ def all_hold(early: Machine, walk: WalkBack, last: int, kind: int) -> bool:
 
 @linked
 def has_candidates(walk: WalkBack, last: int, level: int, least: int) -> bool:
-    """Whether there are so many candidates of a level."""
+    """Whether there are so many candidates of a level, of which all but one may be further ones."""
+    count, further, mask = 0, 0, walk.cells.shape[0] - 1
     candidate = first_candidate(walk, last, level)
     while candidate != NOTHING:
-        least -= 1
-        if least == 0:
+        count += 1
+        further += (walk.cells[candidate & mask, of.TAKES] >> level) & 1
+        if count >= least and further >= least - 1:
             return True
         candidate = next_candidate(walk, last, level, candidate)
     return False
@@ -97,3 +104,57 @@ def next_candidate(walk: WalkBack, last: int, level: int, candidate: int) -> int
     if before < walk.state[of.TAIL] or walk.cells[before & mask, of.MEASURE] < bound:
         return NOTHING
     return int(before)
+
+
+# ---------------------------------------------------------------- of the candidates before
+
+
+@linked
+def discard(early: Machine, walk: WalkBack, incoming: Incoming, i: int) -> None:
+    """Take an event for no level that it is in no match of, by the candidates before it."""
+    levels = walk.pattern.least.shape[0]
+    for level in range(levels):
+        bit, first = 1 << level, 4 * levels + 2 * level
+        if (incoming.begins[i] | incoming.takes[i]) & bit == 0:
+            continue
+        for condition in range(
+            entry(early, MOMENTS_AT, first, 0), entry(early, MOMENTS_AT, first + 2, 0)
+        ):
+            is_every = condition >= entry(early, MOMENTS_AT, first + OF_EVERY, 0)
+            if is_every and holds_with(early, walk, incoming, i, NOTHING, condition):
+                continue
+            if is_every:
+                incoming.begins[i] &= ~bit
+            if not holds_with_earlier(early, walk, incoming, i, level, condition):
+                incoming.takes[i] &= ~bit
+
+
+@linked
+def holds_with_earlier(
+    early: Machine, walk: WalkBack, incoming: Incoming, i: int, level: int, condition: int
+) -> bool:
+    """Whether a condition on an event holds with a candidate before it, or there are too many."""
+    levels, mask = walk.pattern.least.shape[0], walk.cells.shape[0] - 1
+    bound = window_start(incoming.measures[i], walk.bounds.span)
+    candidate = walk.known[incoming.keys[i] * levels + level, of.TOP]
+    for _ in range(FAR):
+        if candidate < walk.state[of.TAIL] or walk.cells[candidate & mask, of.MEASURE] < bound:
+            return False
+        is_before = walk.cells[candidate & mask, of.ORDER] != incoming.ties[i]
+        if is_before and holds_with(early, walk, incoming, i, candidate, condition):
+            return True
+        candidate = walk.cells[candidate & mask, of.FIELDS + level]
+    return True
+
+
+@linked
+def holds_with(
+    early: Machine, walk: WalkBack, incoming: Incoming, i: int, candidate: int, condition: int
+) -> bool:
+    """Whether a condition on an event holds with a candidate as the extreme, or with itself."""
+    ways, event = walk.ways, incoming.numbers[i]
+    ways[0, of.WAY_ON], ways[0, of.WAY_EVENT] = 1, event
+    ways[1, of.WAY_ON], ways[1, of.WAY_EVENT] = NOTHING, event
+    if candidate != NOTHING:
+        ways[0, of.WAY_EVENT] = walk.cells[candidate & (walk.cells.shape[0] - 1), of.ROW]
+    return bool(allow_at(early.condition, early.arrays, ways, condition, 0))

@@ -44,8 +44,8 @@ KNOWN = 4
 
 
 # Of `asks`: conditions that are decided on the way, on all candidates or their number, some that
-# may be safe, and others that are left then.
-ON_THE_WAY, OF_CANDIDATES, SAFE, UNSAFE = 1, 2, 4, 8
+# may be safe, and others that are left then; on an event and the candidates before it.
+ON_THE_WAY, OF_CANDIDATES, SAFE, UNSAFE, OF_EARLIER = 1, 2, 4, 8, 16
 
 
 class Bounds(NamedTuple):

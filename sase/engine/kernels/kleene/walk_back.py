@@ -13,7 +13,13 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
 from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.candidate_filters import OF_EACH, PAYS_FROM, all_hold, is_dismissed
+from sase.engine.kernels.kleene.candidate_filters import (
+    OF_EACH,
+    PAYS_FROM,
+    all_hold,
+    discard,
+    is_dismissed,
+)
 from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted, prune
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
@@ -292,6 +298,8 @@ def advance_walks(
             if bounds.prunes == 1 or bounds.apart != ALL:
                 measure = incoming.measures[i] if bounds.prunes == 1 else EARLIEST
                 evicted(walk, window_start(measure, bounds.span))
+            if key >= 0 and bounds.asks & of.OF_EARLIER != 0:
+                discard(early, walk, incoming, i)
             is_of_any = key >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
             if is_of_any and bounds.apart != ALL:
                 is_of_any = incoming.ties[i] > taken[key]
