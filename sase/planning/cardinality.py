@@ -118,9 +118,9 @@ class Cardinalities:
         """The length of the walk back."""
         return self.reach(self.construction.window or self.scan.window)
 
-    def tuples(self, level: int, reach: float) -> float:
-        """Ordered tuples of events from a level to the last within a window."""
-        counts = self.arrivals[level:]
+    def tuples(self, level: int, reach: float, last: int | None = None) -> float:
+        """Ordered tuples of events from a level to the last, or another one, within a window."""
+        counts = self.arrivals[level:] if last is None else self.arrivals[level : last + 1]
         m, span = len(counts), self.span
         share = reach / span
         volume = share ** (m - 1) / factorial(m - 1) - (m - 1) * share**m / factorial(m)
@@ -249,6 +249,33 @@ class Cardinalities:
         count *= self._left_by(self.construction.negations)
         limit = self.construction.limit
         return count if limit is None else min(count, float(limit))
+
+    # ------------------------------------------------------------ joins of a tree
+
+    def records(self, low: int, high: int) -> float:
+        """The sequences of the events of some levels that joins make; of one level its events."""
+        count = self.tuples(low, self.walked, high)
+        if low < high:
+            count *= self.agreement(self.decided, self.scan.components[low : high + 1])
+            count *= self.passing(self._decided_within(low, high))
+            inner = [n for n in self._bounding if low <= (n.after or 0) < high]
+            count *= self._left_by(inner, high - low + 1)
+        return count
+
+    def pairs(self, low: int, split: int, high: int) -> float:
+        """The pairs that the join of two ranges of levels tries."""
+        count = self.tuples(low, self.walked, high)
+        count *= self.agreement(self.key, self.scan.components[low : high + 1])
+        for first, last in ((low, split), (split + 1, high)):
+            count *= self.passing(self._decided_within(first, last))
+            inner = [n for n in self._bounding if first <= (n.after or 0) < last]
+            count *= self._left_by(inner, last - first + 1)
+        return count
+
+    def _decided_within(self, low: int, high: int) -> list[Conjunct]:
+        """The conditions of construction on events of some levels."""
+        known = {each.index for each in self.scan.components[low : high + 1]}
+        return [c for c in self.construction.conditions if known >= set(c.references)]
 
     def _decided_behind(self, level: int) -> list[Conjunct]:
         """The conditions of construction that are decided before a level is chosen."""

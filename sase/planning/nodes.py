@@ -26,10 +26,14 @@ from sase.lang.ast import StrategyName
 
 
 class Stacks(Enum):
-    """Where sequence scan keeps events: the runtime stack of the NFA, or a stack for each state."""
+    """Where sequence scan keeps events: the runtime stack of the NFA, or a stack for each state.
+
+    Or a buffer for each, the leaf of a tree of joins, whether or not a sequence leads up to it.
+    """
 
     NFA = "runtime stack"
     AIS = "active instance stacks"
+    LEAVES = "leaf buffers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,9 @@ class SequenceScan:
 class SequenceConstruction:
     """SC←: walks back from each event of the last component and builds every sequence.
 
-    `limit` bounds how many are built, where every one is a result.
+    `limit` bounds how many are built, where every one is a result. With `joins` it joins leaf
+    buffers instead: they are the gaps between levels in the order in which they are closed
+    (`planning/trees.py`).
     """
 
     input: SequenceScan
@@ -68,6 +74,7 @@ class SequenceConstruction:
     negations: tuple[NegativeComponent, ...] = ()
     window: BoundWindow | None = None
     limit: int | None = None
+    joins: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,6 +262,9 @@ FLOWS = {
     "negation_in_construction": (9, 1, 1, None, None),
     "optimized": (9, 1, None, None, None),
     "unfused": (9, 1, None, None, None),
+    "tree_left_deep": (9, 1, None, None, None),
+    "tree_right_deep": (9, 1, None, None, None),
+    "tree_bushy": (9, 1, None, None, None),
 }
 
 

@@ -26,6 +26,7 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
+JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
@@ -431,4 +432,41 @@ FAULTS = [
     ),
     Fault("owned-too-early", f"{SPARK}/task.py", "times >= low", "times > low", "spark"),
     Fault("owned-too-late", f"{SPARK}/task.py", "times <= high", "times <= high + 1", "spark"),
+    Fault(
+        "join-of-ties", JOINS, "linked & mask, LAST_TIE] < tie:", "linked & mask, LAST_TIE] <= tie:"
+    ),
+    Fault(
+        "join-out-of-window",
+        JOINS,
+        "            if earlier[FIRST] < bound:\n",
+        "            if False:\n",
+    ),
+    Fault(
+        "join-across-absence",
+        JOINS,
+        "earlier[LAST_TIE] < later[FLOOR]",
+        "earlier[LAST_TIE] < EARLIEST",
+    ),
+    Fault(
+        "join-of-forbidden-start",
+        JOINS,
+        "earlier[FLOOR] < max(bound",
+        "earlier[FLOOR] <= max(bound",
+    ),
+    Fault(
+        "join-for-a-tied-final",
+        JOINS,
+        "LAST_TIE] > later[LAST_TIE]",
+        "LAST_TIE] > later[LAST_TIE] + 1",
+    ),
+    Fault(
+        "join-resumes-at-the-same",
+        JOINS,
+        "            at[AT] = earlier[BELOW]\n",
+        "            at[AT] -= 1\n",
+    ),
+    Fault(
+        "sequences-as-joined", f"{OPERATORS}/join_tree.py", "return rows[:, order]", "return rows"
+    ),
+    Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - waiting]", "count]"),
 ]

@@ -14,6 +14,7 @@ from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
+from sase.planning.trees import part_of
 
 
 class SequenceConstructionState:
@@ -25,7 +26,8 @@ class SequenceConstructionState:
         self._scan, self._limit, self._check = scan, node.limit, context.check
         # Fixed values are checked by the scan.
         tests = [] if context.is_alone else [t for t in node.equivalences if t.value is None]
-        self._checking = ResidualFilter(context, tests, _by_level(node, context), context.levels)
+        groups = _by_join(node, context) if node.joins else _by_level(node, context)
+        self._checking = ResidualFilter(context, tests, groups, context.levels)
         room = context.options.chunk if self._limit is None else self._limit
         self.room = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
         self._built = 0
@@ -110,4 +112,12 @@ def _by_level(node: SequenceConstruction, context: Context) -> list[list[Conditi
         first = min(context.level_of(component) for component in conjunct.references)
         assert first < context.levels - 1, "a condition on one event is for the scan"
         found[first].append(conjunct.condition)
+    return found if node.conditions else []
+
+
+def _by_join(node: SequenceConstruction, context: Context) -> list[list[Condition]]:
+    """The conditions by the first join of a tree that binds all of their events."""
+    found: list[list[Condition]] = [[] for _ in node.joins]
+    for conjunct in node.conditions:
+        found[part_of(node.joins, context.components, conjunct)].append(conjunct.condition)
     return found if node.conditions else []

@@ -1,4 +1,4 @@
-"""(SS→) Sequence scan: admit events, and push them onto the stacks of the plan."""
+"""(SS→) Sequence scan: admit events, and push them onto the stacks or leaves of the plan."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from sase.engine.operators.contract import (
     measures_of,
     span_of,
 )
+from sase.engine.operators.join_tree import JoinTree
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 # Where instances are pushed, and construction walks.
-StackArrays: TypeAlias = ActiveStacks | NfaStack
+StackArrays: TypeAlias = ActiveStacks | NfaStack | JoinTree
 
 
 class SequenceScanState:
@@ -110,6 +111,8 @@ def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -
         partitions = ()
     if node.stacks is Stacks.NFA:
         return NfaStack(above, context)
+    if node.stacks is Stacks.LEAVES:
+        return JoinTree(partitions[0] if partitions else (), above, context)
     if len(partitions) > 1:
         return MultiStacks(partitions, above, context)
     return ActiveStacks(partitions[0] if partitions else (), above, context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, Placeholder
@@ -10,6 +10,7 @@ from sase.binding.text import Names, condition_text, test_text, value_text, wind
 from sase.planning import nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
+from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
 
 SYMBOLS = {
     nodes.SequenceScan: "SS→",
@@ -40,6 +41,9 @@ class OperatorText:
         match operator:
             case nodes.SequenceScan(stacks=nodes.Stacks.NFA):
                 return "runtime stack of the NFA"
+            case nodes.SequenceScan(stacks=nodes.Stacks.LEAVES, partitions=keys):
+                chains = f" in chains by {_listed(keys[0])}" if keys else ""
+                return f"a leaf buffer for each component{chains} (ZStream)"
             case nodes.SequenceScan(partitions=()):
                 return "active instance stacks (AIS)"
             case nodes.SequenceScan(partitions=(key,)):
@@ -48,6 +52,8 @@ class OperatorText:
             case nodes.SequenceScan(partitions=keys):
                 every = " and on ".join(map(_listed, keys))
                 return f"active instance stacks partitioned on {every} (Multi-PAIS)"
+            case nodes.SequenceConstruction(joins=joins) if joins:
+                return f"joins of leaf buffers: {self._tree(joins)}"
             case nodes.SequenceConstruction(input=scan):
                 walked = (
                     "pointers of the runtime stack" if scan.stacks is nodes.Stacks.NFA else "stacks"
@@ -121,13 +127,28 @@ class OperatorText:
     def _construction(self, construction: nodes.SequenceConstruction) -> Iterator[str]:
         yield from _within(construction.window)
         yield from _tests(construction.equivalences)
+        joins = construction.joins
         for conjunct in construction.conditions:
-            first = self.levels[decided_at(self.levels, conjunct)].variable
-            yield f"when {first} is chosen: {conjunct_text(conjunct, self.names)}"
+            text = conjunct_text(conjunct, self.names)
+            if joins:
+                part = list(parts_of(joins))[part_of(joins, self.levels, conjunct)]
+                yield f"when {self._part(part)} is joined: {text}"
+            else:
+                first = self.levels[decided_at(self.levels, conjunct)].variable
+                yield f"when {first} is chosen: {text}"
         for negative in construction.negations:
-            yield f"{self.negative(negative)}: it bounds the walk"
+            bounds = "its join" if joins else "the walk"
+            yield f"{self.negative(negative)}: it bounds {bounds}"
         if construction.limit is not None:
             yield f"stops after {construction.limit:,}"
+
+    def _tree(self, joins: Sequence[int]) -> str:
+        """A tree in brackets."""
+        return tree_text(joins, [each.variable for each in self.levels])
+
+    def _part(self, part: JoinPart) -> str:
+        """A join by the variables that it binds."""
+        return " ".join(each.variable for each in self.levels[part.low : part.high + 1])
 
     def _transformation(self, top: nodes.Transformation) -> Iterator[str]:
         if top.having is not None:

@@ -16,6 +16,7 @@ from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
+from sase.planning.rewrites.join_by_tree import join_by_tree
 from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
@@ -65,6 +66,7 @@ _RULES = (
     Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
+    Rewrite(join_by_tree),  # when stacks know their key, and construction what it decides
     Rewrite(push_limit),  # when all that decides is in construction
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline

@@ -1,0 +1,345 @@
+"""(Tree) Leaf buffers of the events of each component, joined in the order of a tree (ZStream)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sase.binding.bound import WindowKind
+from sase.engine.blocks.block import Block, Tests
+from sase.engine.columns.arrays import Numbers, grown, grown_ring
+from sase.engine.kernels.expressions.checks import Checks, Tally
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.joins import (
+    AT,
+    COUNT,
+    DONE,
+    FIELDS,
+    FIRST,
+    FRESH,
+    KEY,
+    PASSED,
+    TAIL,
+    TRIED,
+    Buffer,
+    Join,
+    evict_records,
+    fill,
+    fill_between,
+    join_checked,
+    join_counted,
+    join_records,
+)
+from sase.engine.kernels.scan.stacks import Absences, Arrivals
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.planning.nodes import SequenceConstruction
+from sase.planning.trees import parts_of
+
+# So many events come into the leaves before what is complete is joined.
+ROUND = 1 << 14
+
+
+class JoinBuffer:
+    """The records of some levels: of a leaf, or of a join."""
+
+    def __init__(self, levels: int, room: int, *, is_right: bool) -> None:
+        self.is_right = is_right
+        self.buffer = Buffer(
+            np.zeros((room, FIELDS + levels), np.int64),
+            np.full(1, NOTHING, np.int64),
+            np.zeros(4, np.int64),
+        )
+        self.most = 0
+
+    @property
+    def alive(self) -> int:
+        """The number of records."""
+        return int(self.buffer.ends[COUNT] - self.buffer.ends[TAIL])
+
+    @property
+    def size(self) -> int:
+        """The bytes of the arrays, which only grow."""
+        return self.buffer.cells.nbytes + self.buffer.heads.nbytes
+
+    def live(self) -> Numbers:
+        """The live records, as a copy."""
+        cells, _, ends = self.buffer
+        found: Numbers = cells[np.arange(ends[TAIL], ends[COUNT]) & (len(cells) - 1)]
+        return found
+
+    def make_room(self, more: int) -> None:
+        """Make room for some more records."""
+        cells, ends = self.buffer.cells, self.buffer.ends
+        self.most = max(self.most, self.alive)
+        if self.alive + more > len(cells):
+            room = 1 << (self.alive + more - 1).bit_length()
+            numbers = np.arange(ends[TAIL], ends[COUNT])
+            self.buffer = self.buffer._replace(cells=grown_ring(cells, room, numbers))
+
+    def widen(self, keys: int) -> None:
+        """Give every key below a bound a chain."""
+        if keys > len(self.buffer.heads):
+            self.buffer = self.buffer._replace(heads=grown(self.buffer.heads, keys, NOTHING))
+
+    def evict(self, bound: int) -> None:
+        """Give up what ends before a bound, or is joined with all on its left."""
+        self.most = max(self.most, self.alive)
+        evict_records(self.buffer, bound, self.is_right)
+
+    def oldest(self) -> int | None:
+        """The first event of the oldest record."""
+        cells, tail = self.buffer.cells, int(self.buffer.ends[TAIL])
+        return int(cells[tail & (len(cells) - 1), FIELDS]) if self.alive else None
+
+    def checkpoint(self, bound: int) -> Checkpoint:
+        """The records that may still be part of a sequence, and how many came and were joined."""
+        records, ends = self.live(), self.buffer.ends
+        left = int(ends[COUNT] - max(ends[DONE], ends[TAIL]))
+        waits = np.arange(len(records)) >= len(records) - left
+        kept = records[:, FIRST] >= bound
+        return {
+            "records": records[kept],
+            "count": int(ends[COUNT]),
+            "waiting": int(np.count_nonzero(waits & kept)),
+        }
+
+    def restore(self, saved: Saved, keys: int) -> None:
+        """Continue from a checkpoint; chains are linked anew."""
+        width = self.buffer.cells.shape[1]
+        records = saved.part("records").array(None, width)
+        saved.check_events(records[:, FIELDS:])
+        is_key = (records[:, KEY] >= 0) & (records[:, KEY] < keys)
+        saved.check(bool(is_key.all()), "there is no such key")
+        count = saved.part("count").number(len(records), MOST_COUNTED)
+        waiting = saved.part("waiting").number(0, len(records))
+        tail = count - len(records)
+        room = max(len(self.buffer.cells), 1 << max(len(records) - 1, 0).bit_length())
+        cells = np.zeros((room, width), np.int64)
+        cells[np.arange(tail, count) & (room - 1)] = records
+        heads = np.full(max(keys, 1), NOTHING, np.int64)
+        self.buffer = Buffer(cells, heads, np.array([count, tail, tail, count - waiting]))
+
+
+class JoinTree:
+    """The leaves and the joins of a tree, and the sequences that wait to be taken."""
+
+    def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
+        self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
+        self._room, self._span = context.options.stack, span_of(above.window)
+        levels = context.levels
+        self._parts = list(parts_of(above.joins))
+        rights = {(part.split + 1, part.high) for part in self._parts}
+        whole = [(level, level) for level in range(levels)]
+        whole += [(part.low, part.high) for part in self._parts]
+        self._buffers = {
+            part: JoinBuffer(part[1] - part[0] + 1, self._room, is_right=part in rights)
+            for part in whole
+        }
+        self._leaves = [self._buffers[level, level] for level in range(levels)]
+        self._root = self._buffers[0, levels - 1]
+        self._at = np.zeros((levels - 1, 3), np.int64)
+        self._at[:, AT] = FRESH
+        self._absences = [_absences(above, level, context) for level in range(levels)]
+        self._least = EARLIEST + (above.window is None or not above.window.inclusive)
+        self._bound = EARLIEST
+        window = above.window
+        self._compares = window is None or window.kind is not WindowKind.PARTITION_EVENTS
+        # Events of a block that have not come into the leaves yet, the join at work, and sequences.
+        self._arrivals: Arrivals | None = None
+        self._next, self._step = 0, NOTHING
+        self._found = np.zeros((levels, 0), np.int64)
+        self._final = 0
+        # What forbids a start is in no leaf but needed as long as it is in the window: by block
+        # its last measure and first event.
+        self._blocks: deque[tuple[int, int]] = deque()
+
+    def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
+        """Take the events of a block, which come into the leaves round by round."""
+        arrivals = block.arrivals(states, block.codes(self._key), measures)
+        self._widen(self._context.dictionary.size(self._key))
+        self._arrivals, self._next = arrivals, 0
+        if len(arrivals.rows) and self._absences[0] is not None:
+            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
+
+    def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
+        """Write sequences behind those written, as far as there is room; how many are written then.
+
+        It pauses after each piece of work.
+        """
+        if self._found.shape[1]:
+            end: int = min(written + self._found.shape[1], out.shape[1])
+            out[:, written:end] = self._found[:, : end - written]
+            self._found = self._found[:, end - written :]
+            return end
+        if self._step != NOTHING:
+            self._join(checks, tally)
+        elif self._arrivals is not None:
+            self._fill(self._arrivals)
+        return written
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether there is more to write, or to look for."""
+        return self._arrivals is not None or self._step != NOTHING or self._found.shape[1] > 0
+
+    def _fill(self, arrivals: Arrivals) -> None:
+        """Have events come into the leaves; with a final event among them a round begins."""
+        some = slice(self._next, self._next + ROUND)
+        self._next += ROUND
+        if self._next >= len(arrivals.rows):
+            self._arrivals = None
+        part = Arrivals._make(each[some] for each in arrivals)
+        for level, (leaf, absences) in enumerate(zip(self._leaves, self._absences, strict=True)):
+            leaf.make_room(len(part.rows))
+            if absences is None:
+                fill(part, level, None, leaf.buffer)
+            else:
+                fill_between(part, level, absences, leaf.buffer)
+        ends = self._leaves[-1].buffer.ends
+        if ends[DONE] < ends[COUNT]:
+            self._step, self._final = 0, int(ends[DONE])
+
+    def _join(self, checks: Checks | None, tally: Tally | None) -> None:
+        """Go on with the join at work; behind the last one there are sequences."""
+        low, split, high = self._parts[self._step]
+        out = self._buffers[low, high]
+        left, right = self._buffers[low, split], self._buffers[split + 1, high]
+        out.make_room(max(self._room, out.alive))
+        starts = out is self._root and self._absences[0] is not None
+        final = NOTHING if high == len(self._leaves) - 1 else self._final
+        place = (low, split, high, self._step)
+        asked = Join(*place, self._span, final, self._compares, starts, self._least)
+        finals = self._leaves[-1].buffer
+        joins = join_checked if tally is None else join_counted
+        if checks is None:
+            joins = join_records
+        parts = (left.buffer, right.buffer, finals, asked, self._at[self._step])
+        is_done = joins(*parts, checks, None if checks is None else tally, out.buffer)
+        if is_done:
+            right.evict(EARLIEST)
+            self._step += 1
+        if self._step == len(self._parts):
+            self._step, self._found = NOTHING, self._taken()
+
+    def _taken(self) -> Sequences:
+        """The sequences of a round, in the order of results."""
+        rows = np.ascontiguousarray(self._root.live()[:, FIELDS:].T)
+        ends = self._root.buffer.ends
+        ends[TAIL] = ends[DONE] = ends[COUNT]
+        order = np.lexsort((*(-rows[:-1]), rows[-1]))
+        return rows[:, order]
+
+    def evict(self, bound: int) -> None:
+        """Mark what begins before `bound` as evictable."""
+        self._bound = bound
+
+    def free(self) -> int | None:
+        """Free what can be part of no sequence to come; return the oldest live event."""
+        for each in self._buffers.values():
+            each.evict(self._bound)
+        while self._blocks and self._blocks[0][0] < self._bound:
+            self._blocks.popleft()
+        # What a join made begins with an event that its leaf still has.
+        oldest = [leaf.oldest() for leaf in self._leaves]
+        oldest += [first for _, first in list(self._blocks)[:1]]
+        return min((each for each in oldest if each is not None), default=None)
+
+    def _widen(self, keys: int) -> None:
+        """Give every key below a bound its chains."""
+        for each in self._buffers.values():
+            each.widen(keys)
+        for level, absences in enumerate(self._absences):
+            if absences is not None and keys > absences.tie.shape[1]:
+                self._absences[level] = absences._replace(
+                    tie=grown(absences.tie, keys, EARLIEST, axis=1),
+                    measure=grown(absences.measure, keys, EARLIEST, axis=1),
+                )
+
+    def counters(self) -> Counters:
+        """Events by leaf: those that came, that were given up, and that are there."""
+        for each in self._buffers.values():
+            each.evict(self._bound)
+        ends = np.array([leaf.buffer.ends for leaf in self._leaves])
+        found = {
+            "pushed": ends[:, COUNT].tolist(),
+            "evicted": ends[:, TAIL].tolist(),
+            "alive": (ends[:, COUNT] - ends[:, TAIL]).tolist(),
+        }
+        if not self._context.options.analyze:
+            return found
+        size = sum(each.size for each in self._buffers.values())
+        most = [leaf.most for leaf in self._leaves]
+        return {**found, "most_alive": most, "most_bytes": size}
+
+    def walked(self) -> Counters:
+        """Final events, and by the level on the left of a join the pairs that it tried."""
+        finals = int(self._leaves[-1].buffer.ends[DONE])
+        return {"walks": finals, "visited": [*self._by_gap(TRIED), finals]}
+
+    def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
+        """By the level on the left of a join the pairs that passed, and its most records."""
+        finals = int(self._leaves[-1].buffer.ends[DONE])
+        most = {part.split: self._buffers[part.low, part.high].most for part in self._parts}
+        return {
+            "passed": [*self._by_gap(PASSED), finals],
+            "most_joined": [*(most[gap] for gap in sorted(most)), 0],
+        }
+
+    def _by_gap(self, field: int) -> list[int]:
+        found = {part.split: int(at[field]) for part, at in zip(self._parts, self._at, strict=True)}
+        return [found[gap] for gap in sorted(found)]
+
+    def checkpoint(self) -> Checkpoint:
+        """The records, and the last events of negative components."""
+        for each in self._buffers.values():
+            each.evict(self._bound)
+        absences = [
+            {} if each is None else {"tie": each.tie, "measure": each.measure}
+            for each in self._absences
+        ]
+        return {
+            "buffers": [each.checkpoint(self._bound) for each in self._buffers.values()],
+            "tried": self._at[:, TRIED:],
+            "absences": absences,
+            "bound": self._bound,
+            "blocks": [list(block) for block in self._blocks],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: between pushes no round is under way."""
+        keys = max(self._context.dictionary.size(self._key), 1)
+        parts = saved.part("buffers").parts(len(self._buffers))
+        for each, part in zip(self._buffers.values(), parts, strict=True):
+            each.restore(part, keys)
+        shape = self._at.shape[0], 2
+        self._at[:, TRIED:] = saved.part("tried").array(*shape, low=0, high=MOST_COUNTED)
+        parts = saved.part("absences").parts(len(self._absences))
+        for level, (absences, part) in enumerate(zip(self._absences, parts, strict=True)):
+            if absences is not None:
+                rows = len(absences.tie)
+                tie, measure = (part.part(n).array(rows, None) for n in ("tie", "measure"))
+                part.check(tie.shape == measure.shape, "ties and measures are of different keys")
+                part.check(tie.shape[1] > 0, "there is no key")
+                self._absences[level] = absences._replace(tie=tie, measure=measure)
+        self._bound = saved.part("bound").number()
+        first, end = saved.live.first, saved.live.end - 1
+        blocks = (block.parts(2) for block in saved.part("blocks").parts())
+        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+
+
+def _absences(above: SequenceConstruction, level: int, context: Context) -> Absences | None:
+    """The negative components before a level that the tree decides."""
+    before = [negation for negation in above.negations if negation.before == level]
+    if not before:
+        return None
+    bits = [context.bit_of(negation.component.index) for negation in before]
+    return Absences(
+        frozen(np.full(len(before), level, np.int64)),
+        frozen(np.array(bits, np.int64)),
+        np.full((2 * len(before), 1), EARLIEST, np.int64),
+        np.full((2 * len(before), 1), EARLIEST, np.int64),
+        np.zeros(context.levels, np.int64),
+    )

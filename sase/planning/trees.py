@@ -1,0 +1,46 @@
+"""The tree of a plan: which parts of a sequence are joined first (ZStream).
+
+A tree over the levels of a sequence is the order in which the gaps between them are closed: gap `g`
+is that behind level `g`, and to close it joins all that ends there with all that begins behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sase.binding.bound import BoundComponent, Conjunct
+
+
+class JoinPart(NamedTuple):
+    """A join: the first level of what it makes, the last one on its left, and its last one."""
+
+    low: int
+    split: int
+    high: int
+
+
+def parts_of(joins: Sequence[int]) -> Iterator[JoinPart]:
+    """The joins of a tree by the order in which gaps are closed; the last one makes sequences."""
+    begins = {level: level for level in range(len(joins) + 1)}
+    ends = dict(begins)
+    for gap in joins:
+        low, high = begins[gap], ends[gap + 1]
+        yield JoinPart(low, gap, high)
+        begins[high], ends[low] = low, high
+
+
+def part_of(joins: Sequence[int], components: Sequence[BoundComponent], conjunct: Conjunct) -> int:
+    """The number of the first join that binds all that a condition is on."""
+    levels = [n for n, each in enumerate(components) if each.index in conjunct.references]
+    first, last = min(levels), max(levels)
+    covering = (part.low <= first and last <= part.high for part in parts_of(joins))
+    return next(number for number, covers in enumerate(covering) if covers)
+
+
+def tree_text(joins: Sequence[int], names: Sequence[str]) -> str:
+    """A tree in brackets, such as `((a b) c)`."""
+    texts = {level: name for level, name in enumerate(names)}
+    for low, split, _ in parts_of(joins):
+        texts[low] = f"({texts[low]} {texts[split + 1]})"
+    return texts[0]
