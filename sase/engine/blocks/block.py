@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +130,7 @@ class Block:
         return Arrivals(self.numbers, states, keys, measures, self.ties)
 
 
-@dataclass(frozen=True, slots=True)
-class Watermark:
+class Watermark(NamedTuple):
     """No event to come is before `ts`, the next has `position`; once final none comes."""
 
     ts: int

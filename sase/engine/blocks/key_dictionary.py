@@ -87,7 +87,7 @@ class KeyDictionary:
     @property
     def is_open(self) -> bool:
         """Whether codes are dense, or may become so yet."""
-        return self._table is None and all(tag == INTEGER for tag in self._tags)
+        return self._table is None and self._tags.count(INTEGER) == len(self._tags)
 
     def fit(self, rows: Numbers, events: int) -> bool:
         """Whether keys among so many events get dense codes; the range of the first may grow."""

@@ -21,7 +21,7 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
-from sase.engine.columns.gate import Gate, identity, numbers_at
+from sase.engine.columns.gate import Gate, Proof, identity, is_sound
 from sase.engine.columns.input import Input, Inputs, Origin, as_batch
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
@@ -35,6 +35,7 @@ from sase.engine.columns.strings import (
     string_column,
 )
 from sase.engine.columns.type_codes import MOST
+from sase.engine.kernels.jit.signatures import frozen
 from sase.errors import DataError
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
@@ -141,9 +142,17 @@ class BatchDecoder:
         self.prove(batch, gate)
         return Inputs((self.input_of(batch),))
 
-    def input_of(self, batch: pa.RecordBatch) -> Input:
+    def input_of(self, batch: pa.RecordBatch | pa.Table) -> Input:
         """Return a batch as input, of which the columns of the decoder are proved."""
         return Input(batch, unproved=self._unread)
+
+    def prove_unread(self, batches: Sequence[pa.RecordBatch], proof: Proof) -> None:
+        """Prove the columns of batches that are not the decoder's, of which something is proved."""
+        if proof is Proof.WHOLE:
+            return
+        names = list(self._unread)
+        if proof is Proof.READ or not all(is_sound(each.select(names)) for each in batches):
+            self.input_of(pa.Table.from_batches(batches)).proved()
 
     @cached_property
     def _unread(self) -> frozenset[str]:
@@ -154,7 +163,8 @@ class BatchDecoder:
         rows = batch.num_rows
         for column in self._read:
             array = batch.column(column.at)
-            if not column.is_plain or numbers_at(array, 1) is None or len(array) != rows:
+            is_proved = column.is_plain and array.offset >= 0 and is_sound(array)
+            if not is_proved or len(array) != rows:
                 gate.prove(column.name, [array], rows)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
@@ -206,7 +216,8 @@ class BatchTypes:
         self.decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
         # Held, since another one may stand where it was once it is gone.
         self._dictionary = dictionary
-        self._identity = identity(dictionary)
+        # Offset, length and addresses: see `is_same`.
+        self.identity = frozen(np.array([each or 0 for each in identity(dictionary)], np.int64))
 
     @classmethod
     def of(cls, decoder: BatchDecoder, array: pa.Array) -> BatchTypes | None:
@@ -217,10 +228,6 @@ class BatchTypes:
         assert known is not None
         key = known.key(array.dictionary)
         return None if key is None else cls(decoder, array.dictionary, known.mappings[key])
-
-    def are_of(self, array: pa.DictionaryArray) -> bool:
-        """Whether an array has the same dictionary, which need not be proved again."""
-        return identity(array.dictionary) == self._identity
 
     def by_index(self, by_code: NDArray[np.int64]) -> NDArray[np.int64]:
         """Reorder what is given by type code to be by index into the dictionary."""
@@ -237,10 +244,13 @@ class BatchTypes:
 
 
 class UnreadBatch:
-    """A batch that a kernel has pushed, decoded only when somebody asks for it."""
+    """A batch that a kernel has pushed, decoded only when somebody asks for it.
 
-    def __init__(self, types: BatchTypes, batch: pa.RecordBatch) -> None:
-        self.types, self.batch = types, batch
+    The columns of the decoder are proved, and of the others what `proof` says.
+    """
+
+    def __init__(self, types: BatchTypes, batch: pa.RecordBatch, proof: Proof) -> None:
+        self.types, self.batch, self.proof = types, batch, proof
 
     def __call__(self) -> tuple[Inputs, Events]:
         """Return what `BatchTypes.read` does."""
@@ -252,9 +262,10 @@ class UnreadBatch:
         same = [part for part in parts if isinstance(part, UnreadBatch)]
         if len(same) < len(parts) or len({id(part.types) for part in same}) > 1:
             return None
+        batches, types = [part.batch for part in same], same[0].types
         try:
-            batches = [part.types.decoder.input_of(part.batch).proved().source for part in same]
-            return cls(same[0].types, pa.concat_batches(batches))
+            types.decoder.prove_unread(batches, min(part.proof for part in same))
+            return cls(types, pa.concat_batches(batches), Proof.WHOLE)
         except (pa.ArrowException, DataError):
             return None
 

@@ -9,8 +9,10 @@ is proved and not which values are usual.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,10 +43,14 @@ _ENDS: dict[int, Any] = {
     pa.large_string().id: np.dtype(np.int64),
 }
 FIRST_NOT_ASCII = 0x80
+_TEXTS = {*_ENDS, pa.binary().id, pa.large_binary().id}
 _VIEWS = {pa.string_view().id, pa.binary_view().id}
 # How a view of more bytes than stand in it says where they are.
 _VIEW = np.dtype([("size", "i4"), ("head", "i4"), ("buffer", "i4"), ("begin", "i4")])
 _INLINE = 12
+# The address in a capsule of some name.
+_address_in = ctypes.pythonapi.PyCapsule_GetPointer
+_address_in.restype, _address_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 # What identifies them, and they.
 _Dictionaries = dict[tuple[object, ...], pa.Array]
 _Proof = Callable[[pa.Array, _Dictionaries, _Dictionaries], None]
@@ -172,7 +178,7 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
         return  # of an export the views that a slice leaves out are gone
     if kind.id == _DICTIONARY:
         # The one is a fraction of the time that the other takes.
-        if len(array) > FEW or len(array.dictionary) > FEW or not _is_valid(array):
+        if len(array) > FEW or len(array.dictionary) > FEW or not is_sound(array):
             _prove_values(array, before, now)
             array.indices.validate(full=True)
             _prove_indexes(array.indices, len(array.dictionary))
@@ -187,14 +193,6 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
             kind.tz  # noqa: B018 - which decodes it
     if has_views:
         _prove_views_of_nulls(array)
-
-
-def _is_valid(array: pa.Array) -> bool:
-    try:
-        array.validate(full=True)
-    except pa.ArrowException:
-        return False
-    return True
 
 
 def _prove_values(array: pa.DictionaryArray, before: _Dictionaries, now: _Dictionaries) -> None:
@@ -306,33 +304,44 @@ def _prove_nulls(array: pa.Array) -> None:
         raise _Unsound(f"it counts {array.null_count} NULLs, and has {len(array) - present}")
 
 
-def numbers_at(array: pa.Array, width: int) -> int | None:
-    """Return where the numbers of an array begin; None if they are not proved, or some NULL."""
-    if array.offset < 0:
-        return None
-    try:
-        array.validate(full=True)
-    except pa.ArrowException:
-        return None
-    if array.null_count:
-        return None
-    numbers = array.buffers()[1]
-    return None if numbers is None else numbers.address + array.offset * width
+class Proof(IntEnum):
+    """What is proved of a batch: what a kernel reads, that all columns fit their memory, or all."""
+
+    READ, FITTING, WHOLE = range(3)
 
 
-def indexes_at(array: pa.DictionaryArray, width: int) -> int | None:
-    """The same of the indexes of an array whose dictionary is proved; these may be any numbers."""
-    offset = array.offset
-    if offset < 0:
-        return None
+def are_numbers(kind: pa.DataType) -> bool:
+    """Whether Arrow proves arrays of a type in no time, but for where they begin."""
+    return kind.id in _NUMBERS
+
+
+def is_flat(kind: pa.DataType) -> bool:
+    """Whether Arrow proves arrays of a type altogether, but for where they begin."""
+    return bool(pa.types.is_primitive(kind)) or kind.id in _TEXTS
+
+
+def is_sound(given: pa.Array | pa.RecordBatch) -> bool:
+    """Whether flat columns are proved, if none begins before its memory."""
     try:
-        array.validate()
+        given.validate(full=True)
     except pa.ArrowException:
-        return None
-    bitmap, numbers = array.buffers()
-    if bitmap is not None:
-        return numbers_at(array.indices, width)
-    return None if array.null_count or numbers is None else numbers.address + offset * width
+        return False
+    return True
+
+
+def fits_memory(batch: pa.RecordBatch) -> bool:
+    """Whether the memory of flat columns is long enough, if none begins before it."""
+    try:
+        batch.validate()
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def export(batch: pa.RecordBatch) -> tuple[object, int]:
+    """Export a batch to kernels: the capsule that holds it, and the address of its `ArrowArray`."""
+    _, capsule = batch.__arrow_c_array__()
+    return capsule, _address_in(capsule, b"arrow_array")
 
 
 def identity(array: pa.Array) -> tuple[object, ...]:

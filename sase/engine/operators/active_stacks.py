@@ -10,7 +10,7 @@ import numpy as np
 from sase.engine.blocks.block import Block, Tests
 from sase.engine.columns.arrays import Numbers, grown, grown_ring
 from sase.engine.kernels.expressions.checks import Checks, Tally
-from sase.engine.kernels.jit.compiler import address_of
+from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.construction import (
     FLOORS,
@@ -29,10 +29,10 @@ from sase.engine.kernels.scan.fused_scan import (
     BatchLayout,
     Calls,
     Counting,
+    PushState,
     ScanInput,
     ScanRange,
     ScanResult,
-    StreamEnd,
     fused_scan,
     fused_scan_between,
     fused_scan_between_counted,
@@ -41,6 +41,8 @@ from sase.engine.kernels.scan.fused_scan import (
     push_batch_between,
     push_batch_between_counted,
     push_batch_counted,
+    store_absences,
+    store_state,
 )
 from sase.engine.kernels.scan.stacks import (
     BELOW,
@@ -79,6 +81,10 @@ class ActiveStacks:
         self._walk = Walk(
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
+        # What kernels of pushed batches load, and where it lies.
+        self._pushed: PushState | None = None
+        self._places = SharedTuple(store_state), SharedTuple(store_absences)
+        self._addresses: tuple[int, int | None] = 0, None
         self._bound = EARLIEST
         # Events that every level has room for.
         self._left = room
@@ -107,24 +113,38 @@ class ActiveStacks:
             np.maximum(self._most_alive, alive, out=self._most_alive)
 
     def push_batch(
-        self, batch: BatchLayout, rows: int, keys: int, after: StreamEnd, span: int,
+        self, batch: int, layout: BatchLayout, keys: int, after: tuple[int, int, int],
         counting: Counting | None, room: Numbers, out: Sequences,
     ) -> ScanResult:  # fmt: skip
-        """Push so many rows with keys below a bound, and write the sequences that it completes."""
+        """Push an exported batch with keys below a bound, and write the sequences it completes.
+
+        It comes `after` an event of some time, position and tie.
+        """
         self._widen(keys)
         if counting is None:
             kernel = push_batch if self._absences is None else push_batch_between
         else:
             kernel = push_batch_counted if self._absences is None else push_batch_between_counted
-        known = (*batch, rows, *after, span, self._bound, *self._calls)
         while True:
-            stacks, walk = self.stacks, self._walk
-            state = (*stacks, self._absences, *walk, counting)
-            found = ScanResult._make(kernel(*known, *state, room, out))
+            state = self._shared(layout, room, out)
+            found = ScanResult(*kernel(batch, *state, counting, *after, self._bound))
             if found.lacks <= 0:
                 self._left = 0
                 return found
             self._make_room(found.lacks)
+
+    def _shared(self, layout: BatchLayout, room: Numbers, out: Sequences) -> tuple[int, int | None]:
+        """The addresses of what kernels of pushed batches load, stored anew where it changed."""
+        pushed, stacks = self._pushed, self.stacks
+        if (
+            pushed is None or pushed.layout is not layout or pushed.stacks is not stacks
+            or pushed.room is not room or pushed.out is not out or pushed.walk is not self._walk
+        ):  # fmt: skip
+            self._pushed = PushState(layout, self._calls, stacks, self._walk, room, out)
+            state, absences = self._places
+            after = None if self._absences is None else absences.of(self._absences)
+            self._addresses = state.of(self._pushed), after
+        return self._addresses
 
     def push_columns(
         self, reading: ScanInput, keys: int, sought: ScanRange, counting: Counting | None,

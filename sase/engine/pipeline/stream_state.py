@@ -31,7 +31,8 @@ class StreamState:
 
     def check_open(self) -> None:
         """Refuse to go on behind the end, or from the half of a call."""
-        self.check_whole()
+        if self.ended_by is not None:
+            self.check_whole()
         if self.is_finished:
             raise SaseError("this matcher is finished: open another one with  plan.open()")
 

@@ -86,9 +86,10 @@ class RunWarnings:
     def news(self, *, of_types: bool, is_end: bool) -> list[str]:
         """The warnings that were no news yet; what few events tell is some at the end only."""
         every = self._found(1 if is_end else ENOUGH, of_types=of_types)
+        if not every:
+            return []
         found = [each for each in every if each[0] not in self._told]
-        if found:
-            self._told |= {key for key, _ in found}
+        self._told |= {key for key, _ in found}
         return [text for _, text in found]
 
     def _found(self, least: int, *, of_types: bool) -> list[tuple[object, str]]:
@@ -99,9 +100,9 @@ class RunWarnings:
         doubt = doubt_of_unit(self._plan.schema, *self._latest)
         if doubt is not None:
             found.append((doubt_of_unit, doubt))
-        ties, seq = self.ties, self._plan.schema.seq
+        ties = self.ties
         if ties is not None and ties.is_large and ties.events >= least:
-            found.append((TieShare, ties.warning(seq)))
+            found.append((TieShare, ties.warning(self._plan.schema.seq)))
         if self._overflows:
             found += self._overflown()
         return found

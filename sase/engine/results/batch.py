@@ -78,7 +78,7 @@ class ResultSchema:
         return self if columns == self.columns else replace(self, columns=columns)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MatchBatch:
     """Matches and the input of their events; attributes are gathered on demand."""
 

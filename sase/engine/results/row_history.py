@@ -88,7 +88,7 @@ class HistorySegment:
         return HistorySegment.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RowHistory:
     """Segments in stream order; results hold those that they show."""
 

@@ -1,60 +1,26 @@
-"""Numbers are found where they lie, and only where they are proved and none is NULL."""
+"""Batches are read where they lie, and only what is proved of them."""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sase
-from sase.engine.columns.gate import indexes_at, numbers_at
+from sase.engine.columns.gate import export
+from sase.engine.kernels.jit.arrow_memory import CHILDREN, OFFSET
 from sase.engine.pipeline.matcher import Matcher
-from tests.engine.columns.test_gate import bits, buffer, streamed
+from tests.engine.columns.test_gate import NOT_UTF8, bits, buffer, streamed, texts
 
-NUMBERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 PUSHED, DICTIONARY = "fused push", pa.array(["a", "b", "c"])
-
-
-def read(address: int, dtype: np.dtype[np.generic], rows: int) -> list[int]:
-    """The numbers at an address."""
-    return np.frombuffer(ctypes.string_at(address, rows * dtype.itemsize), dtype).tolist()
-
-
-@given(st.sampled_from(NUMBERS), st.lists(st.integers(0, 2) | st.none()), st.data())
-def test_numbers_of_any_slice(name: str, values: list[int | None], data: st.DataObject) -> None:
-    dtype = np.dtype(name)
-    whole = pa.array(values, pa.from_numpy_dtype(dtype))
-    begin = data.draw(st.integers(0, len(values)))
-    numbers = whole.slice(begin, data.draw(st.integers(0, len(values) - begin)))
-    coded = pa.DictionaryArray.from_arrays(numbers, DICTIONARY)
-    expected = numbers.to_pylist()
-    for address in (numbers_at(numbers, dtype.itemsize), indexes_at(coded, dtype.itemsize)):
-        assert (address is None) == (None in expected)
-        if address is not None:
-            assert read(address, dtype, len(numbers)) == expected
-
-
 COUNTED, TWO = [None, buffer([1, 2], "i8")], pa.int64()
 UNPROVED = {
     "before the memory": pa.Array.from_buffers(TWO, 2, COUNTED, offset=-1),
     "far before it": pa.Array.from_buffers(TWO, 2, COUNTED, offset=-(2**40)),
     "NULLs miscounted": pa.Array.from_buffers(TWO, 2, [bits(1, 1), COUNTED[1]], 2),
 }
-
-
-@pytest.mark.parametrize("name", UNPROVED)
-def test_what_is_not_proved(name: str) -> None:
-    numbers = UNPROVED[name]
-    assert numbers_at(numbers, 8) is None
-    kind, count = pa.dictionary(pa.int64(), pa.string()), numbers.null_count
-    coded = pa.DictionaryArray.from_buffers(
-        kind, 2, numbers.buffers(), DICTIONARY, count, numbers.offset
-    )
-    assert indexes_at(coded, 8) is None
 
 
 TYPES = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int64()), DICTIONARY)
@@ -101,3 +67,64 @@ def test_lengths_beyond_the_memory() -> None:
     for more in (count + 1, 8 * count, 2**40):
         with pytest.raises(sase.DataError, match="is not what it says"):
             matcher.push(streamed(good, {count: more}))
+
+
+class Exported:
+    """A batch by the C data interface."""
+
+    def __init__(self, *capsules: object) -> None:
+        self._capsules = capsules
+
+    def __arrow_c_array__(self, requested: object = None) -> tuple[object, ...]:
+        return self._capsules
+
+
+def moved(array: pa.Array, offset: int) -> pa.Array:
+    """An array as another library may hand it over: with an offset of its own."""
+    whole = pa.record_batch({"x": array})
+    capsule, address = export(whole)
+    (child,) = words(words(address)[CHILDREN], 1)
+    words(child)[OFFSET] = offset
+    return pa.record_batch(Exported(whole.schema.__arrow_c_schema__(), capsule)).column(0)
+
+
+def words(address: int, count: int = 8) -> Any:
+    return (ctypes.c_int64 * count).from_address(address)
+
+
+TWO_TEXTS = pa.array(["a", "b"])
+# Columns that the query does not ask for.
+OTHERS: dict[str, tuple[pa.Array, str | None]] = {
+    "texts before the memory": (moved(TWO_TEXTS, -1), "begins 1 rows before it"),
+    "texts that go back": (texts([0, 3, 1]), "is not what it says"),
+    "texts that are none": (texts([0, 2, 2], NOT_UTF8), "is not UTF-8"),
+    "numbers before the memory": (UNPROVED["far before it"], "rows before it"),
+    "NULLs miscounted": (UNPROVED["NULLs miscounted"], "is not what it says"),
+    "a dictionary before its memory": (
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), moved(TWO_TEXTS, -1), safe=False),
+        "begins 1 rows before it",
+    ),
+    "a struct of texts that go back": (
+        pa.StructArray.from_arrays([texts([0, 3, 1])], ["x"]),
+        "is not what it says",
+    ),
+    "sound texts": (TWO_TEXTS, None),
+    "sound structs": (pa.array([{"x": 1}, {"x": None}]), None),
+}
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+@pytest.mark.parametrize("name", OTHERS)
+def test_columns_that_nobody_reads(name: str, *, is_wide: bool) -> None:
+    """They are proved when they are shown, or copied to be kept, and until then may be anything."""
+    other, why = OTHERS[name]
+    more = {f"more{n}": pa.array([1, 2]) for n in range(20 * is_wide)}
+    first = batch(0, other=other, **more)
+    matcher = sase.compile("EVENT SEQ(a a, b b) WHERE [id] WITHIN 10000", first.schema).open()
+    found = [matcher.push(batch(begin, other=other, **more)) for begin in range(0, 400, 2)]
+    assert [len(each) for each in found] == list(range(1, 201))
+    if why is None:
+        assert len(found[-1].to_arrow()) == 200
+    else:
+        with pytest.raises(sase.DataError, match=why):
+            found[-1].to_arrow()

@@ -1,4 +1,7 @@
-"""Numbers of any width where they lie in memory, and copies of them."""
+"""Numbers of any width where they lie in memory, copies of them, and Arrow's C data interface.
+
+https://arrow.apache.org/docs/format/CDataInterface.html
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.intrinsics import between_bytes, between_shorts
 from sase.engine.kernels.jit.signatures import Ints, OutInts
+
+# What stands in an `ArrowArray`, eight bytes each.
+LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
+NOWHERE = 0
+FULL_BYTE = 0xFF
 
 
 def form_of(bits: int, *, is_signed: bool) -> int:
@@ -109,6 +117,55 @@ def between(address: int, form: int, least: int, most: int) -> int:
     if form >> 1 == 0:
         return between_bytes(address, least, most)
     return between_shorts(address, least, most)
+
+
+# ---------------------------------------------------------------- exported arrays
+
+
+@inlined
+def field(array: int, place: int) -> int:
+    """What stands at a place of an `ArrowArray`, or of a list of addresses."""
+    return _int64(array, place)
+
+
+@inlined
+def numbers_at(array: int, form: int) -> int:
+    """The address of the first number of an array; `NOWHERE` where it has none."""
+    first = field(field(array, BUFFERS), 1)
+    return NOWHERE if first == NOWHERE else first + (field(array, OFFSET) << (form >> 1))
+
+
+@inlined
+def is_whole(array: int) -> bool:
+    """Whether an array says and shows of no value that it is NULL."""
+    valid, begin = field(field(array, BUFFERS), 0), field(array, OFFSET)
+    if valid == NOWHERE or field(array, NULLS) > 0:
+        return field(array, NULLS) <= 0
+    end, every = begin + field(array, LENGTH), FULL_BYTE
+    first, last = (begin + 7) >> 3, end >> 3
+    for place in range(first, last):
+        every &= _uint8(valid, place)
+    bits = int(every == FULL_BYTE)
+    for row in range(begin, min(first << 3, end)):
+        bits &= _uint8(valid, row >> 3) >> (row & 7)
+    for row in range(max(last << 3, begin), end):
+        bits &= _uint8(valid, row >> 3) >> (row & 7)
+    return bits != 0
+
+
+@inlined
+def is_same(array: int, known: Ints) -> bool:
+    """Whether an array is the memory of a known one without NULLs: offset, length and buffers."""
+    buffers, count = field(array, BUFFERS), known.shape[0] - 2
+    if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
+        return False
+    if field(array, BUFFER_COUNT) < count:
+        return False
+    for number in range(count):
+        address = field(buffers, number)
+        if address != known[2 + number] and (number > 0 or address != NOWHERE):
+            return False
+    return True
 
 
 # ---------------------------------------------------------------- copies

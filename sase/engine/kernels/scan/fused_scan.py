@@ -9,14 +9,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sase.engine.kernels.expressions.checks import Tally
-from sase.engine.kernels.jit.arrow_memory import between, number
-from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.arrow_memory import (
+    CHILD_COUNT,
+    CHILDREN,
+    DICTIONARY,
+    LENGTH,
+    NOWHERE,
+    OFFSET,
+    between,
+    field,
+    is_same,
+    is_whole,
+    number,
+    numbers_at,
+)
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked, tuple_at
 from sase.engine.kernels.jit.intrinsics import LANES, NO_CLOCK, low_bit, nanoseconds
-from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
+from sase.engine.kernels.jit.linking import store_at
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME
 from sase.engine.kernels.scan.construction import Walk, construct_at, construct_tallied_at
 from sase.engine.kernels.scan.key_hash import excess
@@ -295,43 +306,90 @@ fused_scan_between_counted = kernel(_fused_scan)
 
 # ---------------------------------------------------------------- pushed batches
 
+# What a batch is whose types are in another dictionary.
+FOREIGN = -2
+# Which child of a batch a column is, besides its form and address.
+CHILD = 2
+
 
 class BatchLayout(NamedTuple):
-    """How a batch is read: where it lies, and what is known of it.
+    """How batches of a schema are read, and what is known of them.
 
-    `columns` are its times, its types and the numbers of its keys; `states` is by the index into
-    the dictionary of the types plus one; of the keys `digits` make codes. The window measures what
-    is written to the row `measure`.
+    `columns` are the times, the types and the numbers of keys; `dictionary` is that of the types,
+    as `is_same` takes it, and `states` is by the index into it plus one; of the keys `digits` make
+    codes. The window measures what is written to the row `measure`, and spans `span` of it.
     """
 
-    columns: NDArray[np.int64]
-    states: NDArray[np.int64]
-    digits: NDArray[np.int64]
+    columns: OutIntRows
+    dictionary: Ints
+    states: Ints
+    digits: OutIntRows
     measure: int
+    span: int
 
 
-class StreamEnd(NamedTuple):
-    """Where a stream stands: the time of the last event, the next position and its tie."""
+class PushState(NamedTuple):
+    """What a push finds and leaves behind: it is the same from one to the next, mostly."""
 
-    time: int
-    position: int
-    tie: int
+    layout: BatchLayout
+    calls: Calls
+    stacks: StackArrays
+    walk: Walk
+    room: OutIntRows
+    out: OutIntRows
+
+
+@kernel
+def store_state(address: int, state: PushState) -> None:
+    """Store the state that `push_batch` loads: to hand over so many arrays takes longer."""
+    store_at(address, state)
+
+
+@kernel
+def store_absences(address: int, absences: Absences) -> None:
+    """Store the negative components that `push_batch_between` loads."""
+    store_at(address, absences)
+
+
+state_at, absences_at = tuple_at(PushState), tuple_at(Absences)
+
+
+@kernel
+def locate(batch: int, columns: OutIntRows, dictionary: Ints) -> int:
+    """Find some columns of an exported batch, without reading them; return what is lacking.
+
+    That is a column that begins inside of its memory, or the known dictionary of types.
+    """
+    arrays = field(batch, CHILDREN)
+    for child in range(field(batch, CHILD_COUNT)):
+        array = field(arrays, child)
+        if field(array, OFFSET) < 0 or field(array, LENGTH) != field(batch, LENGTH):
+            return OTHER
+    for row in range(columns.shape[0]):
+        address = numbers_at(field(arrays, columns[row, CHILD]), columns[row, FORM])
+        if address == NOWHERE:
+            return OTHER
+        columns[row, ADDRESS] = address
+    if not is_same(field(field(arrays, columns[TYPES, CHILD]), DICTIONARY), dictionary):
+        return FOREIGN
+    return NOTHING_LACKS
 
 
 def _push_batch(
-    columns: OutIntRows, states: Ints, digits: OutIntRows, measure: int, length: int,
-    time: int, position: int, tie: int, span: int, bound: int,
-    scan: int, construct: int,
-    cells: OutIntCubes, heads: OutIntRows, ends: OutIntRows, absences: Absences | None,
-    at: OutInts, levels: OutIntRows, bounds: OutInts, counting: Counting | None,
-    room: OutIntRows, out: OutIntRows,
+    batch: int, state_address: int, absences_address: int | None, counting: Counting | None,
+    time: int, position: int, tie: int, bound: int,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push the events of a batch, all numbers, and write the sequences that they complete.
+    """Push the events of an exported batch that is located and fits its memory.
 
-    Return the fields of a `ScanResult`, in which a time is reached. If anything lacks, nothing is
-    done. Tuples are spread out over the arguments: a tuple takes a push longer than three arrays.
+    Write the sequences that they complete, and return the fields of a `ScanResult`, in which a time
+    is reached. If anything lacks, nothing is done.
     """
+    state = state_at(state_address)
+    layout, stacks, length = state.layout, state.stacks, field(batch, LENGTH)
+    columns, states = layout.columns, layout.states
     last, beyond = time, 0
+    for row in range(columns.shape[0]):
+        beyond |= not is_whole(field(field(batch, CHILDREN), columns[row, CHILD]))
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     for row in range(length):
         now = number(address, form, row)
@@ -344,16 +402,16 @@ def _push_batch(
         beyond |= index >= states.shape[0] - 1
     if beyond != 0:
         return time, 0, 0, OTHER
-    reading = ScanInput(columns, states, digits, states[:0])  # no ties
-    sought = ScanRange(0, length, position, tie, measure, span, bound)
-    stacks, walk = StackArrays(cells, heads, ends), Walk(at, levels, bounds)
+    reading = ScanInput(columns, states, layout.digits, states[:0])  # no ties
+    sought = ScanRange(0, length, position, tie, layout.measure, layout.span, bound)
+    absences = None if absences_address is None else absences_at(absences_address)
     _, count, written, lacks = scan_rows(
-        reading, sought, Calls(scan, construct), stacks, absences, walk, counting, room, out
+        reading, sought, state.calls, stacks, absences, state.walk, counting, state.room, state.out
     )
     return int(last), int(count), int(written), int(lacks)
 
 
-push_batch = kernel(_push_batch, absent=["absences", "counting"])
+push_batch = kernel(_push_batch, absent=["absences_address", "counting"])
 push_batch_between = kernel(_push_batch, absent=["counting"])
-push_batch_counted = kernel(_push_batch, absent=["absences"])
+push_batch_counted = kernel(_push_batch, absent=["absences_address"])
 push_batch_between_counted = kernel(_push_batch)

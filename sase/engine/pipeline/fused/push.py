@@ -20,7 +20,7 @@ from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBa
 from sase.engine.columns.batch_memory import BatchMemory
 from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.fused_scan import ROWS, BatchLayout, ScanResult, StreamEnd
+from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, ScanResult
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.scan import NO_DIGITS
@@ -42,8 +42,8 @@ class FusedPush:
         self._stopwatch, self._counting = pipeline.stopwatch, operators.counting(pipeline)
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
-        # The decoder of the schema that came last, and where its batches lie if they can be read
-        # in place.
+        # The decoder of the schema that came last, and what exports its batches if they can be
+        # read in place.
         self._decoder: BatchDecoder | None = None
         self._memory: BatchMemory | None = None
         # The types that came last, and how batches are read with them.
@@ -84,30 +84,36 @@ class FusedPush:
         return results
 
     def _push(self, events: object) -> list[Results] | None:
-        decoder = self._pipeline.loader.decoder
+        pipeline = self._pipeline
+        decoder = pipeline.loader.decoder
         if decoder is None:
             return None
         batch = as_batch(events, decoder.schema)
         if not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._decoder is not decoder:
-            self._decoder, self._memory, self._types = decoder, self._memory_of(decoder), None
+            self._decoder, self._memory, self._layout = decoder, self._memory_of(decoder), None
         digits = self._codes.digits if self._attributes else NO_DIGITS
         if self._memory is None or digits is None:
             return None
-        array = batch.column(decoder.type.at)
-        types = self._types_of(array, decoder)
-        if types is None or not self._memory.locate(batch, array):
-            return None
-        if self._layout is None or self._layout.digits is not digits:
-            self._layout = self._layout_of(types, self._memory, digits)
         if batch.num_rows >= self._buffer.shape[1]:
             self._buffer = np.empty((len(self._buffer), 2 * batch.num_rows), np.int64)
-        found = self._arrive(batch.num_rows, self._layout)
-        return None if found.lacks else self._pushed(UnreadBatch(types, batch), found)
+        memory, layout = self._memory, self._layout
+        exported = memory.export(batch)
+        if layout is not None and layout.digits is not digits:
+            layout = layout._replace(digits=digits)
+        lacks = FOREIGN if layout is None else memory.lacks(exported, layout)
+        if lacks == FOREIGN:
+            layout = self._layout_of(batch, digits)
+            lacks = FOREIGN if layout is None else memory.lacks(exported, layout)
+        self._layout = layout
+        if lacks or layout is None:
+            return None
+        found = self._arrive(pipeline, exported.address, layout)
+        return None if found.lacks else self._pushed(pipeline, batch, found)
 
     def _memory_of(self, decoder: BatchDecoder) -> BatchMemory | None:
-        """What finds the columns of a schema, if all that keys are made of are whole numbers."""
+        """What exports batches of a schema, if all that keys are made of are whole numbers."""
         if decoder.is_sparse or not decoder.has_dictionary:
             return None
         known = {column.name: column for column in decoder.columns}
@@ -115,45 +121,46 @@ class FusedPush:
         whole = tuple(key for key in keys if key and key.is_plain and key.type == INTEGER)
         return BatchMemory(decoder, whole) if len(whole) == len(keys) and not known else None
 
-    def _types_of(self, array: Any, decoder: BatchDecoder) -> BatchTypes | None:
-        """The types of a batch, if its dictionary is one that was loaded, and so proved."""
+    def _layout_of(self, batch: Any, digits: Numbers) -> BatchLayout | None:
+        """How batches are read that share a dictionary, if it is one that was loaded."""
+        assert self._decoder is not None
+        assert self._memory is not None
         try:
-            if self._types is None or not self._types.are_of(array):
-                self._types, self._layout = BatchTypes.of(decoder, array), None
+            self._types = BatchTypes.of(self._decoder, batch.column(self._decoder.type.at))
         except SystemError:  # which is what Python makes of a length below 0
             return None
-        return self._types
+        if self._types is None:
+            return None
+        states = self._types.by_index(self._pipeline.builder.states_of(self._types.names)[1:])
+        known = self._types.identity, frozen(np.append([0], states)), digits
+        return BatchLayout(self._memory.columns, *known, self._fused.measure, self._fused.scan.span)
 
-    def _layout_of(self, types: BatchTypes, memory: BatchMemory, digits: Numbers) -> BatchLayout:
-        """How batches are read that have these types."""
-        states = types.by_index(self._pipeline.builder.states_of(types.names)[1:])
-        states = frozen(np.append([0], states))
-        return BatchLayout(memory.columns, states, digits, self._fused.measure)
-
-    def _arrive(self, rows: int, layout: BatchLayout) -> ScanResult:
-        """Push the events of a batch, unless it is to go another way."""
-        pipeline, (scan, construction, *_) = self._pipeline, self._fused
-        at = pipeline.at
-        after = StreamEnd(pipeline.state.watermark, at.events, at.ties)
-        push, counting = self._stacks.push_batch, self._counting
+    def _arrive(self, pipeline: Pipeline, batch: int, layout: BatchLayout) -> ScanResult:
+        """Push the events of an exported batch, unless it is to go another way."""
+        scan, construction, *_ = self._fused
+        at, push, counting = pipeline.at, self._stacks.push_batch, self._counting
+        after = pipeline.state.watermark, at.events, at.ties
         keys, room = self._fused.keys, construction.room
         if self._stopwatch is None:
-            found = push(layout, rows, keys, after, scan.span, counting, self._buffer, room)
+            found = push(batch, layout, keys, after, counting, self._buffer, room)
         else:
-            step = partial(push, layout, rows, keys, after, scan.span, counting, self._buffer, room)
+            step = partial(push, batch, layout, keys, after, counting, self._buffer, room)
             found = timed_by_kernel(self._stopwatch, counting, step)
         scan.count(found.admitted)
         return found
 
-    def _pushed(self, batch: UnreadBatch, found: ScanResult) -> list[Results]:
+    def _pushed(self, pipeline: Pipeline, batch: Any, found: ScanResult) -> list[Results]:
         """Remember the events that were pushed, and show what they complete."""
-        pipeline, (_, construction, top, *_) = self._pipeline, self._fused
-        last, length, at = found.reached, batch.batch.num_rows, pipeline.at
-        state, piece = pipeline.state, HistorySegment(at.events, length, batch)
-        if pipeline.warnings.unseen:
-            pipeline.warnings.note_types(piece.events, slice(None))
-        if pipeline.warnings.ties is not None:
-            pipeline.warnings.ties.pass_by(length, found.admitted, lambda: piece.events)
+        assert self._types is not None
+        assert self._memory is not None
+        unread = UnreadBatch(self._types, batch, self._memory.proof)
+        at, state, warnings = pipeline.at, pipeline.state, pipeline.warnings
+        last, length = found.reached, batch.num_rows
+        piece = HistorySegment(at.events, length, unread)
+        if warnings.unseen:
+            warnings.note_types(piece.events, slice(None))
+        if warnings.ties is not None:
+            warnings.ties.pass_by(length, found.admitted, lambda: piece.events)
         state.history = state.history.with_piece(piece)
         at.numbers += found.admitted
         at.events += length
@@ -162,6 +169,7 @@ class FusedPush:
         pipeline.reorder_buffer.passed(length, last)
         results: list[Results] = []
         if found.written:
+            _, construction, top, *_ = self._fused
             shown, watch = top.results(construction.construct(found.written)), self._stopwatch
             results = list(shown if watch is None else watch.pulled(OUTPUT, shown))
             self.meter.matches += sum(map(len, results))

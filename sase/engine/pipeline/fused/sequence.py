@@ -108,10 +108,9 @@ class SequenceOperators(NamedTuple):
 
     def advance(self, pipeline: Pipeline, count: int, admitted: int, last: int) -> None:
         """Advance the watermark to the last of so many events, of which some were admitted."""
-        at = pipeline.at
+        end = pipeline.at.events
         if admitted:
-            measure = at.events - 1 if self.measure == PLACE else last
-            self.stacks.note_block(at.events - count, measure)
-        self.scan.advance(Watermark(last, at.events), iter(()))
-        pipeline.watch(at.events)
+            self.stacks.note_block(end - count, end - 1 if self.measure == PLACE else last)
+        self.scan.advance(Watermark(last, end), iter(()))
+        pipeline.watch(end)
         pipeline.evict_when_due()
