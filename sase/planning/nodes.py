@@ -4,6 +4,8 @@ What an operator checks is data on its node, so a plan shows what was pushed whe
 components are meant by their *level*, 0 for the first.
 """
 
+# long because: it is the one list of operators, and of how a plan of them is read.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

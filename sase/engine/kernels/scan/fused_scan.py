@@ -5,6 +5,8 @@ read from their addresses. A few thousand events at a time go through the same s
 construction as in separate operators: so many intermediate arrays stay in the cache.
 """
 
+# long because: it is one loop over columns, of a table and of a pushed batch, with what it reads.
+
 from __future__ import annotations
 
 from typing import NamedTuple
