@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import product
@@ -73,20 +73,24 @@ def _flat(condition: ast.Expression) -> list[ast.Expression]:
     return [condition]
 
 
-def present(condition: ast.Expression, absent: Set[str]) -> ast.Expression | None:
-    """docs/semantics.md, Absent conditions: what remains of a conjunct, if anything does."""
-    match condition:
-        case ast.And(operands) | ast.Or(operands):
-            remaining = [present(part, absent) for part in operands]
-            kept = tuple(part for part in remaining if part is not None)
-            return replace(condition, operands=kept) if kept else None
-        case _:
-            return None if names(condition) & absent else condition
-
-
 def names(condition: ast.Expression) -> set[str]:
     """The variables that a condition mentions."""
     return {each.variable.text for each in references(condition) if each.variable}
+
+
+def present(
+    condition: ast.Expression,
+    absent: Set[str],
+    mentioned: Callable[[ast.Expression], Set[str]] = names,
+) -> ast.Expression | None:
+    """docs/semantics.md, Absent conditions: what remains of a conjunct, if anything does."""
+    match condition:
+        case ast.And(operands) | ast.Or(operands):
+            remaining = [present(part, absent, mentioned) for part in operands]
+            kept = tuple(part for part in remaining if part is not None)
+            return replace(condition, operands=kept) if kept else None
+        case _:
+            return None if mentioned(condition) & absent else condition
 
 
 # ---------------------------------------------------------------- truth

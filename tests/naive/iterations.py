@@ -25,13 +25,9 @@ def of_iterations(conjunct: ast.Expression, branch: Branch, scope: Scope) -> Ite
 
     One that mentions something earlier is asked of every iteration but the first.
     """
-    mentioned = list(_mentions(conjunct))
-    at_hand = {name for name, kind in mentioned if kind not in _ELSEWHERE}
-    earlier = {name for name, kind in mentioned if kind in _EARLIER}
+    at_hand = {name for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE}
     groups = [each for each in branch.iterations if each[0].names & at_hand]
-    starts = [1 if group.names & earlier else 0 for group, _ in groups]
-    chosen = [range(start, len(of)) for start, (_, of) in zip(starts, groups, strict=True)]
-    for numbers in product(*chosen):
+    for numbers in product(*(range(len(of)) for _, of in groups)):
         here = {
             group.name: (group, of[number], number + 1)
             for (group, of), number in zip(groups, numbers, strict=True)
@@ -39,16 +35,26 @@ def of_iterations(conjunct: ast.Expression, branch: Branch, scope: Scope) -> Ite
         lacking = {n for group, of, _ in here.values() for n in group.names - of.names}
         absent = lacking - {name for group, _, _ in here.values() for name in group.groups}
         negated = {name for group, _, _ in here.values() for name in group.negative_names}
-        placed = {name: number for name, (_, _, number) in here.items()}
-        remaining = present(resolved(conjunct, branch.iterations, placed), absent)
-        if remaining is None or names(conjunct) & absent & negated:
+        left = present(conjunct, absent, _names_at_hand)
+        if left is None or names(conjunct) & absent & negated:
             continue
+        mentioned = list(_mentions(left))
+        earlier = {name for name, kind in mentioned if kind in _EARLIER}
+        if any(group.names & earlier and number == 1 for group, _, number in here.values()):
+            continue
+        placed = {name: number for name, (_, _, number) in here.items()}
+        remaining = resolved(left, branch.iterations, placed)
         own = {n: of_iteration(n, number) for _, of, number in here.values() for n in of.names}
         lengths = {n: int(n in of.groups) for group, of, _ in here.values() for n in group.groups}
         asked = condition(_renamed(remaining, own, lengths), scope)
         parts = asked.parts | set(_finished(mentioned, branch))
-        parts |= set(_begun(conjunct, parts, branch, placed))
+        parts |= set(_begun(left, parts, branch, placed))
         yield replace(asked, parts=parts)
+
+
+def _names_at_hand(node: ast.Expression) -> set[str]:
+    """The variables of the iteration at hand that it mentions, and those outside of groups."""
+    return {name for name, kind in _mentions(node) if kind in (None, IndexKind.CURRENT)}
 
 
 def _mentions(node: Any) -> Iterator[tuple[str, IndexKind | None]]:

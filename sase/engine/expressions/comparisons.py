@@ -69,7 +69,7 @@ def _other_side(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
     level, moment = divmod(fills.term.moment, of.MOMENTS)
     own = fills.levels[side.component]
     if isinstance(side, Reference):
-        source, word, kind = _source_of(fills, fills.event(side.component, side.part))
+        source, word, kind = _source_of(fills, fills.event(side))
         column = _column(side, fills)
     elif side.function in ("min", "max") and side.attribute is not None and not is_text(side):
         kinds = (of.LEAST, of.LEAST) if side.function == "min" else (of.MOST, of.MOST)
@@ -91,6 +91,6 @@ def _column(reference: Reference, fills: Fills) -> int:
 
 def _source_of(fills: Fills, place: int) -> tuple[int, int, int]:
     """Source and word of the row at a place, and the kind of the word."""
-    source, _, word, _, _ = next(row for row in fills.rows if row[4] == place)
+    source, _, word, *_ = next(row for row in fills.rows if row[4] == place)
     kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}
     return source, word, kinds.get(word, NOTHING)

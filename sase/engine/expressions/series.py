@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part, Predicate
@@ -50,18 +51,35 @@ class Term:
     judged: int | None = None
 
 
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a repeated group: the states at which it is bound.
+
+    With a `group` what is meant is what it binds in the iteration at hand.
+    """
+
+    levels: tuple[int, ...]
+    group: int | None = None
+
+
+# What a fact is about: a level, or a variable that is bound at several states.
+Subject: TypeAlias = int | Variable
+
+
 @dataclass
 class NodeWords:
     """The words of a node, behind those of the tests, by level, kind and attribute."""
 
     before: int
+    # The words of a group that are new in each iteration: the group, and a range of a node.
+    fresh: list[tuple[int, int, int]] = field(default_factory=list)
     changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
-    lacking: list[tuple[int, str, frozenset[int]]] = field(default_factory=list)
+    lacking: list[tuple[Subject, str, frozenset[int]]] = field(default_factory=list)
     # What users defined, by number, and the columns that it reads.
     defined: list[tuple[Aggregate, UserAggregate]] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     _numbers: dict[Hashable, int] = field(default_factory=dict)
-    _places: dict[tuple[int, int, str | None], int] = field(default_factory=dict)
+    _places: dict[tuple[Hashable, int, str | None], int] = field(default_factory=dict)
     _used: int = 0
 
     @property
@@ -69,17 +87,24 @@ class NodeWords:
         """The number of words."""
         return self.before + self._used
 
-    def word(self, level: int, kind: int, attribute: str | None, column: int, table: int) -> int:
+    def word(
+        self, level: Subject, kind: int, attribute: str | None, column: int, table: int
+    ) -> int:
         """The word for a fact about a level; its changes are recorded."""
         key = level, kind, attribute
         if key not in self._places:
             self._places[key] = self.before + self._used
-            self.changes.append((level, kind, self._places[key], column, table))
+            subject = level if isinstance(level, Variable) else Variable((level,))
+            for each in subject.levels:
+                self.changes.append((each, kind, self._places[key], column, table))
             self._used += words_of(kind)
+            if subject.group is not None:
+                begin, end = of.HEAD + self._places[key], of.HEAD + self.width
+                self.fresh.append((subject.group, begin, end))
         return self._places[key]
 
     def defined_word(
-        self, level: int, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
+        self, level: Subject, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
     ) -> tuple[int, int]:
         """The word and the kind of what a user defined, over columns of a level."""
         key = level, aggregate.function, tuple(columns)
@@ -101,11 +126,11 @@ class Fills:
     levels: dict[int, int]
     words: NodeWords
     base: ProgramLayout
-    rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
-    loops: list[tuple[int, int]] = field(default_factory=list)
+    rows: list[tuple[int, ...]] = field(default_factory=list)
+    loops: list[tuple[int, ...]] = field(default_factory=list)
     size: int = 1
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _loops: dict[int, int] = field(default_factory=dict)
+    _loops: dict[Hashable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.term.term, Predicate):
@@ -122,8 +147,13 @@ class Fills:
     def _loop(self, component: int) -> int:
         return 0 if component == self.term.own else self._loops[component]
 
-    def event(self, component: int, part: Part) -> int:
+    def is_judged(self, reference: EventReference) -> bool:
+        """Whether it is of the event that is judged."""
+        return reference.component == self.term.judged
+
+    def event(self, reference: EventReference) -> int:
         """The place of an event."""
+        component, part = reference.component, reference.part
         if component == self.term.judged:
             return self._place((of.JUDGED, 0, 0, 0))
         if part in AT and component not in self._loops and component != self.term.own:
@@ -140,21 +170,20 @@ class Fills:
         """The place of tag and bits of an aggregate."""
         component, name = aggregate.component, aggregate.attribute
         column = 0 if name is None else self.base.places[(component, name)]
-        word = self.words.word(self.levels[component], kinds[0], name, column, table)
+        word = self.words.word(self._subject(aggregate), kinds[0], name, column, table)
         return self._value(aggregate, word, kinds[1])
 
     def defined(self, aggregate: Aggregate, user: UserAggregate) -> int:
         """The place of tag and bits of what a user defined."""
         component = aggregate.component
         columns = [self.base.places[(component, name)] for name in aggregate.attributes]
-        level = self.levels[component]
-        return self._value(aggregate, *self.words.defined_word(level, aggregate, user, columns))
+        subject = self._subject(aggregate)
+        return self._value(aggregate, *self.words.defined_word(subject, aggregate, user, columns))
 
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
         """The place of the flag that an event of the range lacks the attribute."""
-        component, name = aggregate.component, aggregate.attribute
+        name, level = aggregate.attribute, self._subject(aggregate)
         assert name is not None
-        level = self.levels[component]
         known = [each[:2] for each in self.words.lacking]
         if (level, name) not in known:
             self.words.lacking.append((level, name, lacking))
@@ -163,6 +192,9 @@ class Fills:
         word = self.words.word(level, of.LACKS, name, row, NOTHING)
         return self._value(aggregate, word, of.LACKS) + 1
 
+    def _subject(self, aggregate: Aggregate) -> Subject:
+        return self.levels[aggregate.component]
+
     def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
         """The place of tag and bits of a word, over the range of an aggregate."""
         if aggregate.part not in (*AT, *BEFORE):
@@ -170,22 +202,25 @@ class Fills:
         source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
         return self._place((source, self._loop(aggregate.component), word, kind), 2)
 
-    def _place(self, row: tuple[int, int, int, int], size: int = 1) -> int:
-        if row not in self._places:
-            self._places[row] = self.size
-            self.rows.append((*row, self.size))
+    def _place(self, row: tuple[int, int, int, int], size: int = 1, back: int = 0) -> int:
+        key = *row, back
+        if key not in self._places:
+            self._places[key] = self.size
+            self.rows.append((*row, self.size, back))
             self.size += size
-        return self._places[row]
+        return self._places[key]
 
 
 def words_of(kind: int) -> int:
     """How many words the kind of a change, or of a value, has in a node."""
+    if kind < 0:
+        return 1
     return of.WORDS_OF_DEFINED if kind >= of.DEFINED else of.WORDS[of.MADE_OF.get(kind, kind)]
 
 
-def words_read(row: tuple[int, int, int, int, int]) -> range:
+def words_read(row: Sequence[int]) -> range:
     """The words of a node that fill a place of a program."""
-    source, _, word, kind, _ = row
+    source, _, word, kind, *_ = row
     if source == of.KNOWN_EVENT:
         return range(word, word + 1)
     if source in (of.KNOWN_VALUE, of.VALUE_AT, of.VALUE_BEFORE):
@@ -202,13 +237,12 @@ class SeriesLayout(ProgramLayout):
     def row(self, reference: EventReference) -> int:
         """The row of a referenced event."""
         assert self.fills is not None
-        return self.fills.event(reference.component, reference.part)
+        return self.fills.event(reference)
 
     def may_lack_event(self, reference: EventReference) -> bool:
         """Whether there may be no such event: a first, last or earlier one of a series."""
         assert self.fills is not None
-        is_judged = reference.component == self.fills.term.judged
-        return not is_judged and reference.part is not Part.EVENT
+        return not self.fills.is_judged(reference) and reference.part is not Part.EVENT
 
     def row_of_arithmetic(self, operation: Operation) -> int:
         """An event that exists for certain."""
@@ -216,11 +250,19 @@ class SeriesLayout(ProgramLayout):
 
     def single(self, aggregate: Aggregate) -> EventReference | None:
         """The event that `first` or `last` means."""
-        part = SINGLE.get((aggregate.function, aggregate.part))
-        if part is None or aggregate.attribute is None:
+        part, inner = SINGLE.get((aggregate.function, aggregate.part)), aggregate.inner
+        if inner is not None and aggregate.part is Part.CURRENT:
+            of_series = SINGLE.get((aggregate.function, inner.part))
+            part, inner = aggregate.part, of_series and replace(inner, part=of_series)
+        elif inner is not None:
+            ends = {"first": Part.FIRST, "last": Part.LAST}
+            of_all = ends.get(aggregate.function)
+            part, inner = aggregate.part, of_all and replace(inner, part=of_all)
+        if part is None or aggregate.attribute is None or (aggregate.inner and not inner):
             return None
+        attribute, every = aggregate.attribute, frozenset[str]()
         return EventReference(
-            aggregate.type, aggregate.component, part, aggregate.attribute, frozenset()
+            aggregate.type, aggregate.component, part, attribute, every, inner or None
         )
 
     def value(self, aggregate: Aggregate) -> int:
@@ -247,9 +289,11 @@ class SeriesLayout(ProgramLayout):
 
 
 def laid_out(
-    terms: Sequence[Term], levels: dict[int, int], base: ProgramLayout, tests: int
+    terms: Sequence[Term],
+    words: NodeWords,
+    base: ProgramLayout,
+    fills_of: Callable[[Term], Fills],
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
     """A layout and fills for each term, and the words of nodes; complete after lowering."""
-    words = NodeWords(tests)
-    fills = [Fills(term, levels, words, base) for term in terms]
+    fills = [fills_of(term) for term in terms]
     return [SeriesLayout.over(base, fills=each) for each in fills], fills, words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.group_checks import GroupNegationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.selection import SelectionState, WindowState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
@@ -63,6 +64,8 @@ def _open(
         case Window():
             return WindowState(node, context)
         case Negation():
+            if context.has_groups:
+                return GroupNegationState(node, context)
             return SeriesNegationState(node, context) if of_series else NegationState(node, context)
         case Union():
             # With a kernel that a pattern without choices never loads.

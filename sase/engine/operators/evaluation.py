@@ -37,20 +37,31 @@ class RunEvaluationBase:
         if self.kernel is not None:
             context.kernels.append(self.kernel)
         self.node, self._context, self._window = node, context, node.window
-        self._always, self._first = _simple(node, context)
+        self._always, self._first = self._simple()
         # A single event agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
         self._key = context.dictionary.key(() if is_alone else node.partitions)
-        moments = MOMENTS * context.levels
-        self._program = SeriesProgram(
-            context, self._rest, list(_terms(node)), moments, of_runs=True
-        )
+        self._program = self._programmed()
         # Whether anything is decided on several events.
         self._binds = bool(node.conditions or self._rest)
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
         self._watermark = Watermark(EARLIEST, 0)
+
+    def _simple(self) -> tuple[ScanFilter, ScanFilter]:
+        """The conditions on one event: on each of a component, and on its first alone."""
+        return _simple(self.node, self._context)
+
+    def _programmed(self) -> SeriesProgram:
+        """The conditions on several events, by moment."""
+        terms, moments = list(_terms(self.node)), MOMENTS * self._context.levels
+        return SeriesProgram(self._context, self._rest, terms, moments, of_runs=True)
+
+    @property
+    def _width(self) -> int:
+        """How many bits the states of an event have."""
+        return self._context.levels
 
     def _room(self, chunk: int) -> MatchBuffer:
         """A match buffer for matches that are written one by one."""
@@ -69,7 +80,7 @@ class RunEvaluationBase:
 
     def _incoming(self, block: Block, spots: np.typing.NDArray[np.int64]) -> Incoming:
         states = self._always.states(block)
-        takes = states & ((1 << self._context.levels) - 1)
+        takes = states & ((1 << self._width) - 1)
         begins = self._first.narrow(block, takes)
         keys, measures = block.codes(self._key), measures_of(block, self._window)
         return Incoming(block.numbers, begins, takes, keys, measures, block.ties, spots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.group_evaluation import GroupEvaluationState
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
@@ -22,6 +23,9 @@ def open_runs(
     What overlaps matches that are `taken` it need not find.
     """
     match node.evaluation:
+        case _ if any(each.group is not None for each in node.components):
+            assert taken is None, "such a plan is not pruned"
+            return GroupEvaluationState(node, context)
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context, taken)
         case Evaluation.NFAB if node.never_forks and context.options.lines:

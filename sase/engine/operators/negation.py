@@ -32,6 +32,7 @@ from sase.engine.operators.contract import (
     size_of,
     span_of,
 )
+from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
@@ -51,7 +52,8 @@ class NegationBase:
         simple = [each for n in node.negations for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
-        self._timers = TimerQueue(context.levels, of_series=of_series)
+        iterations = IterationForm.of(context.components)
+        self._timers = TimerQueue(context.levels, of_series=of_series, iterations=iterations)
         self._may_end = any(may_end(context.components, each) for each in node.negations)
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze

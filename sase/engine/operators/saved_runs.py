@@ -21,9 +21,15 @@ NO_EDGES: Edges = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def check_runs(
-    saved: Saved, runs: of.Runs, levels: int, built: int, edges: Edges = NO_EDGES
+    saved: Saved,
+    runs: of.Runs,
+    levels: int,
+    built: int,
+    edges: Edges = NO_EDGES,
+    *,
+    goes_back: bool = False,
 ) -> Numbers:
-    """Check nodes, lists and counts; the nodes in use."""
+    """Check nodes, lists and counts; the nodes in use. `goes_back` if levels may fall."""
     cells, state = runs.cells, runs.state
     used = int(state[of.USED])
     cells = cells[:used]
@@ -33,19 +39,22 @@ def check_runs(
     is_used[of.ROOT] = False
     nodes = np.flatnonzero(is_used)
     _check_nodes(saved, cells, nodes, levels)
+    if not goes_back:
+        _check_levels(saved, cells, nodes)
     saved.check((cells[nodes, of.SHOWN] < built).all(), "a match is shown that is not made")
     _check_lists(saved, runs, cells, nodes, edges)
     _check_free(saved, runs, cells, is_used)
     return nodes
 
 
-def check_depths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
-    """Check how many events lead to each node, where one does to each."""
+def check_depths(saved: Saved, cells: Numbers, nodes: Numbers, *, lengths: bool = True) -> None:
+    """Check how many events lead to each node, where one does to each, and `lengths` of series."""
     before = cells[nodes, of.PREVIOUS]
     depths = np.where(before == of.ROOT, 0, cells[before, of.DEPTH])
     saved.check((cells[nodes, of.DEPTH] == depths + 1).all(), "a depth is not that of its node")
     saved.check_events(cells[nodes, of.FIRST])
-    check_lengths(saved, cells, nodes)
+    if lengths:
+        check_lengths(saved, cells, nodes)
 
 
 def check_lengths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
@@ -68,7 +77,12 @@ def _check_nodes(saved: Saved, cells: Numbers, nodes: Numbers, levels: int) -> N
     level, length = cells[nodes, of.LEVEL], cells[nodes, of.LENGTH]
     saved.check(((level >= 0) & (level < levels)).all(), "there is no such level")
     saved.check(((length > 0) & (length <= MOST_COUNTED)).all(), "a length is none")
-    falls = cells[before[known], of.LEVEL] > level[known]
+
+
+def _check_levels(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
+    """Check that levels never fall."""
+    nodes = nodes[cells[nodes, of.PREVIOUS] != of.ROOT]
+    falls = cells[cells[nodes, of.PREVIOUS], of.LEVEL] > cells[nodes, of.LEVEL]
     saved.check(not falls.any(), "a level is before one that it is behind")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,19 @@ class SeriesValues:
         return tuple(out)
 
 
-class _Absence(IndexedEvents):
+class SeriesAbsence(IndexedEvents):
+    """The index of a negation of bindings."""
+
+    def forbid(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """Clear `keep` for the matches that some event forbids."""
+        raise NotImplementedError
+
+    def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
+        """Whether nothing is bound behind the component, for each match."""
+        return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
+
+
+class _Absence(SeriesAbsence):
     """The index of a negation of bindings, with its conditions."""
 
     def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
@@ -99,16 +112,14 @@ class _Absence(IndexedEvents):
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
 
-    def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
-        """Whether nothing is bound behind the component, for each match."""
-        return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
-
 
 class SeriesNegationState(NegationBase):
     """A running negation of bindings: the gap of a component depends on what a match binds."""
 
+    absence: ClassVar[type[SeriesAbsence]] = _Absence
+
     def __init__(self, node: Negation, context: Context) -> None:
-        self._absences = [_Absence(negation, node, context) for negation in node.negations]
+        self._absences = [self.absence(each, node, context) for each in node.negations]
         super().__init__(node, context, self._absences, of_series=True)
 
     def _pass(self, found: Bindings, *, at_end: bool) -> Bindings:

@@ -15,13 +15,24 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
 from sase.engine.expressions.compiled_aggregates import CompiledAggregate, compiled_aggregate
-from sase.engine.expressions.series import Fills, NodeWords, Term, laid_out, words_read
+from sase.engine.expressions.group_series import GroupFills
+from sase.engine.expressions.layout import ProgramLayout
+from sase.engine.expressions.series import (
+    Fills,
+    NodeWords,
+    SeriesLayout,
+    Term,
+    laid_out,
+    words_read,
+)
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.kleene.automaton import FIRST_KNOWN, OF_FIRST_ITERATION
+from sase.engine.kernels.kleene.iteration_checks import evaluate_ranging
 from sase.engine.kernels.kleene.predicates import (
     evaluate_condition,
     store_predicates,
@@ -30,6 +41,7 @@ from sase.engine.kernels.kleene.predicates import (
 from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArrays
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
+from sase.engine.operators.group_states import GroupStates
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -52,7 +64,7 @@ class Machinery:
         self._condition = address_of(condition) if condition else 0
         self._aggregate = address_of(aggregate) if aggregate else 0
         self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
-        self._rows, self._cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
+        self._rows, self.cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
         self._place = SharedTuple(store_predicates)
 
     def machine(self, context: Context) -> Machine:
@@ -60,7 +72,7 @@ class Machinery:
         store, place = context.buffer, 0
         columns = store.columns(context.dictionary.texts.tables())
         if self._has_programs:
-            asked = self._program, columns, self._stack, self._rows, self._cursors
+            asked = self._program, columns, self._stack, self._rows, self.cursors
             place = self._place.of(PredicateArrays(store.mask, self._tables, self._lacking, *asked))
         kernels = self._condition, self._aggregate, place
         codes = frozen(store.codes)
@@ -74,7 +86,7 @@ class SeriesCode:
     `ranges` says whether a condition ranges over the events of a series, `asks` whether one
     needs a program. `defined` are the aggregates that users added, `compiled` what is at the
     addresses of these. `gates` are the rows of direct comparisons with their moments, `reads` the
-    fills of programs with theirs.
+    fills of programs with theirs, `fresh` the words of groups that are new in each iteration.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -92,6 +104,7 @@ class SeriesCode:
     reads: tuple[tuple[int, Fills], ...]
     compiled: tuple[CompiledAggregate, ...]
     defined: tuple[Aggregate, ...]
+    fresh: tuple[tuple[int, int, int], ...]
 
     @classmethod
     def of(
@@ -102,27 +115,28 @@ class SeriesCode:
         moments: int,
         *,
         of_runs: bool,
+        groups: GroupStates | None = None,
     ) -> SeriesCode:
         """Lower terms; have the event buffer keep what they read."""
         ordered = sorted(terms, key=lambda term: term.moment)
-        levels = {each.index: context.level_of(each.index) for each in context.components}
         base = context.layout([term.term for term in ordered])
-        layouts, fills, words = laid_out(ordered, levels, base, len(tests))
+        layouts, fills, words = _laid_out(context, ordered, base, len(tests), groups)
+        components = context.components if groups is None else groups.flat
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
         # At the end of a component nothing is bound that could be compared before.
         compared = [
             direct_comparison(each.term.term, each)
-            if of_runs and each.term.moment % of.MOMENTS != of.FINISH
+            if of_runs and groups is None and each.term.moment % of.MOMENTS != of.FINISH
             else NOT_DIRECT
             for each in fills
         ]
         compiled = tuple(compiled_aggregate(user) for _, user in words.defined)
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
-            np.stack(pattern_of(context.components), axis=1),
+            np.stack(pattern_of(components), axis=1),
             np.array([context.keep_test(test) for test in tests], np.int64),
-            *_changes(words, context.levels, compiled, mixes=base.mixes),
+            *_changes(words, len(components), compiled, mixes=base.mixes),
             np.append(0, np.cumsum(counts)),
             *conditions_of(starts, fills, compared),
             np.array(words.columns, np.int64),
@@ -145,6 +159,7 @@ class SeriesCode:
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
             compiled,
             tuple(aggregate for aggregate, _ in words.defined),
+            tuple(words.fresh),
         )
 
     def keep(self, context: Context) -> None:
@@ -200,13 +215,14 @@ class SeriesProgram:
         moments: int,
         *,
         of_runs: bool = False,
+        groups: GroupStates | None = None,
     ) -> None:
-        self._context = context
+        self._context, self._groups = context, groups
         # The columns kept so far determine those of the rest.
         kept = tuple(context.buffer.attributes), tuple(key.tests for key in context.buffer.keys)
         self.code = context.cached(
-            (tuple(tests), tuple(terms), moments, of_runs, kept),
-            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs),
+            (tuple(tests), tuple(terms), moments, of_runs, groups, kept),
+            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs, groups=groups),
         )
         self.code.keep(context)
         self.stack = make_stack(self.code.lowered.depth, len(self.code.defined))
@@ -223,15 +239,24 @@ class SeriesProgram:
         """The constant parts of machines."""
         code, fills = self.code, [fill for _, fill in self.code.reads]
         return Machinery(
-            evaluate_condition if code.asks else None,
+            self._asking if code.asks else None,
             update_aggregate if code.learns else None,
             code.tables,
             code.sets,
             code.lowered.program,
             self.stack,
             rows=max([each.size for each in fills], default=1) + 1,
-            cursors=1 + max([len(each.loops) for each in fills], default=0),
+            cursors=2 + max([len(each.loops) for each in fills], default=0),
         )
+
+    @property
+    def _asking(self) -> Callable[..., bool]:
+        return evaluate_condition if self._groups is None else evaluate_ranging
+
+    @property
+    def cursors(self) -> Numbers:
+        """Where conditions are on their way; the last is for the iteration that is given."""
+        return self._machinery.cursors
 
     def check_values(self, saved: Saved, nodes: Numbers) -> None:
         """Check the least and greatest values that nodes of a checkpoint know."""
@@ -250,13 +275,31 @@ class SeriesProgram:
         return cells
 
 
+def _laid_out(
+    context: Context,
+    terms: Sequence[Term],
+    base: ProgramLayout,
+    tests: int,
+    groups: GroupStates | None,
+) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
+    """A layout and fills for each term, and the words of nodes."""
+    if groups is None:
+        levels = {each.index: context.level_of(each.index) for each in context.components}
+        words = NodeWords(tests)
+        return laid_out(terms, words, base, lambda term: Fills(term, levels, words, base))
+    words, numbers, places = NodeWords(groups.words), groups.numbers, groups.places
+    return laid_out(
+        terms, words, base, lambda term: GroupFills(term, numbers, words, base, groups=places)
+    )
+
+
 def _initial(words: NodeWords, tests: int) -> Numbers:
     """The words of the root."""
     root = np.zeros(of.HEAD + words.width, np.int64)
     root[of.LEVEL] = NOTHING
     root[of.HEAD : of.HEAD + tests] = UNDECLARED
     for _, kind, word, _, _ in words.changes:
-        if kind in (of.FIRST_EVENT, of.LAST_EVENT):
+        if kind in (of.FIRST_EVENT, of.LAST_EVENT, FIRST_KNOWN, OF_FIRST_ITERATION):
             root[of.HEAD + word] = NOTHING
     return root
 
@@ -314,8 +357,8 @@ def conditions_of(
         checks.append([start, begin, len(loops), first, len(rows), *other])
     return (
         np.array(checks, np.int64).reshape(-1, of.TABLE_WIDTH),
-        np.array(loops, np.int64).reshape(-1, 2),
-        np.array(rows, np.int64).reshape(-1, 5),
+        np.array(loops, np.int64).reshape(len(loops), -1 if loops else 0),
+        np.array(rows, np.int64).reshape(len(rows), -1 if rows else 0),
     )
 
 

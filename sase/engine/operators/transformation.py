@@ -17,6 +17,7 @@ from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
+from sase.engine.operators.group_checks import GroupHaving, GroupValues
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
@@ -96,12 +97,12 @@ class Results:
 
 def _having(
     node: Transformation, context: Context, *, of_series: bool
-) -> ConditionFilter | SeriesHaving | None:
+) -> ConditionFilter | SeriesHaving | GroupHaving | None:
     if node.having is None:
         return None
     conditions = list(conjoined(node.having))
     if of_series:
-        return SeriesHaving(conditions, context)
+        return (GroupHaving if context.has_groups else SeriesHaving)(conditions, context)
     return ConditionFilter(context, [], conditions)
 
 
@@ -120,7 +121,8 @@ class TransformationState:
         self._having = _having(node, context, of_series=of_series)
         columns = () if isinstance(node.input, Union) else node.columns or ()
         self._columns = [] if of_series else [_Value(column, context) for column in columns]
-        self._values = SeriesValues(columns, context) if of_series else None
+        values = GroupValues if context.has_groups else SeriesValues
+        self._values = values(columns, context) if of_series else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
             if node.non_overlapping is not None and (taken is None or taken.are_told)
@@ -159,8 +161,8 @@ class TransformationState:
 
     def accepted(self, bindings: Bindings) -> NDArray[np.bool_]:
         """Which matches HAVING accepts."""
-        assert isinstance(self._having, SeriesHaving)
-        return self._having.passes(bindings)
+        assert isinstance(self._having, SeriesHaving | GroupHaving)
+        return self._having.passes(bindings)  # type: ignore[arg-type]
 
     def judged(
         self, sequences: Sequences | Bindings

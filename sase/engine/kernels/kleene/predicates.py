@@ -172,6 +172,8 @@ def fill(arrays: PredicateArrays, cells: OutIntRows, condition: int, judged: int
         row = arrays.tables[arrays.tables[0, nodes.FILLS] + number]
         source, loop, word, kind, place = row[0], row[1], row[2], row[3], row[4]
         node = cursors[loop]
+        if row[5] > 0:  # as of the end of the iteration before
+            node = cells[node, nodes.HEAD + row[5]]
         if source >= nodes.EVENT_BEFORE and source != nodes.JUDGED:
             before = cells[node, nodes.PREVIOUS]
             node = before if cells[before, nodes.LEVEL] == cells[node, nodes.LEVEL] else nodes.ROOT

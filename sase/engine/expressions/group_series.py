@@ -1,0 +1,184 @@
+"""Conditions and values over iterations of repeated groups: which words of nodes they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sase.binding.bound import Aggregate, Part, Quantified
+from sase.binding.bound import Reference as EventReference
+from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Term, Variable
+from sase.engine.kernels.kleene import automaton, iteration_checks
+from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.sentinels import NOTHING
+
+
+@dataclass(frozen=True)
+class GroupTerm(Term):
+    """A condition or a value of a pattern with repeated groups.
+
+    `at_hand` is the group, by its component, of which an iteration is at hand: that of the newest
+    event, or one that is `given`. `own_variable` is its variable whose newest event `i` means.
+    """
+
+    quantified: tuple[Quantified, ...] = ()
+    at_hand: int | None = None
+    own_variable: int | None = None
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class GroupPlace:
+    """Where nodes know of a group: its number, its last state, and its words, from the node on.
+
+    `slots` are the states of each variable, `branches` those of each branch.
+    """
+
+    number: int
+    last: int
+    count_at: int
+    before_at: int
+    slots: tuple[tuple[int, ...], ...]
+    branches: tuple[tuple[int, ...], ...]
+
+
+@dataclass
+class GroupFills(Fills):
+    """The rows of a program by source, and its loops, over events, iterations and both."""
+
+    groups: Mapping[int, GroupPlace] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        term = self.term
+        if not isinstance(term, GroupTerm):
+            return
+        if term.given and term.at_hand is not None:
+            self._add((term.at_hand, None), (0, 0, iteration_checks.GIVEN, 0, 0, 0, 0))
+        ordered = sorted(term.quantified, key=lambda each: each.inner is not None)
+        for each in ordered:
+            self._add((each.component, each.inner), self._row_of(each))
+
+    def _row_of(self, each: Quantified) -> tuple[int, ...]:
+        exempt, place = int(each.but_first), self.groups.get(each.component)
+        if place is None:
+            level = self.levels[each.component]
+            return level, exempt, iteration_checks.SERIES, 0, 1 << level, 0, 0
+        words = place.before_at, place.count_at
+        if each.inner is None:
+            branches = range(len(place.branches)) if each.branches is None else each.branches
+            states = _bits(state for branch in branches for state in place.branches[branch])
+            return place.last, exempt, iteration_checks.ITERATIONS, 0, states, *words
+        within = self._loops.get((each.component, None), 0)
+        states = _bits(place.slots[each.inner])
+        return 0, exempt, iteration_checks.EVENTS, within, states, *words
+
+    def _add(self, of_what: tuple[int, int | None], row: tuple[int, ...]) -> None:
+        self.loops.append(row)
+        self._loops[of_what] = len(self.loops)
+
+    # ------------------------------------------------------------ events
+
+    def is_judged(self, reference: EventReference) -> bool:
+        """Whether it is of the event that is judged."""
+        inner = reference.inner
+        is_it = inner is None or self._is_of_own(inner.variable)
+        return reference.component == self.term.judged and is_it
+
+    def event(self, reference: EventReference) -> int:
+        """The place of an event."""
+        component, part, inner = reference.component, reference.part, reference.inner
+        if self.is_judged(reference):
+            return self._place((of.JUDGED, 0, 0, 0))
+        if inner is None:
+            return self._of_component(component, part)
+        place = self.groups[component]
+        states = place.slots[inner.variable]
+        own = Variable(states, place.number)
+        if part in (Part.CURRENT, Part.PREVIOUS, Part.LAST):
+            cursor, back = self._iteration(component, part)
+            if inner.part in (*AT, *BEFORE) and self._ranges(component, inner.variable):
+                source = of.EVENT_AT if inner.part in AT else of.EVENT_BEFORE
+                return self._place((source, self._series(component, inner.variable), 0, 0))
+            is_first = inner.part is not Part.LAST
+            kind = automaton.FIRST_KNOWN if is_first else of.LAST_EVENT
+            word = self.words.word(own, kind, None, 0, NOTHING)
+            return self._place((of.KNOWN_EVENT, cursor, word, 0), back=back)
+        if part is Part.FIRST:
+            kind = automaton.OF_FIRST_ITERATION
+            word = self.words.word(Variable(states), kind, None, place.count_at, NOTHING)
+            return self._place((of.KNOWN_EVENT, 0, word, 0))
+        cursor, back = self._iteration(component, part)
+        kind = automaton.FIRST_KNOWN if inner.part is Part.FIRST else of.LAST_EVENT
+        word = self.words.word(Variable(states), kind, None, 0, NOTHING)
+        return self._place((of.KNOWN_EVENT, cursor, word, 0), back=back)
+
+    def _of_component(self, component: int, part: Part) -> int:
+        """The place of an event of a component that is no group."""
+        ranges = (component, None) in self._loops or component == self.term.own
+        if part in (*AT, *BEFORE) and ranges:
+            source = of.EVENT_AT if part in AT else of.EVENT_BEFORE
+            loop = 0 if component == self.term.own else self._loops[(component, None)]
+            return self._place((source, loop, 0, 0))
+        kind = of.LAST_EVENT if part is Part.LAST else of.FIRST_EVENT
+        word = self.words.word(self.levels[component], kind, None, 0, NOTHING)
+        return self._place((of.KNOWN_EVENT, 0, word, 0))
+
+    def _is_of_own(self, variable: int) -> bool:
+        return isinstance(self.term, GroupTerm) and self.term.own_variable == variable
+
+    def _ranges(self, component: int, variable: int) -> bool:
+        """Whether a series of an iteration is one of whose events there is one at hand."""
+        return self._is_own(component, variable) or (component, variable) in self._loops
+
+    def _is_own(self, component: int, variable: int) -> bool:
+        term = self.term
+        is_of_it = isinstance(term, GroupTerm) and term.at_hand == component
+        return is_of_it and self._is_of_own(variable) and term.judged is None
+
+    def _series(self, component: int, variable: int) -> int:
+        """The loop at the event of a series; 0 for the newest event."""
+        return 0 if self._is_own(component, variable) else self._loops[(component, variable)]
+
+    def _iteration(self, component: int, part: Part) -> tuple[int, int]:
+        """The loop at an iteration, 0 for the newest node, and the word that leads back from it."""
+        if part in (Part.LAST, Part.ALL):
+            return 0, 0
+        cursor = self._loops.get((component, None), 0)
+        is_earlier = part in BEFORE
+        return cursor, self.groups[component].before_at - of.HEAD if is_earlier else 0
+
+    # ------------------------------------------------------------ values
+
+    def _subject(self, aggregate: Aggregate) -> Subject:
+        inner = aggregate.inner
+        if inner is None:
+            return self.levels[aggregate.component]
+        place = self.groups[aggregate.component]
+        is_at_hand = aggregate.part is Part.CURRENT
+        return Variable(place.slots[inner.variable], place.number if is_at_hand else None)
+
+    def value(self, aggregate: Aggregate, kinds: tuple[int, int], table: int = NOTHING) -> int:
+        """The place of tag and bits of an aggregate."""
+        place = self.groups.get(aggregate.component)
+        if place is None or aggregate.inner is not None:
+            return super().value(aggregate, kinds, table)
+        return self._value(aggregate, place.count_at - of.HEAD, of.COUNT)
+
+    def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
+        component, inner = aggregate.component, aggregate.inner
+        if component not in self.groups:
+            if aggregate.part not in (*AT, *BEFORE):
+                return self._place((of.KNOWN_VALUE, 0, word, kind), 2)
+            source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
+            loop = 0 if component == self.term.own else self._loops[(component, None)]
+            return self._place((source, loop, word, kind), 2)
+        if inner is not None and aggregate.part is Part.CURRENT and inner.part in (*AT, *BEFORE):
+            source = of.VALUE_AT if inner.part in AT else of.VALUE_BEFORE
+            loop = self._series(component, inner.variable)
+            return self._place((source, loop, word, kind), 2)
+        cursor, back = self._iteration(component, aggregate.part)
+        return self._place((of.KNOWN_VALUE, cursor, word, kind), 2, back)
+
+
+def _bits(states: object) -> int:
+    return sum(1 << state for state in set(states))  # type: ignore[call-overload]

@@ -1,0 +1,305 @@
+"""The runs of an automaton, event by event: those of a pattern with repeated groups.
+
+Runs are kept as those of `runs` are: the last node that they have bound, in the list of their
+partition, in the order of results. What a new event makes comes before what there was; of runs that
+have bound the same events, that comes first whose variables, from the last event back, are written
+first, and then the one with the shorter iterations.
+"""
+
+from __future__ import annotations
+
+from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.jit.signatures import OutIntRows
+from sase.engine.kernels.kleene import automaton as of
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.automaton import (
+    GroupBuffer,
+    NfaGraph,
+    all_hold,
+    bind_state,
+    is_allowed,
+    is_whole,
+    may_go_on,
+    write_groups,
+)
+from sase.engine.kernels.kleene.run_nodes import (
+    Machine,
+    Runs,
+    free_branch,
+    free_node,
+    link_run,
+    new_node,
+    remove_run,
+)
+from sase.engine.kernels.kleene.runs import (
+    CROWDED,
+    DONE,
+    FULL,
+    NEXT_MATCH,
+    PATIENCE,
+    PAUSED,
+    WATCHED,
+    Incoming,
+    ignores,
+    is_over,
+)
+from sase.engine.kernels.kleene.transitions import comparisons_hold, fits, programs_hold
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.window import window_start
+
+# ---------------------------------------------------------------- one run
+
+
+@inlined
+def try_edge(
+    machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, i: int, before: int,
+    e: int,
+) -> bool:  # fmt: skip
+    """Bind an event after a node by an edge, if all conditions allow it."""
+    cells, state, edge = runs.cells, runs.state, automaton.edges[e]
+    target, is_take, begins = edge[of.TARGET], edge[of.IS_TAKE] == 1, edge[of.BEGINS] == 1
+    own = automaton.states[target]
+    moment = of.PHASES * target + (nodes.TAKE if is_take else nodes.BEGIN)
+    if own[of.GROUP_OF] != NOTHING and cells[before, own[of.COUNT_AT]] + begins > 1:
+        moment += nodes.MOMENTS
+    if not comparisons_hold(machine, cells, moment, before, incoming.numbers[i]):
+        return False
+    if not is_allowed(machine, automaton, cells, before, e):
+        return False
+    node = new_node(runs)
+    bind_state(
+        machine, automaton, cells, node, before, target, incoming.numbers[i], is_take, begins
+    )
+    if not (
+        programs_hold(machine, cells, moment, node, nodes.NO_EVENT)
+        and all_hold(machine, automaton, cells, edge[of.LATER], edge[of.LATER_END], node)
+    ):
+        free_node(runs, node)
+        return False
+    cells[before, nodes.NEEDED] += 1
+    cells[node, nodes.TIE], cells[node, nodes.SPOT] = incoming.ties[i], incoming.spots[i]
+    cells[node, nodes.START] = (
+        incoming.measures[i] if before == nodes.ROOT else cells[before, nodes.START]
+    )
+    cells[node, automaton.at + of.LEFT] = own[of.OPTIONS]
+    runs.fresh[state[nodes.FRESH]] = node
+    state[nodes.FRESH] += 1
+    state[nodes.MADE] += 1
+    return True
+
+
+@inlined
+def extend(
+    machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, i: int, node: int,
+    bound: int,
+) -> bool:  # fmt: skip
+    """Bind an event in every way after a run or the root; return whether it did what it waits for.
+
+    Each option of a run waits by itself: what begins the first element of one closes that alone.
+    """
+    cells, left = runs.cells, automaton.at + of.LEFT
+    is_root = node == nodes.ROOT
+    if not is_root and cells[node, nodes.TIE] == incoming.ties[i]:
+        return False
+    if not fits(machine, cells, node, incoming.numbers[i]):
+        return False
+    state = automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]
+    row, all_done, open_options = automaton.states[state], False, cells[node, left]
+    can_take = not is_root and (
+        row[of.SERIES] == 1 and (row[of.MOST] < 0 or cells[node, nodes.LENGTH] < row[of.MOST])
+    )
+    goes_on = not is_root and row[of.GROUP_OF] != NOTHING and can_repeat(automaton, cells, node)
+    closed = 0
+    for e in range(row[of.FIRST_EDGE], row[of.LAST_EDGE]):
+        edge = automaton.edges[e]
+        is_take, option = edge[of.IS_TAKE] == 1, edge[of.OPTION]
+        bits = incoming.takes[i] if is_take else incoming.begins[i]
+        is_open = is_root or option == NOTHING or (open_options >> option) & 1 == 1
+        if not is_open or (bits >> edge[of.TARGET]) & 1 == 0:
+            continue
+        if try_edge(machine, automaton, runs, incoming, i, node, e) and not is_root:
+            if is_take or edge[of.REPEATS] == 1:
+                all_done = True
+            elif edge[of.IS_FIRST] == 1 and not can_take:
+                if option == NOTHING:
+                    all_done = True
+                elif not goes_on:
+                    closed |= 1 << option
+    if runs.rules.strategy == NEXT_MATCH and closed != 0:
+        cells[node, left] &= ~closed
+        all_done = all_done or cells[node, left] == 0
+    return all_done
+
+
+@inlined
+def can_repeat(automaton: NfaGraph, cells: OutIntRows, node: int) -> bool:
+    """Whether the group of a node is below its maximum."""
+    row = automaton.states[cells[node, nodes.LEVEL]]
+    most = row[of.MOST_ITERATIONS]
+    return bool(most < 0 or cells[node, row[of.COUNT_AT]] < most)
+
+
+@inlined
+def apply(
+    machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, i: int, node: int,
+    bound: int,
+) -> bool:  # fmt: skip
+    """Apply an event to a run; return whether the run also stays as it is."""
+    state, own = runs.state, False
+    fresh = state[nodes.FRESH]
+    state[nodes.STEPS] += 1
+    if is_over(machine, runs, incoming, i, node, bound):
+        state[nodes.EXPIRED] += 1
+        return False
+    if (incoming.begins[i] | incoming.takes[i]) != 0 and runs.cells[node, nodes.START] >= bound:
+        own = extend(machine, automaton, runs, incoming, i, node, bound)
+    stays = ignores(machine, runs, incoming, i, node, own)
+    state[nodes.SPLIT] += max(state[nodes.FRESH] - fresh - 1 + int(stays), 0)
+    return stays
+
+
+# ---------------------------------------------------------------- the order of what is new
+
+
+@inlined
+def comes_before(automaton: NfaGraph, cells: OutIntRows, one: int, other: int) -> bool:
+    """Whether a fresh node comes before one that was made before it, of the same events."""
+    states, at = automaton.states, automaton.at
+    rank = states[cells[one, nodes.LEVEL], of.RANK]
+    than = states[cells[other, nodes.LEVEL], of.RANK]
+    if rank != than:
+        return bool(rank < than)
+    before, after = cells[one, nodes.PREVIOUS], cells[other, nodes.PREVIOUS]
+    if cells[before, at + of.CLASS] != cells[after, at + of.CLASS]:
+        return False
+    return bool(cells[one, at + of.SIZE] < cells[other, at + of.SIZE])
+
+
+@inlined
+def settle(automaton: NfaGraph, runs: Runs, begin: int) -> None:
+    """Sort the fresh nodes of a group, and number their classes and identities."""
+    cells, fresh, state, at = runs.cells, runs.fresh, runs.state, automaton.at
+    for place in range(begin + 1, state[nodes.FRESH]):
+        node, to = fresh[place], place
+        while to > begin and comes_before(automaton, cells, node, fresh[to - 1]):
+            fresh[to] = fresh[to - 1]
+            to -= 1
+        fresh[to] = node
+    state[nodes.GROUPS] += 1
+    group = state[nodes.GROUPS]
+    for place in range(begin, state[nodes.FRESH]):
+        node = fresh[place]
+        before = cells[node, nodes.PREVIOUS]
+        is_of_class = is_same = False
+        if place > begin:
+            other = fresh[place - 1]
+            after = cells[other, nodes.PREVIOUS]
+            is_of_class = (
+                automaton.states[cells[node, nodes.LEVEL], of.RANK]
+                == automaton.states[cells[other, nodes.LEVEL], of.RANK]
+                and cells[before, at + of.CLASS] == cells[after, at + of.CLASS]
+            )
+            is_same = (
+                is_of_class
+                and cells[before, at + of.IDENTITY] == cells[after, at + of.IDENTITY]
+                and cells[node, at + of.SIZE] == cells[other, at + of.SIZE]
+            )
+        state[nodes.GROUPS] += 1 - int(is_same)
+        cells[node, nodes.GROUP] = group
+        cells[node, at + of.IDENTITY] = state[nodes.GROUPS]
+        cells[node, at + of.CLASS] = (
+            cells[fresh[place - 1], at + of.CLASS] if is_of_class else state[nodes.GROUPS]
+        )
+
+
+# ---------------------------------------------------------------- the runs of a partition
+
+
+@inlined
+def step(machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, i: int) -> None:
+    """Apply an event to all runs of its partition; remove those that it ends."""
+    cells, state, key = runs.cells, runs.state, incoming.keys[i]
+    bound = window_start(incoming.measures[i], runs.rules.span)
+    begin = state[nodes.FRESH]
+    if incoming.begins[i] & runs.rules.first:
+        extend(machine, automaton, runs, incoming, i, nodes.ROOT, bound)
+        state[nodes.INITIATED] += state[nodes.FRESH] - begin
+    ahead, node, group = NOTHING, runs.heads[key], NOTHING
+    while node != NOTHING:
+        after = cells[node, nodes.NEXT]
+        if cells[node, nodes.GROUP] != group:
+            settle(automaton, runs, begin)
+            group, begin = cells[node, nodes.GROUP], state[nodes.FRESH]
+        if apply(machine, automaton, runs, incoming, i, node, bound):
+            ahead = node
+        else:
+            remove_run(runs, None, key, ahead, node)
+        node = after
+    settle(automaton, runs, begin)
+
+
+@inlined
+def commit(automaton: NfaGraph, runs: Runs, key: int) -> None:
+    """Make runs of the fresh nodes that may grow, before those there were; free the others."""
+    state = runs.state
+    for place in range(state[nodes.FRESH] - 1, -1, -1):
+        node = runs.fresh[place]
+        if may_go_on(automaton, runs.cells, node):
+            link_run(runs, key, node)
+        else:
+            free_branch(runs, node)
+    state[nodes.MOST_LIVE] = max(state[nodes.MOST_LIVE], state[nodes.LIVE])
+    state[nodes.FRESH] = state[nodes.LOOKED] = 0
+
+
+@inlined
+def is_shown(machine: Machine, automaton: NfaGraph, runs: Runs, place: int) -> bool:
+    """Whether a fresh node is a match that no fresh node before it is, too."""
+    cells, at = runs.cells, automaton.at + of.IDENTITY
+    node = runs.fresh[place]
+    if not is_whole(machine, automaton, cells, node):
+        return False
+    while place > 0 and cells[runs.fresh[place - 1], at] == cells[node, at]:
+        place -= 1
+        if is_whole(machine, automaton, cells, runs.fresh[place]):
+            return False
+    return True
+
+
+@kernel
+def advance_automaton(
+    machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, written: GroupBuffer,
+    most: int,
+) -> int:  # fmt: skip
+    """Apply events, on from where it stopped, and write the matches they complete.
+
+    A run may become as many as `most` by an event.
+    """
+    cells, state = runs.cells, runs.state
+    until = state[nodes.STEPS] + PATIENCE
+    while state[nodes.AT] < incoming.numbers.shape[0]:
+        if state[nodes.STEPS] >= until:
+            return PAUSED
+        i = state[nodes.AT]
+        key = incoming.keys[i]
+        is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
+        is_needed = key >= 0 and is_watched
+        is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
+        if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
+            if state[nodes.FRESH] == 0:
+                needed = (runs.counts[key] + 1) * most
+                room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
+                if needed > room or needed > runs.fresh.shape[0]:
+                    return CROWDED
+                step(machine, automaton, runs, incoming, i)
+            while state[nodes.LOOKED] < state[nodes.FRESH]:
+                place = state[nodes.LOOKED]
+                if is_shown(machine, automaton, runs, place) and not write_groups(
+                    automaton, cells, runs.fresh[place], written
+                ):
+                    return FULL
+                state[nodes.LOOKED] += 1
+            if state[nodes.FRESH] > 0:
+                commit(automaton, runs, key)
+        state[nodes.AT] += 1
+    return DONE

@@ -1,0 +1,267 @@
+"""Conditions that range over the iterations of repeated groups, and what is asked of whole matches.
+
+A loop goes over the events of a series, over the iterations of a group, or over the events of a
+series in the iteration that another loop is at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.program import evaluate_tuple
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import OutFlags, OutIntCubes, OutIntRows, OutInts
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.automaton import NfaGraph, bind_state
+from sase.engine.kernels.kleene.predicates import condition_at, fill, predicates_at
+from sase.engine.kernels.kleene.residual_checks import is_forbidden
+from sase.engine.kernels.kleene.run_nodes import Machine, PredicateArrays
+from sase.engine.kernels.kleene.transitions import programs_hold
+from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored
+from sase.engine.kernels.sentinels import NOTHING
+
+# Of a loop beside its level and whether the first is exempt: what it goes over, the loop (from 1)
+# at whose node it begins, or 0 for the newest one, the states as bits, and the words of a group:
+# the node before the iteration at hand, and how many iterations there are.
+EXEMPT, OVER, WITHIN, STATES, BEFORE_AT, COUNT_AT = 1, 2, 3, 4, 5, 6
+SERIES, ITERATIONS, EVENTS, GIVEN = range(4)
+LOOP_WIDTH = 7
+
+
+@kernel
+def evaluate_ranging(
+    address: int, cells: OutIntRows, condition: int, node: int, judged: int
+) -> bool:
+    """Whether a condition holds for every choice of what its loops go over, outer loops first."""
+    arrays = predicates_at(address)
+    cursors, check = arrays.cursors, arrays.tables[arrays.tables[0, nodes.CHECKS] + condition]
+    start, begin, end = check[0], check[1], check[2]
+    cursors[0] = node
+    loop, is_new = begin, True
+    while True:
+        if loop == end:
+            fill(arrays, cells, condition, judged)
+            if not evaluate_tuple(
+                arrays.program, start, arrays.columns, arrays.rows, arrays.stack, None
+            ):
+                return False
+            is_new = False
+        else:
+            at = loop - begin + 1
+            cursors[at] = (
+                first_of(arrays, cells, loop) if is_new else next_of(arrays, cells, loop, at)
+            )
+            is_new = cursors[at] != NOTHING
+        loop += 1 if is_new else -1
+        if loop < begin:
+            return True
+
+
+@linked
+def first_of(arrays: PredicateArrays, cells: OutIntRows, loop: int) -> int:
+    """Where a loop begins, or `NOTHING`: it goes backwards."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    if row[OVER] == GIVEN:
+        return int(arrays.cursors[arrays.cursors.shape[0] - 1])
+    node = arrays.cursors[row[WITHIN]]
+    if row[OVER] != EVENTS:
+        while cells[node, nodes.LEVEL] > row[0]:
+            node = cells[node, nodes.PREVIOUS]
+    return within(arrays, cells, loop, node)
+
+
+@linked
+def next_of(arrays: PredicateArrays, cells: OutIntRows, loop: int, at: int) -> int:
+    """Where a loop goes on, or `NOTHING`."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    node = arrays.cursors[at]
+    if row[OVER] == GIVEN:
+        return NOTHING
+    step = row[BEFORE_AT] if row[OVER] == ITERATIONS else nodes.PREVIOUS
+    return within(arrays, cells, loop, cells[node, step])
+
+
+@linked
+def within(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
+    """The first node from one on backwards over which a loop goes, or `NOTHING`."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    if row[OVER] == ITERATIONS:
+        while node != nodes.ROOT and cells[node, row[COUNT_AT]] > row[EXEMPT]:
+            if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
+                return int(node)
+            node = cells[node, row[BEFORE_AT]]
+        return NOTHING
+    end = nodes.ROOT
+    if row[OVER] == EVENTS:
+        end = cells[arrays.cursors[row[WITHIN]], row[BEFORE_AT]]
+    while node not in (nodes.ROOT, end):
+        if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
+            return int(node) if row[EXEMPT] == 0 or cells[node, nodes.LENGTH] > 1 else NOTHING
+        if row[OVER] == SERIES:
+            return NOTHING
+        node = cells[node, nodes.PREVIOUS]
+    return NOTHING
+
+
+# ---------------------------------------------------------------- whole matches
+
+
+class GroupMatches(NamedTuple):
+    """The matches of `GroupBindings`; `lasts` has room for the last node of each iteration."""
+
+    events: OutInts
+    slots: OutInts
+    ends: OutInts
+    lengths: OutIntRows
+    counts: OutIntRows
+    sizes: OutInts
+    branches: OutInts
+    lasts: OutInts
+
+
+class Shape(NamedTuple):
+    """What a match is rebuilt by.
+
+    Of each level its group, or NOTHING, and its state, or the first of its branches; of each branch
+    of a group where its states begin, by slot.
+    """
+
+    groups: OutInts
+    states: OutInts
+    branches: OutIntRows
+
+
+@linked
+def rebuilt(
+    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    number: int, iteration: int,
+) -> int:  # fmt: skip
+    """Bind a match in nodes, of whose iterations this one is the first; return the last node."""
+    at = matches.ends[number - 1] if number > 0 else 0
+    node = nodes.ROOT
+    for level in range(matches.lengths.shape[0]):
+        group, count = shape.groups[level], matches.lengths[level, number]
+        left, state, branch = 0, shape.states[level], 0
+        for place in range(count):
+            begins = is_take = False
+            if group == NOTHING:
+                is_take = place > 0
+            else:
+                begins = left == 0
+                if begins:
+                    left, branch = matches.sizes[iteration], matches.branches[iteration]
+                    iteration += 1
+                state = shape.branches[shape.states[level] + branch, matches.slots[at]]
+                is_take = not begins and cells[node, nodes.LEVEL] == state
+                left -= 1
+                matches.lasts[iteration - 1] = node + 1
+            bind_state(
+                machine,
+                automaton,
+                cells,
+                node + 1,
+                node,
+                state,
+                matches.events[at],
+                is_take,
+                begins,
+            )
+            node += 1
+            at += 1
+    return node
+
+
+@linked
+def iterations_of(matches: GroupMatches, number: int) -> int:
+    """How many iterations a match has."""
+    found = 0
+    for group in range(matches.counts.shape[0]):
+        found += matches.counts[group, number]
+    return found
+
+
+@kernel
+def select_groups(
+    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    keep: OutFlags,
+) -> None:  # fmt: skip
+    """Whether all conditions hold, for each match."""
+    iteration = 0
+    for number in range(keep.shape[0]):
+        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+        keep[number] = programs_hold(machine, cells, 0, node, nodes.NO_EVENT)
+        iteration += iterations_of(matches, number)
+
+
+@kernel
+def evaluate_groups(
+    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    found: OutIntRows, out: OutIntCubes,
+) -> None:  # fmt: skip
+    """Write tag and bits of each value of each match; its program leaves it in `found`."""
+    iteration = 0
+    for number in range(out.shape[1]):
+        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+        for value in range(out.shape[0]):
+            condition_at(machine.condition, machine.arrays, cells, value, node, nodes.NO_EVENT)
+            out[value, number, 0], out[value, number, 1] = found[0, 0], found[0, 1]
+        iteration += iterations_of(matches, number)
+
+
+@kernel
+def forbid_groups(
+    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    index: NegativeIndex, gap: Gap, stored: Stored, at_end: bool, keep: OutFlags,
+) -> None:  # fmt: skip
+    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others."""
+    iteration = 0
+    for number in range(keep.shape[0]):
+        begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
+        split = begin
+        for level in range(gap.levels[0] + 1):
+            split += matches.lengths[level, number]
+        if keep[number] and (split == end) == at_end:
+            node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+            keep[number] = not is_forbidden(
+                machine, cells, node, matches.events[begin:end],
+                split - begin, index, gap, stored,
+            )  # fmt: skip
+        iteration += iterations_of(matches, number)
+
+
+@kernel
+def forbid_iterations(
+    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    index: NegativeIndex, gap: Gap, stored: Stored, given: OutInts, place: OutInts, keep: OutFlags,
+) -> None:  # fmt: skip
+    """Clear `keep` for the matches an iteration of which has an event where there must be none.
+
+    `place`: the group, its level, the branch, and the slots of the elements around. The last of
+    `given` is where conditions read the iteration that they are asked of.
+    """
+    iteration, group, level, branch = 0, place[0], place[1], place[2]
+    for number in range(keep.shape[0]):
+        behind = iteration + iterations_of(matches, number)
+        if keep[number]:
+            node, begin = nodes.NO_EVENT, matches.ends[number - 1] if number > 0 else 0
+            events = matches.events[begin : matches.ends[number]]
+            first = iteration
+            for before in range(group):
+                first += matches.counts[before, number]
+            at = 0
+            for before in range(level):
+                at += matches.lengths[before, number]
+            for each in range(first, first + matches.counts[group, number]):
+                end = at + matches.sizes[each]
+                if matches.branches[each] == branch and keep[number]:
+                    if node == nodes.NO_EVENT:
+                        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+                    split = at
+                    while matches.slots[begin + split] != place[4]:
+                        split += 1
+                    given[given.shape[0] - 1] = matches.lasts[each]
+                    keep[number] = not is_forbidden(
+                        machine, cells, node, events, split, index, gap, stored
+                    )
+                at = end
+        iteration = behind

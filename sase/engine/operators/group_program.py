@@ -1,0 +1,82 @@
+"""Conditions and values over iterations as kernels read them, with the automaton that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sase.binding.bound import (
+    Conjunct,
+    ConjunctClass,
+    EquivalenceTest,
+    IterationConjunct,
+    Quantified,
+    When,
+)
+from sase.engine.expressions.group_series import GroupTerm
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.kleene import automaton as of
+from sase.engine.kernels.kleene.automaton import NfaGraph
+from sase.engine.kernels.kleene.run_nodes import BEGIN
+from sase.engine.operators.contract import Context
+from sase.engine.operators.group_states import GroupStates, NfaState
+from sase.engine.operators.series_program import SeriesProgram
+
+
+class GroupProgram(SeriesProgram):
+    """Terms by moment, and the automaton; that of finished matches checks nothing on its way."""
+
+    def __init__(
+        self,
+        context: Context,
+        states: GroupStates,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+        *,
+        of_runs: bool = False,
+    ) -> None:
+        super().__init__(context, tests, terms, moments, of_runs=of_runs, groups=states)
+        asked = {each.moment for each in terms} if of_runs else ()
+        self.automaton: NfaGraph = states.automaton(asked, self.code.fresh)
+
+
+def outer_terms(conjunct: Conjunct, states: GroupStates) -> Iterator[Term]:
+    """A condition that is asked of no iteration, at its moments."""
+    condition, component, when = conjunct.condition, conjunct.component, conjunct.when
+    if conjunct.kind is ConjunctClass.CONSTANT or component is None:
+        for state in states.states:
+            first = of.PHASES * state.number + BEGIN
+            yield from (Term(condition, first + phase) for phase in (0, of.PHASES // 2))
+        return
+    quantified = conjunct.quantified
+    if component in states.places:
+        moment = states.end_of(states.places[component].number)
+        yield GroupTerm(condition, moment, quantified=quantified)
+        return
+    own = component if when in (When.EVERY, When.FURTHER) else None
+    for moment in states.moments_of(states.states[states.numbers[component]], when):
+        yield GroupTerm(condition, moment, own=own, quantified=quantified)
+
+
+def iteration_terms(
+    conjunct: IterationConjunct, state: NfaState, states: GroupStates
+) -> Iterator[Term]:
+    """A condition that is asked of iterations, at its moments."""
+    at_hand, when = states.components[state.level].index, conjunct.when
+    own = state.slot if when in (When.EVERY, When.FURTHER) else None
+    for moment in states.moments_of(state, when, conjunct.iterations):
+        yield GroupTerm(
+            conjunct.condition,
+            moment,
+            quantified=but_own(conjunct.quantified, at_hand, own),
+            at_hand=at_hand,
+            own_variable=own,
+        )
+
+
+def but_own(
+    quantified: Sequence[Quantified], component: int, variable: int | None
+) -> tuple[Quantified, ...]:
+    """Without the series whose newest event is meant."""
+    own = (component, variable)
+    return tuple(q for q in quantified if variable is None or (q.component, q.inner) != own)
