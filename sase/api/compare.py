@@ -49,6 +49,7 @@ NO_PARTITIONS = (
 MANY_ROWS = "which matches each strategy adds is told of few events, or with show (--show N)"
 TOO_LARGE = "the events are too many to be held: which matches each strategy adds is not told"
 NOT_TOLD = "which it adds is not told"
+GROUPS = "which matches each strategy adds is not told of repeated groups"
 NO_LIMIT = "LIMIT is left out: what comes first is not the same under each strategy"
 
 
@@ -108,6 +109,7 @@ class _Strategies:
             for each in STRATEGIES
             if has_partitions or each is not StrategyName.PARTITION_CONTIGUITY
         }
+        self.has_groups = own.bound.has_groups
         self.notes = [] if has_partitions else [NO_PARTITIONS]
         self.notes += [] if tree.limit is None else [NO_LIMIT]
         self.of_query = [each.sentence for each in own.bound.warnings]
@@ -120,7 +122,9 @@ class _Strategies:
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
         differences: tuple[Difference, ...] = ()
-        if show is None and self.rows > FEW_ROWS:
+        if self.has_groups:
+            self.notes.append(GROUPS)
+        elif show is None and self.rows > FEW_ROWS:
             self.notes.append(MANY_ROWS)
         else:
             # What was too much to be counted is too much to be told apart.

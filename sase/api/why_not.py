@@ -25,6 +25,10 @@ from sase.planning.recipes import Recipe, read_recipe
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot
 
+GROUPS = (
+    "what stops a repeated group is not told: ask of one iteration, with the components of the"
+    " group in its place, as in  SEQ(A a, B b, C c)  for  SEQ(A a, (SEQ(B b, C c))+ g[])"
+)
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
@@ -66,6 +70,8 @@ def why(
     bound(source, guard)
     with working(guard):
         known = compile_query(query, source, params=params, plan=plan)
+    if known.bound.has_groups:
+        raise PlanError(GROUPS)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:

@@ -39,6 +39,9 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     """The collapsed plan of a basic plan."""
     if nodes.find(basic, nodes.Union) is not None:
         return Collapsible(basic, ("several branches of the pattern may give the same match",))
+    written = nodes.find(basic, nodes.RunEvaluation)
+    if written is not None and written.has_groups:
+        return Collapsible(basic, ("an iteration of a repeated group is several events",))
     others = of_sequences(basic)
     plan = _prepared(nodes.rebuilt([each for each in nodes.chain(basic) if each not in others]))
     runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)

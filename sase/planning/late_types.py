@@ -6,7 +6,7 @@ there are some; nothing is compared before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -17,7 +17,13 @@ from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, NULL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic
-from sase.planning.nodes import Operator, Transformation, require
+from sase.planning.nodes import (
+    Operator,
+    Transformation,
+    components_of,
+    require,
+    variables_of,
+)
 from sase.planning.traversal import within
 
 Definitions = tuple[tuple[str, bound.Condition], ...]
@@ -63,11 +69,11 @@ class LateTypes:
         """What cannot be compared or computed with, as the events are; None if all can."""
         of_branches = (each.disagreement(known) for each in self._branches)
         wrong = next((each for each in of_branches if each is not None), None)
-        return wrong or next(_Values(self._parts, known, self._aggregates).wrong(), None)
+        return wrong or next(_Values(*self._parts, known, self._aggregates).wrong(), None)
 
     def columns(self, known: Known) -> tuple[bound.Column, ...] | None:
         """The columns of RETURN with the types that the events give them."""
-        values = _Values(self._parts, known, self._aggregates)
+        values = _Values(*self._parts, known, self._aggregates)
         if self._returned is None:
             return None
         return tuple(replace(each, value=values.typed(each.value)) for each in self._returned)
@@ -77,13 +83,16 @@ class _Values:
     """The values of a query, typed by the events."""
 
     def __init__(
-        self, parts: Iterable[object], known: Known, aggregates: Mapping[str, UserAggregate]
+        self,
+        operators: Operator,
+        definitions: Definitions,
+        known: Known,
+        aggregates: Mapping[str, UserAggregate],
     ) -> None:
-        self._each = list(within(tuple(parts)))
+        self._each = list(within((operators, definitions)))
         self._known, self._aggregates = known, aggregates
-        components = [each for each in self._each if isinstance(each, bound.BoundComponent)]
-        self._components = {component.index: component for component in components}
-        self._names = {component.index: component.variable for component in components}
+        self._components = components_of(operators)
+        self._names = variables_of(operators)
 
     def wrong(self) -> Iterator[str]:
         """The disagreement of a value or condition, if any."""
@@ -121,7 +130,7 @@ class _Values:
 
     def _has_no_value(self, value: bound.Reference | bound.Aggregate) -> bool:
         """Whether no type of its component declares the attribute, as a schema says."""
-        component = self._components.get(value.component)
+        component = self._component(value)
         if component is None or component.types is None or value.undeclared_by is None:
             return False
         return set(component.types) <= value.undeclared_by
@@ -135,7 +144,7 @@ class _Values:
 
     def _mixed(self, reference: bound.Reference) -> Iterator[str]:
         """An attribute that is of several kinds in the types of a component."""
-        found = self._candidates(self._components.get(reference.component), reference.attribute)
+        found = self._candidates(self._component(reference), reference.attribute)
         for one, other in combinations(found, 2):
             if not one.compares_with(other):
                 name = value_text(reference, self._names)
@@ -201,7 +210,7 @@ class _Values:
         if value.type != UNKNOWN or isinstance(value, bound.Constant | bound.Placeholder):
             return value.type
         if isinstance(value, bound.Reference):
-            return self._attribute_type(self._components.get(value.component), value.attribute)
+            return self._attribute_type(self._component(value), value.attribute)
         return AGGREGATES[value.function].result(self._operand_type(value))
 
     def _result(self, value: bound.Operation) -> DataType:
@@ -224,8 +233,14 @@ class _Values:
 
     def _operand_type(self, aggregate: bound.Aggregate) -> DataType:
         """The type of an aggregate."""
-        component = self._components.get(aggregate.component)
-        return self._attribute_type(component, aggregate.attribute or "")
+        return self._attribute_type(self._component(aggregate), aggregate.attribute or "")
+
+    def _component(self, value: bound.Reference | bound.Aggregate) -> bound.BoundComponent | None:
+        """What a value is of: of a repeated group the component inside."""
+        component = self._components.get(value.component)
+        if component is None or component.group is None or value.inner is None:
+            return component
+        return component.group.variables[value.inner.variable]
 
     def _attribute_type(self, component: bound.BoundComponent | None, attribute: str) -> DataType:
         """The type of an attribute of a component's events; of all where none is given."""

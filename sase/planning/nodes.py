@@ -228,6 +228,11 @@ class RunEvaluation:
         return tuple(test for test in written if test not in self.partitions)
 
     @property
+    def has_groups(self) -> bool:
+        """Whether a component is a repeated group."""
+        return any(each.group is not None for each in self.components)
+
+    @property
     def never_forks(self) -> bool:
         """Whether an event makes at most one run of a run, by what the run and the event know.
 
@@ -237,6 +242,8 @@ class RunEvaluation:
         """
         series = [not each.is_single for each in self.components]
         if self.strategy is StrategyName.SKIP_TILL_ANY_MATCH or self.is_alone or self.is_watched:
+            return False
+        if self.has_groups:
             return False
         if any(series[:-2]) or series[-2:] == [True, True]:
             return False
@@ -394,10 +401,15 @@ def _is_empty(operator: Operator) -> bool:
     return isinstance(operator, Negation) and not operator.negations
 
 
-def variables_of(root: Operator) -> dict[int, str]:
-    """The variables of all components by their index, negative ones too."""
+def components_of(root: Operator) -> dict[int, BoundComponent]:
+    """All components by their index, negative ones too."""
     found: list[BoundComponent] = []
     for operator in chain(root):  # of a union those of the whole pattern
         found += getattr(operator, "components", ())
         found += [negation.component for negation in getattr(operator, "negations", ())]
-    return {component.index: component.variable for component in found}
+    return {component.index: component for component in found}
+
+
+def variables_of(root: Operator) -> dict[int, str]:
+    """The variables of all components by their index, negative ones too."""
+    return {index: component.variable for index, component in components_of(root).items()}

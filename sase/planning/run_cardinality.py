@@ -31,6 +31,7 @@ from sase.binding.bound import (
     EquivalenceTest,
     Part,
     Reference,
+    RepeatedGroup,
     When,
     WindowKind,
 )
@@ -143,12 +144,22 @@ class RunCardinalities:
 
     def admitted(self, component: BoundComponent) -> float:
         """The share of those events that a component of some partition admits."""
+        if component.group is not None:
+            return self._iterating(component.group)
         rows = self.statistics.rows_of(component.types)
         share = self.statistics.admission(component.variable)
         if share is None:
             own = [c for c in self._conditions if c.kind is ConjunctClass.SINGLE]
             share = prod(assumed(c.condition) for c in own if c.component == component.index)
         return min(rows * share / max(self.events, 1.0), 1.0) * self.agreement
+
+    def _iterating(self, group: RepeatedGroup) -> float:
+        """The share of events that an iteration may end with: as many as its rarest element has."""
+        found = 0.0
+        for branch in group.branches:
+            must = [each for each in branch.elements if not each.negated and each.minimum > 0]
+            found += min(map(self.admitted, must))
+        return min(found, 1.0)
 
     # ------------------------------------------------------------ conditions
 

@@ -149,18 +149,21 @@ def _column(item: ast.OutputItem, number: int) -> str:
     if item.alias:
         return item.alias.text
     match item.expression:
-        case ast.Attribute() | ast.Indexed() as reference:
+        case ast.Attribute() | ast.Indexed() | ast.InGroup() as reference:
             return _reference_name(reference)
-        case ast.Call(ast.Name(function), (ast.Indexed() as reference,)):
+        case ast.Call(ast.Name(function), (ast.Indexed() | ast.InGroup() as reference,)):
             return f"{function}_{_reference_name(reference)}"
         case _:
             return f"column_{number}"
 
 
-def _reference_name(reference: ast.Attribute | ast.Indexed) -> str:
+def _reference_name(reference: ast.Attribute | ast.Indexed | ast.InGroup) -> str:
     if isinstance(reference, ast.Attribute):
         names = [reference.variable, reference.name]
         return "_".join(name.text for name in names if name)
     middle = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(reference.index.kind)
+    if isinstance(reference, ast.InGroup):
+        inside = (reference.group.text, middle, _reference_name(reference.reference))
+        return "_".join(part for part in inside if part)
     parts = (reference.variable.text, middle, *attributes_of(reference))
     return "_".join(part for part in parts if part)

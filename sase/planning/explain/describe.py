@@ -148,7 +148,10 @@ def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
     if isinstance(value, tuple):
         for each in value:
             yield from _spans(each)
-    elif is_dataclass(value) and not isinstance(value, BoundComponent):
+    elif isinstance(value, BoundComponent):
+        for branch in value.group.branches if value.group else ():
+            yield from _spans(branch.conjuncts)
+    elif is_dataclass(value):
         for field in fields(value):
             # `tests` are all that the query has, wherever they are decided.
             if not (is_top and field.name in ("input", "tests", "inferred")):

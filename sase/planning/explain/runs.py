@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, Part, When
+from sase.binding.bound import (
+    BoundComponent,
+    Conjunct,
+    ConjunctClass,
+    IterationBranch,
+    Part,
+    Quantified,
+    RepeatedGroup,
+    When,
+)
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import EdgeCondition, Evaluation, RunEvaluation
+from sase.planning.nodes import Evaluation, RunEvaluation
 
 _OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # What a run does with an event that it does not take.
@@ -51,6 +60,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
         again = "one at a time, each from where it was put off"
         return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
     form = " (in lines)" if runs.never_forks else ""
+    form = ", through iterations of groups" if runs.has_groups else form
     return f"runs of the automaton, event by event{by_key}{form}"
 
 
@@ -74,12 +84,21 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def admitted(component: BoundComponent) -> str:
-    """Types and number of the events that a component admits."""
+    """Types and number of the events that a component admits; of a repeated group what is in it."""
+    if component.group is not None:
+        branches = " OR ".join(map(_iteration, component.group.branches))
+        return f"{component.variable}: ({branches}){quantifier_text(component)}"
     types = "any type" if component.types is None else " or ".join(component.types)
     times = quantifier_text(component)
     if times and (component.types is None or len(component.types) > 1):
         types = f"({types})"
     return f"{component.variable}: {types}{times}"
+
+
+def _iteration(branch: IterationBranch) -> str:
+    """What follows one another in an iteration."""
+    parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in branch.elements]
+    return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> Iterator[str]:
@@ -103,19 +122,60 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
             continue
         component = variables[conjunct.component]
         where = f"{_EDGES[conjunct.when]} {component.variable}"
-        yield f"{where}{_ranges(edge, component, names)}: {text}"
+        # Of a group it may range over the iterations although it is checked behind them.
+        others = [r for r in edge.ranges if component.group or r.component != component.index]
+        yield f"{where}{_ranges(others, variables, names)}: {text}"
+    for component in runs.components:
+        if component.group is not None:
+            yield from _in_iterations(component, component.group, variables, names)
 
 
-def _ranges(edge: EdgeCondition, own: BoundComponent, names: Names) -> str:
-    """The other series over which a condition ranges."""
-    others = [each for each in edge.ranges if each.component != own.index]
-    if not others:
+# Of which iterations a condition is asked.
+_ITERATIONS = {
+    When.FIRST: "in the first iteration",
+    When.EVERY: "in each iteration",
+    When.FURTHER: "in each iteration but the first",
+}
+
+
+def _in_iterations(
+    own: BoundComponent, group: RepeatedGroup, variables: Mapping[int, BoundComponent], names: Names
+) -> Iterator[str]:
+    """The conditions that are decided inside of a repeated group."""
+    for number, branch in enumerate(group.branches, 1):
+        of = f" of branch {number}" if len(group.branches) > 1 else ""
+        for conjunct in branch.conjuncts:
+            element = branch.elements[conjunct.element]
+            edge = "forbids" if element.negated else _EDGES[conjunct.when]
+            where = f"{_ITERATIONS[conjunct.iterations]} of {own.variable}{of}, {edge}"
+            ranges = _ranges(conjunct.quantified, variables, names)
+            text = condition_text(conjunct.condition, names)
+            yield f"{where} {element.variable}{ranges}: {text}"
+
+
+def _ranges(
+    ranges: Sequence[Quantified], variables: Mapping[int, BoundComponent], names: Names
+) -> str:
+    """The series over which a condition ranges, but the one that is taken."""
+    if not ranges:
         return ""
     series = [
-        f"each {names[each.component]}" + (" but the first" if each.but_first else "")
-        for each in others
+        f"each {_ranging(each, variables, names)}" + (" but the first" if each.but_first else "")
+        for each in ranges
     ]
     return f", for {' and '.join(series)}"
+
+
+def _ranging(each: Quantified, variables: Mapping[int, BoundComponent], names: Names) -> str:
+    """A series, or a repeated group with the branches of which its iterations are."""
+    component = variables.get(each.component)
+    if component is None or component.group is None:
+        return names[each.component]
+    if each.inner is not None:
+        return component.group.variables[each.inner].variable
+    numbers = ", ".join(str(number + 1) for number in each.branches or ())
+    of = f" of branch {numbers}" if numbers else ""
+    return f"iteration{of} of {names[each.component]}"
 
 
 def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:

@@ -35,6 +35,7 @@ NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
 PRUNED = Declined("the first match of a partition ends its other runs")
+GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
 # closure, they define what is taken and what is skipped.
@@ -68,12 +69,14 @@ class Rewrite:
     """A rule named as its file and its function, whose keywords it takes.
 
     `legal` are the strategies under which it keeps the result. `of_runs` is its counterpart for
-    plans of runs, if any, which keeps the result under every strategy.
+    plans of runs, if any, which keeps the result under every strategy; `of_groups` whether also
+    with repeated groups.
     """
 
     function: Callable[..., Outcome]
     legal: frozenset[StrategyName] = ANY_MATCH
     of_runs: Callable[..., Outcome] | None = None
+    of_groups: bool = False
 
     @property
     def name(self) -> str:
@@ -100,6 +103,8 @@ class Rewrite:
     ) -> Outcome:
         """The plan rewritten, or why it is not."""
         runs = find(plan, RunEvaluation)
+        if runs is not None and runs.has_groups and not self.of_groups:
+            return GROUPS
         if runs is not None and self.of_runs is not None:
             known = inspect.signature(self.of_runs).parameters
             return self.of_runs(plan, **{k: v for k, v in parameters.items() if k in known})
