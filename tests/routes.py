@@ -129,13 +129,22 @@ def match_lines(case: Case, found: list[tuple[dict[str, Any], dict[str, Any]]]) 
     """Matches as lines, by the labels of events."""
     labels, lines = [event.label for event in case.events], []
     for row, result in found:
-        bound = []
-        for name, places in row.items():
-            is_list = isinstance(places, list)
-            several = places if is_list else [] if places is None else [places]
-            bound.append(f"{name}={_bound([labels[place] for place in several], is_list)}")
+        bound = [f"{name}={_places(places, labels)}" for name, places in row.items()]
         lines.append(" ".join([f"@{format_value(result['detected_at'])}", *bound]))
     return lines or NONE
+
+
+def _places(places: Any, labels: list[str]) -> str:
+    """The labels of rows as `Matches.rows` has them; of a group those of its iterations."""
+    if isinstance(places, list) and any(isinstance(each, dict) for each in places):
+        iterations = [
+            " ".join(f"{name}={_places(rows, labels)}" for name, rows in each.items())
+            for each in places
+        ]
+        return f"[{' '.join(f'{{{each}}}' for each in iterations)}]"
+    if isinstance(places, list):
+        return _bound([labels[place] for place in places], True)
+    return _bound([] if places is None else [labels[places]], False)
 
 
 def engine_returns(recipe: str | None, case: Case) -> list[str] | None:

@@ -111,7 +111,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     scope.clause = Clause.RETURN
     if query.output is None:
         check_default_columns(query, scope, flat)
-    if not scope.problems.in_order("error"):
+    if len(pattern.branches) > 1 and not scope.problems.in_order("error"):
         _refuse_repeated(scope)
     return replace(
         bound,
@@ -222,13 +222,13 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
 
 
 def _refuse_repeated(scope: Scope) -> None:
-    """Repeated groups are bound, and cannot run yet."""
+    """Repeated groups in a pattern of several branches are bound, and cannot run yet."""
     for each in scope.groups:
         scope.problems.error(
             "not-supported-yet",
-            "a group that is repeated is not supported yet",
+            "a repeated group in a pattern of several branches is not supported yet",
             each.span,
-            "today groups are choices:  (B b OR C c)  or  (SEQ(B b, C c))?",
+            "ask of each branch in a query of its own",
         )
 
 
@@ -252,7 +252,12 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
     earlier: set[str] = set()
     for name in strategy.variables:
         component = scope.component(name.text)
-        if component is None:
+        inside = scope.inside(name.text)
+        if component is None and inside is not None:
+            message = f"`{name.text}` is in the group `{inside[0].variable}`, which stands for it"
+            hint = f"name the group alone:  ({', '.join(positive)})"
+            scope.problems.error("strategy-variables", message, name.span, hint)
+        elif component is None:
             message = f"no component of the pattern is called `{name.text}`"
             hints = did_you_mean(name.text, positive) or (f"there are {', '.join(positive)}",)
             scope.problems.error("unknown-variable", message, name.span, *hints)

@@ -238,7 +238,8 @@ def _range_at_hand(node: ast.Indexed, whole: Referring, scope: Scope) -> Range |
 
 def _found_in(node: ast.InGroup, scope: Scope) -> tuple[BoundComponent, BoundComponent] | None:
     """The group of `g[…].b.p`, and the variable in it; None where that is an error."""
-    group = find_component(node.group, scope)
+    inside = scope.inside(node.group.text)
+    group = find_component(node.group, scope) if inside is None else inside[1]
     if group is None or node.reference.variable is None:
         return None
     if group.group is None:
@@ -265,7 +266,7 @@ def _found_in(node: ast.InGroup, scope: Scope) -> tuple[BoundComponent, BoundCom
 
 def _is_index(index: ast.Index, node: ast.Node, group: BoundComponent, scope: Scope) -> bool:
     """Whether a group has an index, and here."""
-    name = _some_inner(group, scope)
+    name = some_inner(group, scope)
     if index.kind is IndexKind.OTHER:
         scope.problems.error(
             "unknown-index",
@@ -357,7 +358,7 @@ def _has_index(node: ast.Indexed, variable: BoundComponent, scope: Scope) -> boo
 
 
 def _refuse_attribute(node: ast.Node, group: BoundComponent, what: str, scope: Scope) -> None:
-    inner = _some_inner(group, scope)
+    inner = some_inner(group, scope)
     scope.problems.error(
         "group-without-attributes",
         f"{what} has no attributes: they are those of the events in it",
@@ -374,7 +375,7 @@ def _refuse_iteration(node: ast.Indexed, group: BoundComponent, scope: Scope) ->
         _refuse_attribute(node, group, f"an iteration `{which}`", scope)
 
 
-def _some_inner(group: BoundComponent, scope: Scope) -> str:
+def some_inner(group: BoundComponent, scope: Scope) -> str:
     """An attribute inside of a group, for an example."""
     assert group.group is not None
     positive = [each for each in group.group.variables if not each.negated and each.named]

@@ -185,14 +185,14 @@ def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
         )
         return None
     if component is None:
-        hints = did_you_mean(variable.text, scope.variables)
+        hints = did_you_mean(variable.text, scope.names)
         of_type = [c for c in scope.components if c.types == (variable.text,)]
         if of_type and not of_type[0].named:
             hints = (f"give the component a variable:  {variable.text} x , then write  x.…",)
         elif of_type:
             hints = (f"`{variable.text}` is a type; its variable is `{of_type[0].variable}`",)
         elif not hints and scope.variables:
-            hints = (f"the variables are {', '.join(scope.variables)}",)
+            hints = (f"the variables are {', '.join(scope.names)}",)
         scope.problems.error(
             "unknown-variable",
             f"no component of the pattern is called `{variable.text}`",
@@ -230,13 +230,17 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
     else:
         owners = [
             c.variable
-            for c in scope.components
+            for c in scope.inner_components
             if c.named and not c.is_series and name in scope.attribute_names(c)
         ]
-        owner = owners[0] if owners else next(iter(scope.variables), "x")
+        named = (c.variable for c in scope.inner_components if c.named)
+        owner = owners[0] if owners else next(named, "x")
+        count = len(scope.inner_components)
         error(
             "unqualified-attribute",
-            f"`{name}` could belong to any of {len(scope.components)} components",
+            f"`{name}` could belong to any of {count} components"
+            if count > 1
+            else f"`{name}` is written without the component inside of the group",
             node.span,
             f"write it with its variable:  {owner}.{name} ; a text stands in quotes:  '{name}'",
         )

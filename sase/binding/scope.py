@@ -105,6 +105,20 @@ class Scope:
         return [component.variable for component in self.components if component.named]
 
     @property
+    def inner_components(self) -> list[BoundComponent]:
+        """All components, and in the place of a repeated group those inside."""
+        inside = [
+            (each,) if each.group is None else each.group.variables for each in self.components
+        ]
+        return [component for each in inside for component in each]
+
+    @property
+    def names(self) -> list[str]:
+        """Every variable, those inside of repeated groups behind the others."""
+        inside = (each.variable for each in self.inner_components if each.named)
+        return list(dict.fromkeys((*self.variables, *inside)))
+
+    @property
     def positives(self) -> list[str]:
         """The variables of positive components."""
         return [each.variable for each in self.components if each.named and not each.negated]

@@ -24,6 +24,7 @@ from sase.binding.group_references import (
     find_range,
     has_range,
     is_of_group,
+    some_inner,
     variables_of,
 )
 from sase.binding.literals import bind_literal
@@ -329,7 +330,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
             "event-as-value",
             f"{name} needs an attribute of the events",
             argument.span,
-            f"write  {name}({to_text(argument)}.p)",
+            f"write  {name}({to_text(argument)}.{_example(over, scope)})",
         )
     data_type, undeclared_by = declared(over.declares, attribute, scope)
     aggregate = AGGREGATES[name]
@@ -350,6 +351,11 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
         inner=over.inner,
         span=node.span,
     )
+
+
+def _example(over: Range, scope: Scope) -> str:
+    """What may stand behind a range."""
+    return "p" if over.declares else some_inner(scope.components[over.component], scope)
 
 
 def _takes(count: int, argument: ast.Indexed | ast.InGroup, node: ast.Call, scope: Scope) -> bool:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
+from sase.binding.bound import BoundComponent
 from sase.engine.columns.input import Inputs
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
@@ -29,14 +30,26 @@ BATCH = "batch"
 def spark_schema(plan: EnginePlan, source: FrameSource) -> st.StructType:
     """The columns of results: structs with the types that their attributes have in the events."""
     made = result_schema(Pipeline(plan, streaming=True), source.empty)
-    by_variable = {each.variable: each.types for each in plan.positives}
+    by_variable = {each.variable: each for each in plan.positives}
     fields = []
     for field in made:
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
         if plan.returned.columns is None and field.name in by_variable:
-            kind = _events(field.type, by_variable[field.name], source)
+            kind = _bound(field.type, by_variable[field.name], source)
         fields.append(st.StructField(field.name, kind))
     return st.StructType(fields)
+
+
+def _bound(shown: pa.DataType, component: BoundComponent, source: FrameSource) -> st.DataType:
+    """The events of a component, or the iterations of a repeated group."""
+    if component.group is None:
+        return _events(shown, component.types, source)
+    inside = {each.variable: each.types for each in component.group.variables}
+    fields = [
+        st.StructField(each.name, _events(each.type, inside[each.name], source))
+        for each in shown.value_type
+    ]
+    return st.ArrayType(st.StructType(fields))
 
 
 def _events(shown: pa.DataType, types: Collection[str] | None, source: FrameSource) -> st.DataType:

@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from sase.binding import bind_text, binder
+from sase.binding import bind_text
 from sase.binding.bound import BoundQuery, Quantified
 from sase.binding.text import condition_text
 from sase.errors import BindingError
 
 PATTERN = "SEQ(A a, (SEQ(B b, S+ s[], C c) OR SEQ(D d, C? e))+ g[], Z z)"
-
-
-@pytest.fixture(autouse=True)
-def runnable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binding without the refusal of what cannot run yet."""
-    monkeypatch.setattr(binder, "_refuse_repeated", lambda scope: None)
 
 
 def placed(query: BoundQuery) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sase.binding import bind_text, binder
+from sase.binding import bind_text
 from sase.binding.types import INTEGER, STRING
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import collapsible
@@ -24,12 +24,6 @@ WHERE skip_till_next_match {
 }
 RETURN g.len AS n
 """
-
-
-@pytest.fixture(autouse=True)
-def runnable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binding without the refusal of what cannot run yet."""
-    monkeypatch.setattr(binder, "_refuse_repeated", lambda scope: None)
 
 
 @pytest.mark.parametrize("name", recipe_names())

@@ -72,6 +72,7 @@ HOMES = {
         "sase.engine.pipeline.late_rows",
         "sase.engine.results.matches",
         "sase.engine.results.arrow_columns",
+        "sase.engine.results.group_columns",
         "sase.engine.pipeline.batch",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",

@@ -273,7 +273,7 @@ def event_column(
     """The events that a component binds, as they are shown, or lists of such."""
     if component.is_series:
         events, ends = positions.of_level(level)
-        return pa.ListArray.from_arrays(_offsets(ends, len(events)), shown(events))
+        return pa.ListArray.from_arrays(list_offsets(ends, len(events)), shown(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return shown(events)
@@ -282,7 +282,7 @@ def event_column(
     return shown(events[known]).take(pa.array(places, mask=~known))
 
 
-def _offsets(ends: Numbers, events: int) -> pa.Array:
+def list_offsets(ends: Numbers, events: int) -> pa.Array:
     """The offsets of lists, by their ends, among so many events."""
     if events > MOST_EVENTS:
         raise BudgetError(

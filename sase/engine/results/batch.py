@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -19,6 +19,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.group_bindings import GroupBindings, IterationForm
 from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
 from sase.engine.operators.union_bindings import (
@@ -34,6 +35,7 @@ from sase.engine.results.arrow_columns import (
     row_column,
     time_array,
 )
+from sase.engine.results.group_columns import group_column, row_type, rows_of_iterations
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
 from sase.planning.late_types import Known
@@ -69,6 +71,10 @@ class ResultSchema:
     def schema(self) -> Schema:
         """The schema of the events."""
         return self.plan.schema
+
+    def group_number(self, level: int) -> int:
+        """Which of the repeated groups a level is, from 0."""
+        return sum(1 for each in self.components[:level] if each.group is not None)
 
     def with_types(self, known: Known) -> ResultSchema:
         """The same with types that the events made known."""
@@ -127,6 +133,9 @@ class MatchBatch:
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
         levels = len(self.shape.components)
+        form = IterationForm.of(self.shape.components)
+        if form is not None and not self.results:
+            return form.none()
         if self.shape.plan.has_series:
             return Bindings.joined([each.bindings for each in self.results], levels)
         empty = np.empty((levels, 0), np.int64)
@@ -137,7 +146,7 @@ class MatchBatch:
         levels = enumerate(self.shape.components)
         if self.shape.plan.has_series:
             found = [each.bindings.mapped(self.history.rows) for each in self.results]
-            columns = [row_column(found, *each) for each in levels]
+            columns = [self._rows(found, *each) for each in levels]
         else:
             columns = [
                 pa.chunked_array(
@@ -147,6 +156,16 @@ class MatchBatch:
                 for level, _ in levels
             ]
         return pa.table(columns, self.names)
+
+    def _rows(
+        self, found: Sequence[Bindings], level: int, component: BoundComponent
+    ) -> pa.ChunkedArray:
+        if component.group is None:
+            return row_column(found, level, component)
+        parts = [_of_groups(each) for each in found]
+        number = self.shape.group_number(level)
+        made = [rows_of_iterations(each, level, number, component) for each in parts]
+        return pa.chunked_array(made, row_type(component))
 
     def table(self) -> pa.Table:
         """The results: structs or the columns of RETURN, and the times."""
@@ -198,15 +217,20 @@ class MatchBatch:
         """A struct of all attributes for each component."""
         if isinstance(positions, Bindings):
             return {
-                component.variable: event_column(
-                    positions, level, component, partial(self.events_of, component)
-                )
+                component.variable: self._events(positions, level, component)
                 for level, component in enumerate(self.shape.components)
             }
         return {
             component.variable: self.events_of(component, positions[level])
             for level, component in enumerate(self.shape.components)
         }
+
+    def _events(self, positions: Bindings, level: int, component: BoundComponent) -> pa.Array:
+        """The events of a component of any number, or the iterations of a group."""
+        if component.group is None:
+            return event_column(positions, level, component, partial(self.events_of, component))
+        number = self.shape.group_number(level)
+        return group_column(_of_groups(positions), level, number, component, self.events_of)
 
     def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
         """Events of a component by position, as structs of the attributes of its types."""
@@ -237,6 +261,11 @@ class MatchBatch:
             return values
         is_declared = self.history.is_type(positions, declaring)
         return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))
+
+
+def _of_groups(positions: Bindings) -> GroupBindings:
+    assert isinstance(positions, GroupBindings)
+    return positions
 
 
 @dataclass(frozen=True, eq=False)

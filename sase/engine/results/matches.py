@@ -262,11 +262,20 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _rows_of(match: ResultBatch) -> str:
     """The input rows of the first and the last event of a match, in words."""
     (events,) = match.rows().to_pylist()
-    series = (each if isinstance(each, list) else [each] for each in events.values())
-    first, *rest = (row for rows in series for row in rows if row is not None)
+    first, *rest = _numbers(events)
     return f"is input row {first:,}" if not rest else (
         f"begins with input row {first:,} and ends with row {rest[-1]:,}"
     )  # fmt: skip
+
+
+def _numbers(rows: Any) -> Iterator[int]:
+    """The rows of a match, however deep they stand."""
+    match rows:
+        case int():
+            yield rows
+        case list() | dict():
+            for each in rows.values() if isinstance(rows, dict) else rows:
+                yield from _numbers(each)
 
 
 def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> str:

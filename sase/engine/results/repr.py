@@ -98,7 +98,10 @@ def _cell(value: Any, type_column: str | None) -> str:
             return "NULL"
         case dict():
             shown = {name: v for name, v in value.items() if name != type_column}
-            return " ".join(f"{name}={_cell(v, type_column)}" for name, v in shown.items())
+            cells = {name: _cell(v, type_column) for name, v in shown.items()}
+            # What an iteration has of its variables, apart from one another.
+            inner = {name: f"({cells[name]})" for name, v in shown.items() if isinstance(v, dict)}
+            return " ".join(f"{name}={cell}" for name, cell in {**cells, **inner}.items())
         case list():
             shown_here = [_cell(each, type_column) for each in value[:SHOWN]]
             more = [f"… {len(value) - SHOWN:,} more"] if len(value) > SHOWN else []

@@ -1,0 +1,50 @@
+"""Repeated groups on Spark: what one thread finds, however the events are cut."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from pyspark.sql import SparkSession
+
+from sase import spark as on_spark
+from sase.errors import ReplayWarning
+from tests.spark.cases import multiset
+from tests.spark.known import frame
+from tests.spark.test_branches import TABLE, on_one_thread
+
+SERIES = (
+    "EVENT SEQ(A a, (SEQ(B b, C? c) OR D+ d[])+ g[]) WHERE skip_till_next_match { [id] } WITHIN 9"
+)
+PAIRS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 5"
+RETURNED = f"{PAIRS} HAVING g.len > 1 RETURN g.len AS n, g[1].a.seq AS first, sum(g[].b.v) AS v"
+# Iterations of the same events by which matches differ, and their order.
+SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy", "output", "limit"),
+    [
+        *((SERIES, each, "structs", "") for each in ("key", "slice", "key_and_slice", "files")),
+        (PAIRS, "slice", "structs", " LIMIT 9"),
+        (RETURNED, "slice", "structs", ""),
+        (SAME, "key", "structs", " LIMIT 40"),
+        (SERIES, "key", "non_overlap", ""),
+    ],
+)
+def test_spark_finds_what_one_thread_finds(
+    spark: SparkSession, query: str, strategy: str, output: str, limit: str, tmp_path: Path
+) -> None:
+    text, form = f"{query}{limit}", "all" if output == "structs" else output
+    pyarrow.parquet.write_table(TABLE, tmp_path / "events.parquet", row_group_size=10)
+    df = spark.read.parquet(str(tmp_path)) if strategy == "files" else frame(spark, TABLE)
+    slices = 4 if "slice" in strategy else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplayWarning)
+        found = on_spark.replay(
+            text, df, seq="seq", strategy=strategy, output=output, slices=slices
+        )
+        wanted = on_one_thread(text, output=form)
+        assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
