@@ -36,7 +36,12 @@ KINDS, WHOLE = range(5), (0, 1)
 NAMES = ("ts", "type", "id", "v", "s", "when", "day", "flag")
 # What has texts that stand for missing values.
 TEXTS = (".csv", ".tsv")
-WAYS = ("match", "match", "quarantine", "compile", "pieces", "explain", "why", "follow", "salvaged")
+WAYS = (
+    "match", "match", "quarantine", "compile", "pieces", "explain", "why", "follow", "salvaged",
+    "schema",
+)  # fmt: skip
+# What a schema may say of a column, right or wrong.
+TYPES = ("integer", "float", "string", "string", "timestamp(us)", "boolean", "decimal", "date")
 # Texts of values that are hardly ones, and what is not UTF-8 or commands terminals.
 ODD = (
     "", " ", "N/A", "NaN", "nan", "inf", "-inf", "1e999", "-0", "+5", "0x10", "1_000", "1,5", "007",
@@ -55,12 +60,15 @@ BYTES = (b"\xff", b"\xed\xa0\x80", b"\xc3", b"\0", b"\r", b"\n", b"\r\n", b'"', 
 def document(suffix: str, query: str, data: bytes, random: Random) -> bytes:
     """How lines are searched, and the lines; some bytes of a few are changed."""
     null = ([], [], ["N/A"], ["", "-"], ["nan", "x" * 50]) if suffix in TEXTS else ([],)
+    text = ([], [], ["id"], ["v", "when"], ["day", "s"], [*NAMES]) if suffix in TEXTS else ([],)
     given = {
         "suffix": suffix,
         "query": query,
         "way": random.choice(WAYS),
         "null": random.choice(null) if random.random() < 0.95 else ["x"],
+        "text": random.choice(text) if random.random() < 0.95 else [random.choice((*ODD, *NAMES))],
         "seq": random.choice((None, None, None, None, "#row", "#row", "id")),
+        "types": {name: random.choice(TYPES) for name in NAMES if random.random() < 0.9},
         "size": random.choice((50, 400, 400, 4000, 1 << 20)),
     }
     if random.random() < 0.25:
@@ -115,10 +123,10 @@ def _folder() -> Any:
 def judge(document: bytes) -> str:
     """Search lines in the way that the document says."""
     head, _, data = document.partition(b"\n")
-    how = json.loads(head)
+    how = {"text": [], **json.loads(head)}  # documents of the corpus may be older than an option
     path = Path(_folder().name) / f"events{how['suffix']}"
     path.write_bytes(data)
-    query, options = how["query"], {"null": how["null"], "seq": how["seq"]}
+    query, options = how["query"], {name: how[name] for name in ("null", "seq", "text")}
     match how["way"]:
         case "quarantine":
             found = sase.match(query, path, on_bad_row="quarantine", **options)
@@ -131,6 +139,8 @@ def judge(document: bytes) -> str:
             str(sase.explain(query, path, analyze=True, **options))
         case "why":
             str(sase.why(query, path, on_bad_row="quarantine", **options))
+        case "schema":
+            return _by_schema(query, path, how)
         case "follow":
             return _followed(query, path, how, [])
         case "salvaged":
@@ -143,9 +153,21 @@ def judge(document: bytes) -> str:
 def _followed(query: str, path: Path, how: dict[str, Any], more: list[str]) -> str:
     """What becomes of lines that come by a few bytes, as the command has them."""
     arguments = ["run", "--follow", "--events", "-", "-q", query, *more]
-    arguments += [f"--null={text}" for text in how["null"]]
+    arguments += [f"--{name}={text}" for name in ("null", "text") for text in how[name]]
     arguments += ["--seq", how["seq"]] if how["seq"] else []
     with path.open(encoding="utf-8") as lines, _streams(lines), _pieces(how["size"]):
+        status = main(arguments)
+    return "refused" if status else "opened"
+
+
+def _by_schema(query: str, path: Path, how: dict[str, Any]) -> str:
+    """What becomes of lines whose columns are what a schema says, as the command has them."""
+    said = {"time": "ts", "type": "type", "columns": how["types"]}
+    schema = path.with_suffix(".json")
+    schema.write_text(json.dumps(said), encoding="utf-8")
+    arguments = ["run", "--events", str(path), "-q", query, "--schema", str(schema)]
+    arguments += [f"--null={text}" for text in how["null"]]
+    with _streams(io.TextIOWrapper(io.BytesIO())):
         status = main(arguments)
     return "refused" if status else "opened"
 
