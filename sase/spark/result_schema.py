@@ -25,6 +25,7 @@ from sase.spark.set_search import SetPlan, shown_schema
 from sase.spark.source import FrameSource
 
 BATCH = "batch"
+_FLOATS = ("float", "double")
 
 
 def spark_schema(plan: EnginePlan, source: FrameSource) -> st.StructType:
@@ -68,7 +69,13 @@ def struct_of(
     for field in shown:
         kinds = [frame.kind(field.name) for frame in frames if field.name in frame.fields]
         alike = len({kind.json() for kind in kinds}) == 1
-        kind = kinds[0] if alike else from_arrow_type(field.type, prefer_timestamp_ntz=True)
+        # Times in seconds as floats are shown as the microseconds that they count as.
+        is_counted = pa.types.is_integer(field.type) and kinds[0].typeName() in _FLOATS
+        kind = (
+            kinds[0]
+            if alike and not is_counted
+            else from_arrow_type(field.type, prefer_timestamp_ntz=True)
+        )
         fields.append(st.StructField(field.name, kind))
     return st.StructType(fields)
 

@@ -23,6 +23,7 @@ from sase.engine.results.row_history import RowHistory
 
 # Values of a test that are listed for a component.
 LISTED = 3
+WHOLE = 1e15  # below, a whole number is shown in full
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Failure:
 
     share: float
     text: str
+
+
+def _distance_text(by: float) -> str:
+    """A whole number in full, as the values beside it are, or the first digits of another."""
+    return f"{by:.0f}" if by.is_integer() and by < WHOLE else f"{by:.6g}"
 
 
 class MatchJudge:
@@ -100,7 +106,7 @@ class MatchJudge:
         by, scale = distance(condition, values), max(abs(float(each)) for each in values)
         if isnan(by):
             return Failure(UNKNOWN, text)  # of what is infinite
-        how = f"{float(by):.6g}"
+        how = _distance_text(float(by))
         if operands[0].type.kind in TIMES:
             scale = self._unit
             how = format_time(round(by))

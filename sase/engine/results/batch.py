@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, Column, Expression
-from sase.binding.types import UNKNOWN, Kind
+from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
@@ -185,17 +185,21 @@ class MatchBatch:
 
     def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """The columns `ts_start`, `ts_end` and `detected_at`."""
-        schema = self.shape.schema
-        given = self.history.type_of(schema.time, None)
-        known = schema.time_type
-        is_vague = known.kind is Kind.TIMESTAMP and known.resolution is None
-        if (known == UNKNOWN or is_vague) and given is not None:
-            known = data_type(given)
+        given = self.history.type_of(self.shape.schema.time, None)
+        known = self._time_type(given)
         names = ("ts_start", "ts_end", "detected_at")
         return {
             name: time_array(times, known, given)
             for name, times in zip(names, self.moments(positions), strict=True)
         }
+
+    def _time_type(self, given: pa.DataType | None) -> DataType:
+        """What is known of times before there are any, or that they are as they are given."""
+        known = self.shape.schema.time_type
+        is_vague = known.kind is Kind.TIMESTAMP and known.resolution is None
+        if (known == UNKNOWN or is_vague) and given is not None:
+            return data_type(given)
+        return known
 
     def _returned(self) -> dict[str, pa.Array]:
         """The columns of RETURN."""
@@ -252,7 +256,14 @@ class MatchBatch:
     def attribute(
         self, component: BoundComponent, name: str, positions: Numbers
     ) -> pa.ChunkedArray:
-        """An attribute of events by position; NULL where their type does not declare it."""
+        """An attribute of events by position; NULL where their type does not declare it.
+
+        Times in seconds as floats are the microseconds that they are everywhere else.
+        """
+        if name == self.shape.schema.time:
+            given = self.history.type_of(name, component.types)
+            if self._time_type(given).kind is Kind.FLOAT:
+                return pa.chunked_array([pa.array(self.history.times(positions))])
         places = self.history.places(positions)
         values = self.history.column(name, places, component.types)
         declaring = self._declaring(component, name)
