@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
@@ -14,7 +13,7 @@ from sase.api.compiled_query import CompiledQuery
 from sase.api.execution import run
 from sase.api.limits import guard_of
 from sase.engine.pipeline.limits import UNLIMITED, working
-from sase.errors import BudgetError, PlanError
+from sase.errors import BudgetError, MemoryLimitError, PlanError, TimeLimitError
 from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
@@ -66,8 +65,11 @@ def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings:
     most = ANY_NUMBER if max_matches is None else max_matches
     if _may_be_few(known):
         few = _searched(known, settings, (FEW_AGREE,), for_set=False)
-        with suppress(BudgetError):
+        try:
             return _match_count(few, few.count(min(most, FEW)))
+        except BudgetError as problem:
+            if isinstance(problem, TimeLimitError | MemoryLimitError):
+                raise
     source = _source(known, settings, for_set=False)
     return _match_count(source, source.count(most))
 

@@ -19,7 +19,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
-from sase.engine.resources import keep_freed_memory
+from sase.engine.resources import Check, keep_freed_memory, no_check
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
 
@@ -177,7 +177,11 @@ def states_by_type(
 
 
 def loader_of(
-    plan: EnginePlan, coding: PlanDictionary, on_bad_row: str, more: Sequence[str] = ()
+    plan: EnginePlan,
+    coding: PlanDictionary,
+    on_bad_row: str,
+    more: Sequence[str] = (),
+    between: Check = no_check,
 ) -> Loader:
     """A loader of the columns that a plan reads, and some more."""
     seq = () if plan.schema.seq_column is None else (plan.schema.seq_column,)
@@ -189,6 +193,7 @@ def loader_of(
         check=plan.check_types,
         made=plan.cache,
         opener=partial(open_tables, **plan.reading),
+        between=between,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import DataType
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
+from sase.engine.resources import Check, no_check
 
 NO_TIES = np.zeros(0, np.int64)
 
@@ -111,9 +112,17 @@ class Events:
         tie = None if self.tie is None else self.tie[positions]
         return self._rows(positions, lambda column: column.take(positions), order, tie)
 
-    def in_order(self, order: Numbers) -> Events:
-        """Reorder events that stand by input row; `tie` is by position already."""
-        return self._rows(order, lambda column: column.take(order), order, self.tie)
+    def in_order(self, order: Numbers, check: Check = no_check) -> Events:
+        """Reorder events that stand by input row; `tie` is by position already.
+
+        `check` is called before each column, with the bytes that its numbers take.
+        """
+
+        def taken(column: EventColumn) -> EventColumn:
+            check(order.nbytes)
+            return column.take(order)
+
+        return self._rows(order, taken, order, self.tie)
 
     def _rows(
         self,

@@ -31,6 +31,7 @@ from sase.engine.columns.type_codes import (
     types_by_column,
     types_by_table,
 )
+from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
 
@@ -56,10 +57,11 @@ class Loader:
         check: Callable[[ColumnTypes, DataType], object] = lambda known, time: None,
         made: dict[Hashable, Any] | None = None,
         opener: Callable[..., Inputs] = opened,
+        between: Check = no_check,
     ) -> None:
         if schema.definitions and classify is None:
             raise ValueError("conditions define the types of events: loading needs `classify`")
-        self.schema, self._opener = schema, opener
+        self.schema, self._opener, self._between = schema, opener, between
         self.names = tuple(dict.fromkeys(columns))
         keys = (schema.time, schema.type, schema.seq_column)
         self._read = frozenset([*self.names, *(key for key in keys if key is not None)])
@@ -162,10 +164,11 @@ class Loader:
             columns = self._columns(reading, resolved, ts)
             refused = self._judged(reading) if reading.faults else None
             if refused is None:
-                order, tie = stream_order(ts, seq, is_rising)
+                order, tie = stream_order(ts, seq, is_rising, self._between)
             else:
                 good = refused.others(len(ts))
-                order, tie = stream_order(ts[good], None if seq is None else seq[good])
+                seq = None if seq is None else seq[good]
+                order, tie = stream_order(ts[good], seq, check=self._between)
                 order = good if order is None else good[order]
         # The order is stable: of events of one time the earlier row is before.
         tie = None if self.schema.is_ordered_by_row else tie
@@ -173,7 +176,7 @@ class Loader:
             ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
         )
         if order is not None:
-            loaded = loaded.in_order(order)
+            loaded = loaded.in_order(order, self._between)
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)

@@ -12,11 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.resources import Check, no_check
 
-FEW_RUNS = 1000
+FEW_RUNS, LAST = 1000, np.iinfo(np.int64).max
 # So many times are compared before it is asked whether to go on. Threads compare many, where there
 # are enough to be worth starting them, and each has some shares of all.
 PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
+# So many rows are sorted at once, and where time and row go into one number, which is many times
+# faster; times of a sample that say where more are cut, for each part; the bytes for each row that
+# a sort takes beside its keys.
+SORTED, PACKED, SAMPLE, BYTES = 1 << 20, 1 << 24, 1 << 7, 32
 
 
 class Order(NamedTuple):
@@ -27,9 +32,15 @@ class Order(NamedTuple):
 
 
 def stream_order(
-    ts: Numbers, seq: Numbers | None, is_rising: Callable[[], bool] | None = None
+    ts: Numbers,
+    seq: Numbers | None,
+    is_rising: Callable[[], bool] | None = None,
+    check: Check = no_check,
 ) -> Order:
-    """Order events by ts, or (ts, seq); `is_rising` tells if somebody has compared times before."""
+    """Order events by ts, or (ts, seq); `is_rising` tells if somebody has compared times before.
+
+    `check` is called between the pieces of a sort, and before with the bytes that it takes.
+    """
     # Most inputs: sorted, and no two alike.
     if _is_rising(ts, PIECE) if is_rising is None else is_rising():
         return Order(None, None)
@@ -37,7 +48,9 @@ def stream_order(
     rows = None
     back = _steps_back(ts, seq)
     if back:
-        rows = np.lexsort((seq, ts)) if seq is not None else sorted_rows(ts, back)
+        check(BYTES * len(ts))
+        size = PACKED if seq is None and _can_be_packed(ts, back) else SORTED
+        rows = sorted_in_pieces([ts] if seq is None else [ts, seq], back, check, size)
         later = _later(ts[rows], None if seq is None else seq[rows])
     return Order(rows, None if later.all() else _ranks(later))
 
@@ -79,17 +92,64 @@ def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
     return int(np.count_nonzero(back))
 
 
+def sorted_in_pieces(keys: list[Numbers], back: int, check: Check, size: int) -> Numbers:
+    """Sort rows stably by keys, the first before all others; no step takes many rows at once."""
+    if len(keys[0]) <= 2 * size:
+        return sorted_rows(keys[0], back) if len(keys) == 1 else np.lexsort(keys[::-1])
+    found = np.empty(len(keys[0]), np.int64)
+    begin = 0
+    for rows in _parts(keys[0], check, size):
+        check(0)
+        part = [key[rows] for key in keys]
+        if len(part) > 1 and (part[0] == part[0][0]).all():
+            part = part[1:]  # however many events have this time
+        # A part is no larger than it must be, but where its keys are alike.
+        is_alike = len(rows) == len(found) and len(part) == len(keys)
+        order = sorted_in_pieces(part, back, check, len(rows) if is_alike else size)
+        found[begin : begin + len(rows)] = rows[order]
+        begin += len(rows)
+    return found
+
+
+def _parts(key: Numbers, check: Check, size: int) -> Iterator[Numbers]:
+    """Deal rows out to parts of about `size`, in their order; all keys of one are below the next's.
+
+    Only the rows of one key can be more.
+    """
+    sample = np.sort(key[:: max(size // SAMPLE, 1)])
+    cuts = sample[SAMPLE::SAMPLE]
+    # A key that many rows have is a part of its own.
+    cuts = np.unique(np.concatenate([cuts, np.minimum(cuts, LAST - 1) + 1]))
+    dealt: list[list[Numbers]] = [[] for _ in range(len(cuts) + 1)]
+    for begin in range(0, len(key), size):
+        check(0)
+        parts = np.searchsorted(cuts, key[begin : begin + size], "right").astype(np.uint16)
+        order = np.argsort(parts, kind="stable")
+        ends = np.cumsum(np.bincount(parts, minlength=len(dealt)))[:-1]
+        for each, rows in zip(dealt, np.split(order + begin, ends), strict=True):
+            each.append(rows)
+    for number, each in enumerate(dealt):
+        dealt[number] = []
+        rows = np.concatenate(each)
+        if len(rows):
+            yield rows
+
+
 def sorted_rows(ts: Numbers, back: int) -> Numbers:
     """Sort rows stably by time.
 
     Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
     them, so time and row are packed into one, if both fit.
     """
-    low, bits = int(ts.min()), len(ts).bit_length()
-    if back < FEW_RUNS or int(ts.max()) - low >= 2 ** (63 - bits):
+    if not _can_be_packed(ts, back):
         return np.argsort(ts, kind="stable")
+    low, bits = int(ts.min()), len(ts).bit_length()
     packed = np.sort(((ts - low) << bits) | np.arange(len(ts)))
     return packed & ((1 << bits) - 1)
+
+
+def _can_be_packed(ts: Numbers, back: int) -> bool:
+    return back >= FEW_RUNS and int(ts.max()) - int(ts.min()) < 2 ** (63 - len(ts).bit_length())
 
 
 def _ranks(later: Mask) -> Numbers:

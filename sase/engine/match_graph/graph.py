@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import (
+    UNREACHABLE,
     EventPlaces,
     Frames,
     GraphArrays,
@@ -23,6 +24,9 @@ from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.links import linked
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.slots import Slots
+from sase.engine.resources import Check, no_check
+
+INT64 = 8
 
 
 class Graph:
@@ -41,8 +45,10 @@ class Graph:
         partitions: Sequence[CandidateEvents],
         span: int | None,
         options: GraphOptions = GRAPH_OPTIONS,
+        check: Check = no_check,
     ) -> None:
         self.slots, self.partitions, self.options = slots, tuple(partitions), options
+        self.check = check
         self.offsets = [0, *accumulate(map(len, partitions))]
         self.positions = _joined([each.positions for each in partitions])
         befores = [each.before() + at for each, at in self._offset()]
@@ -76,7 +82,9 @@ class Graph:
     @cached_property
     def links(self) -> Links:
         """The arcs, where neighbours are tested."""
-        return linked(self.slots, self.stream, self.partitions, self.offsets, self.options)
+        return linked(
+            self.slots, self.stream, self.partitions, self.offsets, self.options, self.check
+        )
 
     @cached_property
     def arrays(self) -> GraphArrays:
@@ -91,10 +99,27 @@ class Graph:
     @cached_property
     def latest(self) -> NDArray[np.int64]:
         """By place and slot the latest first place of a path, -1 where no window holds one."""
+        self.check(len(self) * len(self.slots) * INT64)
         latest = np.empty((len(self), len(self.slots)), np.int64)
-        best = np.empty((2, len(self.slots)), np.int64)
-        reach(self.arrays, latest, best)
+        best = np.full((2, len(self.slots)), UNREACHABLE)
+        begin = 0
+        for end in self.stops(np.arange(1, len(self) + 1), np.ones(len(self), np.int64)):
+            self.check(0)
+            reach(self.arrays, begin, end, latest, best)
+            begin = end
         return latest
+
+    def stops(self, beyond: NDArray[np.int64], widths: NDArray[np.int64]) -> list[int]:
+        """Cut steps, of so many places up to `beyond`, into blocks that take a moment each.
+
+        Return the ends of the blocks. Of one step there may be as much work as it has arcs.
+        """
+        work = widths * len(self.slots)
+        if self.is_linked:
+            bounds = self.links.bounds
+            work = work + (bounds[:, beyond] - bounds[:, beyond - widths]).sum(axis=0)
+        blocks = np.cumsum(work) // self.options.steps
+        return [*(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(work)] if len(work) else []
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:

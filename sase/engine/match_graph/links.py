@@ -13,8 +13,10 @@ from sase.engine.kernels.match_graph.passes import EventPlaces, Links
 from sase.engine.match_graph.candidates import CandidateEvents, Edge
 from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.slots import Slots
+from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError
 
+INT32, INT64 = 4, 8
 NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32)))
 
 
@@ -24,6 +26,7 @@ def linked(
     partitions: Sequence[CandidateEvents],
     offsets: Sequence[int],
     options: GraphOptions,
+    check: Check = no_check,
 ) -> Links:
     """The arcs of the graph, or none where neighbours are not tested.
 
@@ -34,11 +37,13 @@ def linked(
         return NO_LINKS
     holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
+    check(2 * INT64 * len(slots.pairs) * len(stream.before))
     for earlier, later in slots.pairs:
-        found, counts = _arcs(stream, holds, earlier, later, options, kept)
+        found, counts = _arcs(stream, holds, earlier, later, options, kept, check)
         bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
         places.append(found)
         kept += len(found)
+    check(INT32 * kept)
     return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
 
 
@@ -62,7 +67,13 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
 
 
 def _arcs(
-    stream: EventPlaces, edge: Edge, earlier: int, later: int, options: GraphOptions, kept: int
+    stream: EventPlaces,
+    edge: Edge,
+    earlier: int,
+    later: int,
+    options: GraphOptions,
+    kept: int,
+    check: Check,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The earlier places of each place, one after the other, and how many each has."""
     former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
@@ -76,6 +87,7 @@ def _arcs(
         owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])
         if not len(owners):
             continue
+        check(INT32 * sum(map(len, found)))  # which will be put together
         offsets = np.cumsum(widths[chosen]) - widths[chosen]
         steps = np.arange(len(owners)) - np.repeat(offsets, widths[chosen])
         sources, ends = former[starts[owners] + steps], targets[owners]

@@ -18,6 +18,7 @@ from sase.engine.match_graph.sampling import drawn
 from sase.engine.match_graph.slots import Levels, Slots
 from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_from, totals
 from sase.engine.match_graph.walk import GraphWalk
+from sase.engine.resources import Check, no_check
 from sase.errors import SaseError
 
 
@@ -34,9 +35,13 @@ class MatchSet:
         partitions: Sequence[CandidateEvents],
         span: int | None = None,
         options: GraphOptions = GRAPH_OPTIONS,
+        check: Check = no_check,
     ) -> MatchSet:
-        """The matches of components whose first and last event are at most `span` apart."""
-        return cls(Graph(Slots(levels), partitions, span, options))
+        """The matches of components whose first and last event are at most `span` apart.
+
+        `check` is called between the pieces of each pass over them, which it ends by an exception.
+        """
+        return cls(Graph(Slots(levels), partitions, span, options, check))
 
     # ------------------------------------------------------------ counts
 
@@ -63,6 +68,7 @@ class MatchSet:
             partition, place = self.graph.local(end)
             position = int(self.graph.positions[end])
             if within is None or position in within:
+                self.graph.check(0)
                 yield EndLists(partition, place, position, self._held(end))
 
     def collapsed_pairs(self) -> Iterator[PairLists]:
@@ -71,6 +77,7 @@ class MatchSet:
         ends = set(self.graph.ends.tolist())
         for start in self._starts():
             partition, first = self.graph.local(start)
+            self.graph.check(0)
             reached = list[list[bool]]()
             for place, counts in paths_from(self.graph, start):
                 reached.append([count > 0 for count in counts])

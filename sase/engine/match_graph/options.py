@@ -20,6 +20,8 @@ class GraphOptions:
     # Places that are written, frames that are counted modulo primes, and counts that are made anew,
     # at a time.
     chunk: int = 1 << 14
+    # Steps of a kernel, a place and slot or an arc each, between two looks at limits.
+    steps: int = 1 << 25
     batch: int = 1 << 10
     segment: int = 1 << 9
     in_int64: bool = True

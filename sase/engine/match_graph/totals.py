@@ -79,6 +79,9 @@ class Total(NamedTuple):
     sum: int
 
 
+INT64 = 8
+# Places that are counted in integers of any size between two looks at limits.
+LOOK = 1 << 8
 NO_WEIGHTS = Weights(NO_LEVEL, ())
 
 
@@ -89,6 +92,7 @@ class _Pass:
         self.graph, self.weights = graph, weights
         longest = int((graph.frames.beyond - graph.frames.low).max(initial=0))
         rows = longest if graph.is_linked else 2
+        graph.check(2 * INT64 * (rows * len(graph.slots) + len(graph)))
         self._sums = np.empty((2, rows, len(graph.slots)), np.int64)
         self.results = np.zeros((2, len(graph)), np.int64)
         self._largest = max(map(abs, weights.worth), default=0)
@@ -122,10 +126,19 @@ class _Pass:
 
     def _run(self, frame: int, stop: int, worth: Sequence[int], modulus: int) -> int:
         graph, numbers = self.graph, np.asarray(worth, np.int64)
-        return tally(
-            graph.arrays, graph.frames, frame, stop, self.weights.level, numbers, modulus,
-            self._sums, self.results,
-        )  # fmt: skip
+        frames = graph.frames
+        beyond = frames.beyond[frame:stop]
+        begin = frame
+        for end in graph.stops(beyond, beyond - frames.low[frame:stop]):
+            graph.check(0)
+            done = tally(
+                graph.arrays, frames, frame, begin + end, self.weights.level, numbers, modulus,
+                self._sums, self.results,
+            )  # fmt: skip
+            if done < begin + end:
+                return done
+            frame = begin + end
+        return stop
 
 
 def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
@@ -148,6 +161,7 @@ def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
 
 def _large_frame(graph: Graph, weights: Weights, frame: int) -> Iterator[Total]:
     """The totals of one frame by integers of any size."""
+    graph.check(0)
     ends = set(graph.ends_of(frame, frame + 1).tolist())
     closing = [slot for slot, form in enumerate(graph.slots.all) if form.closes]
     paths = _linked_paths if graph.is_linked else _free_paths
@@ -180,6 +194,8 @@ def _free_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     before = graph.stream.before[low:beyond].tolist()
     opened, fresh, nothing = _Pair.zero(len(forms)), _Pair.zero(len(forms)), [0] * len(forms)
     for place, reached in enumerate(graph.reached(low, beyond), low):
+        if not place % LOOK:
+            graph.check(0)
         if before[place - low] == place:
             opened.add(fresh)
             fresh = _Pair.zero(len(forms))
@@ -219,6 +235,7 @@ def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     low, beyond = stretch.low, stretch.beyond
     done: list[_Pair] = []
     for place, reached in enumerate(graph.reached(low, beyond), low):
+        graph.check(0)
         here = _Pair.zero(len(forms))
         for slot in reached:
             here.counts[slot] = int(forms[slot].opens and stretch.opens(place))

@@ -32,6 +32,7 @@ from sase.planning.nodes import RunEvaluation
 from sase.planning.paths import neighbours
 
 # Rows of a candidate: its number, position, key, tie, measure, and levels as bits.
+COPIES = 3  # of the candidates, while they are put in the order of keys
 NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
 
 
@@ -125,6 +126,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def collected(self, until: int | None = None) -> CollectedMatches:
         """The matches of the events so far, or of those before a position, as a set."""
+        self._context.check(COPIES * sum(part.nbytes for part in self._parts))
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
             events = events[:, events[POSITION] < until]
@@ -136,7 +138,8 @@ class MatchSetEvaluationState(RunEvaluationBase):
         levels = _levels(bounds, max((part.shape[1] for part in partitions), default=0))
         span = None if self._window is None else span_of(self._window)
         candidates = [self._candidates(part) for part in partitions]
-        found = MatchSet.over(levels, candidates, None if span == ANY_SPAN else span)
+        within, check = None if span == ANY_SPAN else span, self._context.check
+        found = MatchSet.over(levels, candidates, within, check=check)
         return CollectedMatches(
             found, [part[NUMBER] for part in partitions], [part[POSITION] for part in partitions]
         )

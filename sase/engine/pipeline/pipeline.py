@@ -119,7 +119,7 @@ class Pipeline:
         self._slice = slice
         self.at.events = 0 if slice is None else slice.first
         self.state = StreamState(evicted=self.at.events)
-        self.loader = loader_of(plan, self.dictionary, plan.on_bad_row)
+        self.loader = loader_of(plan, self.dictionary, plan.on_bad_row, between=check)
         # What is loaded again is good, and does not come as it is pushed.
         self.load_again = loader_of(plan, self.dictionary, "error").load
         self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema.seq_column, self.load_again)

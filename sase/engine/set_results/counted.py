@@ -47,7 +47,7 @@ class CountedMatches:
     def __init__(
         self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
     ) -> None:
-        self._rows = rows
+        self._rows, self._guard = rows, guard
         check = check_of(guard)
         self._pipeline = Pipeline(plan, check=check)
         self._pipeline.bind_input(rows.inputs, events)
@@ -81,7 +81,8 @@ class CountedMatches:
 
     def count(self, most: int) -> int:
         """The exact number; `most` bounds only matches that are looked at."""
-        return self.set.count()
+        with working(self._guard):
+            return self.set.count()
 
     def estimate(self, samples: int, seed: int) -> Estimate:
         """The number of matches, by the share of samples that HAVING accepts."""
@@ -110,18 +111,20 @@ class CountedMatches:
     def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
         whole = _FormBuilder(self._collected)
-        for end, held in self._held_by_end(None):
-            whole.add(end, held)
-            check_size(whole.entries)
-        return whole.ends()
+        with working(self._guard):
+            for end, held in self._held_by_end(None):
+                whole.add(end, held)
+                check_size(whole.entries)
+            return whole.ends()
 
     def pairs(self, most: int) -> CollapsedForm:
         """The collapsed form by first and final event."""
         whole = _FormBuilder(self._collected)
-        for pair in self.set.collapsed_pairs():
-            whole.add_pair(pair)
-            check_size(whole.entries)
-        return whole.pairs()
+        with working(self._guard):
+            for pair in self.set.collapsed_pairs():
+                whole.add_pair(pair)
+                check_size(whole.entries)
+            return whole.pairs()
 
     def ends_within(self, within: range) -> Iterator[CollapsedForm]:
         """The collapsed form of final events `within` positions, in pieces."""
@@ -153,7 +156,8 @@ class CountedMatches:
             else found.attribute(component, name, positions).to_pylist()
             for positions in self._collected.positions
         )
-        return self.set.aggregate(function, level, list(of_each))
+        with working(self._guard):
+            return self.set.aggregate(function, level, list(of_each))
 
     def _results_of(self, matches: list[Binding]) -> MatchBatch:
         results = self._pipeline.top.result(self._collected.bindings(matches))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sase.engine.columns import order
 from sase.engine.columns.order import looked_at, sorted_rows, stream_order
+from sase.engine.resources import no_check
 
 KEYS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40)
 
@@ -49,6 +50,61 @@ def test_both_ways_of_sorting(steps_back: int, times: list[int], low: int) -> No
     ts = np.array(times, np.int64) + low
     rows = sorted(range(len(times)), key=times.__getitem__)
     assert sorted_rows(ts, steps_back).tolist() == rows
+
+
+@pytest.mark.parametrize("size", [1, 3, 10])
+@given(KEYS.filter(bool), st.booleans(), LOWS, st.integers(0, 3))
+def test_a_sort_in_pieces(
+    size: int, keys: list[tuple[int, int]], with_seq: bool, low: int, alike: int
+) -> None:
+    """Small pieces, times that many share, and both ends of int64."""
+    ts = np.array([max(time, alike) + low for time, _ in keys], np.int64)
+    columns = [ts, np.array([seq for _, seq in keys], np.int64)] if with_seq else [ts]
+    rows = order.sorted_in_pieces(columns, 10**6, no_check, size)
+    assert rows.tolist() == np.lexsort(columns[::-1]).tolist()
+
+
+@pytest.mark.parametrize("with_seq", [True, False])
+def test_no_step_of_a_sort_takes_many_rows(with_seq: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked before whether there is memory, and between pieces whether to go on."""
+    monkeypatch.setattr(order, "SORTED", 1000)
+    monkeypatch.setattr(order, "PACKED", 1000)
+    sizes, asked = list[int](), list[int]()
+    sort, lexsort = order.sorted_rows, np.lexsort
+
+    def sorted_rows(ts: Any, back: int) -> Any:
+        sizes.append(len(ts))
+        return sort(ts, back)
+
+    def lexsorted(keys: Any) -> Any:
+        sizes.append(len(keys[0]))
+        return lexsort(keys)
+
+    monkeypatch.setattr(order, "sorted_rows", sorted_rows)
+    monkeypatch.setattr(np, "lexsort", lexsorted)
+    random = np.random.default_rng(5)
+    ts, seq = random.integers(0, 10**9, 50_000), random.integers(0, 9, 50_000)
+    ts[: 5_000 if with_seq else 0] = 7
+    rows, _ = stream_order(ts, seq if with_seq else None, check=asked.append)
+    assert rows is not None
+    monkeypatch.undo()
+    assert (rows == np.lexsort([seq, ts] if with_seq else [ts])).all()
+    assert max(sizes) <= 3_000
+    assert asked[0] == order.BYTES * 50_000
+    assert len(asked) > 50
+
+
+def test_a_sort_is_broken_off() -> None:
+    class Over(Exception):
+        pass
+
+    def check(more: int) -> None:
+        if not more:
+            raise Over
+
+    ts = np.random.default_rng(1).integers(-(2**62), 2**62, 3 * order.SORTED)
+    with pytest.raises(Over):
+        stream_order(ts, None, check=check)
 
 
 def test_times_too_far_apart_to_be_packed() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sase.engine.match_graph.options import GraphOptions
 
-SMALL = GraphOptions(pairs=3, chunk=1, segment=2, batch=2)
+SMALL = GraphOptions(pairs=3, chunk=1, steps=3, segment=2, batch=2)
 NUMBERS = {
     "small": SMALL,
     "modular": replace(SMALL, in_int64=False),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import islice
 from time import perf_counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sase
-from tests.engine.match_graph.sizes import enclosed, series
+from sase.engine.match_graph import Edge, MatchSet
+from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
+from sase.engine.match_graph.totals import EndCount
+from sase.engine.resources import Check
+from tests.engine.match_graph.sizes import SERIES, enclosed, events, series
 
 
 def test_sixty_events_are_counted_and_sampled_at_once():
@@ -98,3 +104,54 @@ def test_many_long_series_make_no_graph():
     said = str(sase.explain(query, events, output="count"))
     assert "its components count up to 60,000 events" in said
     assert sase.match(query, events, output="count") == 0
+
+
+class Over(Exception):
+    pass
+
+
+@pytest.mark.parametrize("edge", [None, lambda earlier, _one, later, _other: later > earlier])
+def test_passes_ask_between_blocks_whether_to_go_on(edge: Edge | None) -> None:
+    """In kernels, modulo primes, and in integers of any size."""
+    small = replace(GRAPH_OPTIONS, steps=1 << 5)
+    for options, least in (
+        (small, 100),
+        (replace(small, in_int64=False), 100),
+        (replace(small, in_int64=False, modular_bits=0), 100),
+    ):
+        asked = list[int]()
+        counts = [end.count for end in counted(400, 12, edge, options, asked.append)]
+        assert counts == [2 ** min(place, 12) for place in range(400)]
+        assert asked.count(0) > least
+        assert max(asked) >= 8 * 400  # the bytes of a column, before they are taken
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, 30])
+def test_passes_are_broken_off(at: int) -> None:
+    asked = list[int]()
+
+    def check(more: int) -> None:
+        asked.append(more)
+        if len(asked) > at:
+            raise Over
+
+    with pytest.raises(Over):
+        counted(400, 12, None, replace(GRAPH_OPTIONS, steps=1 << 7), check)
+    assert len(asked) == at + 1
+
+
+def counted(
+    size: int, span: int, edge: Edge | None, options: GraphOptions, check: Check
+) -> list[EndCount]:
+    found = MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span, options, check)
+    return list(found.counts_by_end())
+
+
+def test_a_count_ends_in_time_within_a_pass() -> None:
+    """Windows of many events, of which a pass is long: the time is kept within it."""
+    table = pa.table({"ts": range(400_000), "type": ["A"] * 400_000})
+    query = "EVENT A+ a[] WHERE skip_till_any_match {a[i].ts > 0} WITHIN 100000"
+    begin = perf_counter()
+    with pytest.raises(sase.TimeLimitError):
+        sase.match(query, table, output="count", timeout=2)
+    assert perf_counter() - begin < 20

@@ -90,14 +90,16 @@ def fits(graph: GraphArrays, place: int, slot: int) -> bool:
 
 
 @kernel
-def reach(graph: GraphArrays, latest: OutIntRows, best: OutIntRows) -> None:
+def reach(
+    graph: GraphArrays, begin: int, end: int, latest: OutIntRows, best: OutIntRows
+) -> None:  # fmt: skip
     """Write for each node the latest first place of a path to it, if that can lie in a window.
 
-    `best` has two rows by slot for running maxima, of strictly earlier places and of all.
+    Of some places, after all before them. `best` has two rows by slot for running maxima, of
+    strictly earlier places and of all, at first `UNREACHABLE`.
     """
     slots = len(graph.automaton.levels)
-    best[:] = UNREACHABLE
-    for place in range(len(graph.events.before)):
+    for place in range(begin, end):
         if graph.events.before[place] == place:
             for slot in range(slots):
                 best[0, slot] = best[1, slot]
