@@ -25,7 +25,6 @@ from sase.planning.nodes import (
     Negation,
     Operator,
     Union,
-    branches_of,
     chain,
     find,
     name_of,
@@ -34,6 +33,7 @@ from sase.planning.nodes import (
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
+from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import Statistics
 from sase.planning.traversal import attributes_read
 
@@ -276,12 +276,18 @@ _FLOWS = {
 
 def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
     """The measurements of each operator by name, of each branch as of a plan by itself."""
-    branches = branches_of(plan) if find(plan, Union) is not None else ()
-    found: dict[str, Measured] = {}
-    for number, each in (*enumerate(branches, 1), (None, plan)):
-        kinds = [type(operator).__name__ for operator in chain(each)]
-        found |= _of_operators(report, each, {kind: name_of(kind, number) for kind in kinds})
-    return found
+    union, found = find(plan, Union), dict[str, Measured]()
+    branches = () if union is None else union.branches
+    for shared in () if union is None else shared_scans(union):
+        first, *rest = shared.branches
+        kinds = [type(operator).__name__ for operator in chain(shared.plan)]
+        names = {kind: name_of(kind, first + 1) for kind in kinds}
+        found |= _of_operators(report, shared.plan, names)
+        for number in rest:
+            name = name_of("Transformation", number + 1)
+            found |= _of_operators(report, branches[number], {"Transformation": name})
+    kinds = [type(operator).__name__ for operator in chain(plan)]
+    return found | _of_operators(report, plan, {kind: kind for kind in kinds})
 
 
 def _of_operators(report: Report, plan: Operator, names: Mapping[str, str]) -> dict[str, Measured]:

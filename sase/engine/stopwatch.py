@@ -63,12 +63,12 @@ class Stopwatch:
                 self._switch(before)
             yield item
 
-    def shared(self, step: Callable[[], Item], shares: Iterable[int]) -> Item:
-        """What a step gives in which the first parts run, each for a share that is known then."""
+    def shared(self, step: Callable[[], Item], parts: Iterable[int], shares: Iterable[int]) -> Item:
+        """What a step gives in which some parts run, each for a share that is known then."""
         before, start = self._switch(NOBODY), self._clock()
         found = step()
         spent, known = self._clock() - start, [int(share) for share in shares]
-        for part, share in enumerate(known):
+        for part, share in zip(parts, known, strict=True):
             self.spent[part] += spent * share // max(sum(known), 1)
         self._switch(before)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, isfinite, log2, prod
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
 from sase.planning.selectivity import effort
+from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.planning.traversal import attributes_read
 
@@ -28,8 +28,9 @@ DENSE_BITS = 19
 
 def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     """The cost of a plan."""
-    if len(branches := nodes.branches_of(plan)) > 1:
-        return _of_branches(plan, branches, statistics)
+    union = nodes.find(plan, nodes.Union)
+    if union is not None:
+        return _of_branches(plan, union, statistics)
     operators = list(reversed(nodes.chain(plan)))
     if not isinstance(operators[0], nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
@@ -40,11 +41,9 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     return Cost(tuple(found))
 
 
-def _of_branches(
-    plan: nodes.Operator, branches: Sequence[nodes.Operator], statistics: Statistics
-) -> Cost:
-    """The costs of all branches one after the other, and what is done with their results."""
-    every = [cost_of(branch, statistics) for branch in branches]
+def _of_branches(plan: nodes.Operator, union: nodes.Union, statistics: Statistics) -> Cost:
+    """The costs of all scans one after the other, and what is done with their results."""
+    every = [cost_of(each.plan, statistics) for each in shared_scans(union)]
     rows = sum(each.results for each in every)
     top = transformation_cost(nodes.require(plan, nodes.Transformation), rows)
     of_branches = (operator for each in every for operator in each.operators)

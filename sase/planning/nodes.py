@@ -368,17 +368,6 @@ def name_of(kind: str, branch: int | None) -> str:
     return kind if branch is None else f"{kind} of branch {branch}"
 
 
-def operator_names(root: Operator) -> list[str]:
-    """The names of all operators from the bottom up, those of the branches first."""
-    union = find(root, Union)
-    plans = [] if union is None else list(enumerate(union.branches, 1))
-    return [
-        name_of(type(operator).__name__, branch)
-        for branch, plan in (*plans, (None, root))
-        for operator in reversed(chain(plan))
-    ]
-
-
 def with_branch(root: Operator, number: int, branch: Operator) -> Operator:
     """The plan with another plan for one of its branches."""
     union = find(root, Union)

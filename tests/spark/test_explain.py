@@ -120,19 +120,19 @@ def test_what_tasks_count_adds_up(df: DataFrame, query: str) -> None:
 
 
 def test_tasks_count_by_branch(df: DataFrame) -> None:
-    """The operators of each branch, in the order of the dataflow."""
-    query = "EVENT SEQ(A a, (B b OR C c)) WHERE [id] WITHIN 20"
+    """The operators of each branch, in the order of the dataflow; of a shared scan once."""
+    query = "EVENT SEQ(A a, (B b OR C c)?, C d) WHERE [id] WITHIN 20"
     found = on_spark.explain(query, df, slices=2, analyze=True)
     names = list(dict.fromkeys(each.operator for each in found.counters))
     assert [name for name in names if "Scan" in name] == [
         "SequenceScan of branch 1",
-        "SequenceScan of branch 2",
+        "SequenceScan of branch 3",
     ]
     assert names[-2:] == ["Union", "Transformation"]
     out = {each.operator: each.total for each in found.counters if each.counter == "out"}
-    of_branches = [out[f"Transformation of branch {number}"] for number in (1, 2)]
+    of_branches = [out[f"Transformation of branch {number}"] for number in (1, 2, 3)]
     assert sum(of_branches) == len(sase.match(query, EVENTS)) > 0
-    assert "  SS→ of branch 2\n" in str(found)
+    assert "  SS→ of branch 3\n" in str(found)
 
 
 def test_the_form_of_the_result(df: DataFrame) -> None:

@@ -72,6 +72,12 @@ class EventBuffer:
         """The codes by row and slot."""
         return self._array("codes")
 
+    @property
+    def types(self) -> NDArray[np.int16]:
+        """The type codes of the plan by slot."""
+        types: NDArray[np.int16] = self._array("types")[0]
+        return types
+
     def columns(self, tables: Numbers) -> Columns:
         """The attributes as programs read them."""
         if self._columns is None or tables is not self._tables:

@@ -86,6 +86,8 @@ class ActiveStacks:
         self._places = SharedTuple(store_state), SharedTuple(store_absences)
         self._addresses: tuple[int, int | None] = 0, None
         self._bound = EARLIEST
+        # The bits of the tags of event numbers.
+        self.tagged = 0
         # Events that every level has room for.
         self._left = room
         # What forbids a start is in no stack but needed as long as it is in the window: by
@@ -103,7 +105,7 @@ class ActiveStacks:
             self._make_room(len(arrivals.rows))
         self._left -= len(arrivals.rows)
         if len(arrivals.rows):
-            self.note_block(int(arrivals.rows[0]), int(arrivals.measures[-1]))
+            self.note_block(int(arrivals.rows[0]) >> self.tagged, int(arrivals.measures[-1]))
         if self._most_alive is None:
             self.scan(block, arrivals, span)
         else:
@@ -221,7 +223,7 @@ class ActiveStacks:
         # Instances of the last level are used up at once.
         alive = np.flatnonzero(ends[TAIL, :-1] < ends[COUNT, :-1])
         mask = cells.shape[1] - 1
-        oldest = [int(cells[i, ends[TAIL, i] & mask, ROW]) for i in alive]
+        oldest = [int(cells[i, ends[TAIL, i] & mask, ROW]) >> self.tagged for i in alive]
         while self._blocks and self._blocks[0][0] < self._bound:
             self._blocks.popleft()
         return min([*oldest, *(first for _, first in list(self._blocks)[:1])], default=None)
@@ -342,13 +344,12 @@ class ActiveStacks:
             self._check_level(saved, cells, ends, level)
         return StackArrays(cells, heads, ends)
 
-    @staticmethod
-    def _check_level(saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
+    def _check_level(self, saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
         count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]
         saved.check(tail <= count <= tail + room, "there are more instances than places")
         numbers = np.arange(tail, count)
         alive = cells[level, numbers & (room - 1)]
-        saved.check_events(alive[:, ROW])
+        saved.check_events(alive[:, ROW] >> self.tagged)
         pointers = (alive[:, BELOW] < numbers) & (alive[:, EARLIER] < numbers)
         if level:
             pointers &= alive[:, RIP] < ends[COUNT, level - 1]

@@ -52,7 +52,13 @@ class Bindings:
         kinds = {type(part) for part in parts}
         if len(kinds) == 1:
             return kinds.pop().united(parts, levels)
-        return Bindings.united(parts, levels)
+        general = parts[0].general() if parts else Bindings
+        return general.united(parts, levels)
+
+    @classmethod
+    def general(cls) -> type[Bindings]:
+        """What such and others are joined as."""
+        return Bindings
 
     @classmethod
     def united(cls, parts: Sequence[Any], levels: int) -> Bindings:

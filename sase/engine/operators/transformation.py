@@ -119,10 +119,12 @@ class TransformationState:
     ) -> None:
         self._store = context.buffer
         self._having = _having(node, context, of_series=of_series)
-        columns = () if isinstance(node.input, Union) else node.columns or ()
+        # What several branches return each has computed.
+        of_branches = isinstance(node.input, Union)
+        columns = () if of_branches else node.columns or ()
         self._columns = [] if of_series else [_Value(column, context) for column in columns]
         values = GroupValues if context.has_groups else SeriesValues
-        self._values = values(columns, context) if of_series else None
+        self._values = values(columns, context) if of_series and not of_branches else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
             if node.non_overlapping is not None and (taken is None or taken.are_told)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain as chained
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Key, Watermark
-from sase.engine.blocks.builder import states_by_type
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Vector
-from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.operators.branch_scan import BranchScan, Open
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -38,12 +35,11 @@ from sase.engine.operators.union_merge import BranchMerge
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import Operator, Union, chain, name_of
+from sase.planning.nodes import Operator, Union, name_of
+from sase.planning.shared_scans import shared_scans
 from sase.planning.split import negations_of
 
 NO_TYPES = np.empty(0, np.int16)
-# How the operators of a branch are opened.
-Open: TypeAlias = Callable[[Operator, Context], list[OperatorState]]
 
 
 class UnionState:
@@ -57,16 +53,30 @@ class UnionState:
 
     def __init__(self, node: Union, context: Context, open_branch: Open) -> None:
         self._context = context
-        context.buffer.keep("ts")
+        levels = levels_of(node)
+        self.scans = [BranchScan(s, levels, context, open_branch) for s in shared_scans(node)]
+        tops = {each.branches[0]: each.top for each in self.scans if len(each.branches) == 1}
         self._branches = [
-            _Branch(levels, branch, context, open_branch)
-            for levels, branch in zip(levels_of(node), node.branches, strict=True)
+            _BranchResults(own, branch, context, tops.get(own.branch))
+            for own, branch in zip(levels, node.branches, strict=True)
         ]
+        self._is_postponed = any(each.plan.postponed is not None for each in self._branches)
         # How long after its detection a match waits, if it does.
-        self._delay = self._least_delay()
+        self._delay = self._least_delay() if len(self.scans) > 1 else None
+        self._keep_types()
         self._waiting: UnionBindings | None = None
         self._block: Block | None = None
         self._seen = self._found = self._out = self._twice = 0
+
+    def _keep_types(self) -> None:
+        """Keep of events what tells their branches apart, and when matches are detected."""
+        buffer = self._context.buffer
+        telling = [each for each in self.scans if each.tells_branches]
+        if self._is_postponed or (telling and not all(each.can_tag for each in telling)):
+            buffer.keep("ts")
+        if not buffer.is_needed:
+            for each in telling:
+                each.tag()
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[UnionBindings]:
         """Take a block, whose matches come with the watermark behind it."""
@@ -80,15 +90,35 @@ class UnionState:
         types = NO_TYPES
         if block is not None:
             types = block.events.types[block.rows].astype(np.int16, copy=False)
-        found = [self._counted(each.found(block, types, watermark)) for each in self._branches]
-        levels, chunk = self._context.levels, self._context.options.chunk
+        found = [each.found(block, types, watermark) for each in self.scans]
+        levels = self._context.levels
         if self._delay is None:
-            merge = BranchMerge(found, levels, self._in_order, chunk)
-            return chained.from_iterable(map(self._judged, merge.matches()))
+            return self.merged(found)
         parts = [] if self._waiting is None else [self._waiting]
         self._waiting = None
-        parts += chained.from_iterable(found)
+        parts += chained.from_iterable(map(self._counted, found))
         return self._due(UnionBindings.united(parts, levels), watermark) if parts else iter(())
+
+    def merged(self, found: list[Iterator[UnionBindings]]) -> Iterator[UnionBindings]:
+        """The matches of all scans, as far as there are any now."""
+        by_scan = [
+            (scan.branches, self._counted(each))
+            for scan, each in zip(self.scans, found, strict=True)
+        ]
+        (_, whole), *more = by_scan
+        if more:
+            levels, chunk = self._context.levels, self._context.options.chunk
+            whole = BranchMerge(by_scan, levels, self._in_order, chunk).matches()
+        return chained.from_iterable(map(self._judged, whole))
+
+    def count(self, admitted: int) -> None:
+        """Count the events that a fused kernel took."""
+        self._seen += admitted
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a HAVING, or a column of RETURN."""
+        return any(each.asks for each in self._branches)
 
     def _counted(self, found: Iterator[UnionBindings]) -> Iterator[UnionBindings]:
         for part in found:
@@ -135,7 +165,9 @@ class UnionState:
         return kept if first is None else first[kept]
 
     def _detected(self, found: UnionBindings) -> Numbers:
-        """When each match is detected."""
+        """When each match is detected, or its last event where that is the order."""
+        if not self._is_postponed:
+            return found.last
         times, mask = self._context.buffer.numbers("ts"), self._context.buffer.mask
         branches = ((each.levels, each.plan) for each in self._branches)
         first, last = times[found.first & mask], times[found.last & mask]
@@ -143,7 +175,7 @@ class UnionState:
 
     def _judged(self, found: UnionBindings) -> Iterator[UnionBindings]:
         """Filter by HAVING, and evaluate RETURN, each match by its branch."""
-        if any(each.asks for each in self._branches):
+        if self.asks:
             keep = np.ones(found.size, np.bool_)
             count = len(self._branches[0].plan.returned.columns or ())
             values = tuple(np.zeros((found.size, 2), np.int64) for _ in range(count))
@@ -165,7 +197,7 @@ class UnionState:
 
     def next_timer(self) -> int | None:
         """The first time at which some branch is told of an absence, or a match waits no more."""
-        timed = (s for each in self._branches for s in each.states if isinstance(s, HasTimers))
+        timed = (s for each in self.scans for s in each.states if isinstance(s, HasTimers))
         known = [state.next_timer() for state in timed]
         if self._waiting is not None:
             known.append(int(self._detected(self._waiting).min()) + (self._delay or 0) + 1)
@@ -173,7 +205,7 @@ class UnionState:
 
     def horizon(self) -> int | None:
         """The oldest event that a branch needs, or of a match that waits."""
-        known = [state.horizon() for each in self._branches for state in each.states]
+        known = [state.horizon() for each in self.scans for state in each.states]
         if self._waiting is not None:
             known.append(int(self._waiting.events.min()))
         return min((each for each in known if each is not None), default=None)
@@ -191,18 +223,21 @@ class UnionState:
 
     def operators(self) -> Iterator[tuple[str, Counters]]:
         """The operators of all branches, and what they count."""
-        for each in self._branches:
+        for each in self.scans:
             yield from each.operators()
+            yield from (self._branches[number].counters() for number in each.branches)
 
     def time_by(self, stopwatch: Stopwatch) -> None:
         """Have the operators of all branches timed."""
-        for each in self._branches:
+        for each in self.scans:
             each.time_by(stopwatch)
+            for number in each.branches:
+                self._branches[number].time_by(stopwatch)
 
     def checkpoint(self) -> Checkpoint:
         """The states of all branches, and the matches that wait."""
         return {
-            "branches": [[s.checkpoint() for s in each.states] for each in self._branches],
+            "branches": [[s.checkpoint() for s in each.states] for each in self.scans],
             "waiting": None if self._waiting is None else self._waiting.checkpoint(),
             "counts": [self._seen, self._found, self._twice, self._out],
             "judged": [each.counts for each in self._branches],
@@ -210,15 +245,15 @@ class UnionState:
 
     def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        parts = saved.part("branches").parts(len(self._branches))
-        for each, part in zip(self._branches, parts, strict=True):
+        parts = saved.part("branches").parts(len(self.scans))
+        for each, part in zip(self.scans, parts, strict=True):
             for state, own in zip(each.states, part.parts(len(each.states)), strict=True):
                 state.restore(own)
         counts = [part.count() for part in saved.part("counts").parts(4)]
         self._seen, self._found, self._twice, self._out = counts
         judged = saved.part("judged").parts(len(self._branches))
-        for each, part in zip(self._branches, judged, strict=True):
-            each.counts = [own.count() for own in part.parts(2)]
+        for branch, part in zip(self._branches, judged, strict=True):
+            branch.counts = [own.count() for own in part.parts(2)]
         waiting = saved.part("waiting")
         if not waiting.is_none:
             levels = [each.levels for each in self._branches]
@@ -242,56 +277,35 @@ def _may_give(one: EnginePlan, other: EnginePlan) -> bool:
     return own >= {each.key for each in other.positives if each.minimum > 0}
 
 
-class _Branch:
-    """The operators of a branch, but for what makes its results, which is asked at last."""
+class _BranchResults:
+    """What makes the results of a branch, which is asked at last."""
 
     def __init__(
-        self, levels: BranchLevels, root: Operator, shared: Context, open_branch: Open
+        self, levels: BranchLevels, root: Operator, shared: Context, top: OperatorState | None
     ) -> None:
         self.levels = levels
         self.plan = plan = EnginePlan(
             root, shared.schema, options=shared.options, aggregates=shared.aggregates
         )
-        cache = shared.cache.setdefault(("branch", levels.branch), {})
-        context = replace(shared, components=plan.positives, negatives=plan.negatives, cache=cache)
-        self._view = _BranchView(plan)
-        *self.states, top = open_branch(root, context)
+        if top is None:  # that of no shared scan
+            cache = shared.cache.setdefault(("branch", levels.branch), {})
+            context = replace(
+                shared, components=plan.positives, negatives=plan.negatives, cache=cache
+            )
+            top = TransformationState(plan.returned, context)
         assert isinstance(top, TransformationState)
         self._top = top
         self.asks = plan.returned.having is not None or bool(plan.returned.columns)
         self.counts = [0, 0]
         self._stopwatch: Stopwatch | None = None
-        self._parts = range(0)
-
-    def found(
-        self, block: Block | None, types: NDArray[np.int16], watermark: Watermark
-    ) -> Iterator[UnionBindings]:
-        """The matches of a block, and those that time completes, in the order of the branch.
-
-        `types` are the codes of the input for the events of the block.
-        """
-        if block is not None:
-            yield from self._through("push", self._view.of(block, types))
-        yield from self._through("advance", watermark)
-
-    def _through(self, step: str, argument: Any) -> Iterator[UnionBindings]:
-        below: Iterator[Any] = iter(())
-        for place, state in enumerate(self.states):
-            taking = getattr(state, step)
-            if self._stopwatch is None:
-                below = taking(argument, below)
-            else:
-                below = self._stopwatch.timed(self._parts[place], taking, argument, below)
-        for found in below:
-            if found.size:
-                yield self.levels.united(found)
+        self._part = 0
 
     def judged(self, found: UnionBindings) -> tuple[NDArray[np.bool_], tuple[Numbers, ...]]:
         """Which matches HAVING accepts, and their columns of RETURN."""
         if self._stopwatch is None:
             keep, values = self._asked(found)
         else:
-            keep, values = self._stopwatch.during(self._parts[-1], lambda: self._asked(found))
+            keep, values = self._stopwatch.during(self._part, lambda: self._asked(found))
         self.count(found.size, int(keep.sum()))
         return keep, values
 
@@ -306,75 +320,12 @@ class _Branch:
         rows = found.events.reshape(-1, len(self.levels.slots))
         return self._top.judged(np.ascontiguousarray(rows.T))
 
-    def operators(self) -> Iterator[tuple[str, Counters]]:
-        """The operators, and what they count; what makes results of the branch counts here."""
-        kinds = (type(node).__name__ for node in reversed(chain(self.plan.operators)))
-        names = [name_of(kind, self.levels.branch + 1) for kind in kinds]
-        yield from zip(names, (state.counters() for state in self.states), strict=False)
+    def counters(self) -> tuple[str, Counters]:
+        """Its name, and what counts here."""
         own = dict(zip(("in", "out"), self.counts, strict=True))
-        yield names[-1], {key: own.get(key, each) for key, each in self._top.counters().items()}
+        counted = {key: own.get(key, each) for key, each in self._top.counters().items()}
+        return name_of("Transformation", self.levels.branch + 1), counted
 
     def time_by(self, stopwatch: Stopwatch) -> None:
-        """Have the operators timed."""
-        self._stopwatch, self._parts = stopwatch, stopwatch.more(len(self.states) + 1)
-
-
-@dataclass
-class _BranchView:
-    """The blocks as a branch sees them: the events that some component of it admits."""
-
-    plan: EnginePlan
-    _states: tuple[tuple[str, ...], Numbers] | None = field(default=None)
-
-    def of(self, block: Block, types: NDArray[np.int16]) -> Block:
-        """The events of a block that the branch admits, with its own components as states."""
-        by_type = self._by_type(block.events.type_names)
-        room = np.empty((3, len(block) + 1), np.int64)
-        count = admit(types, block.ts, by_type, 0, room)
-        states = room[STATE, :count]
-        chosen: slice | Numbers = slice(None) if count == len(block) else room[PLACE, :count]
-        ranks = None if block.ranks is None else block.ranks[chosen]
-        if ranks is not None and self.plan.ranked:
-            states[ranks == NOTHING] &= -1 << len(self.plan.positives)
-        places = block.places[chosen]
-        positions = places if block.positions is block.places else block.positions[chosen]
-        numbers = positions if block.numbers is block.positions else block.numbers[chosen]
-        columns = _Chosen(block, chosen)
-        ts = room[TIME, :count]
-        return Block(block.range, places, states, ts, positions, numbers, columns, ranks)
-
-    def _by_type(self, names: tuple[str, ...]) -> Numbers:
-        if self._states is None or self._states[0] != names:
-            components = (*self.plan.positives, *self.plan.negatives)
-            by_type = states_by_type(components, names, every=self.plan.watches_all)
-            self._states = names, frozen(by_type)
-        return self._states[1]
-
-
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The columns of some events of a block, which are made once for all branches."""
-
-    whole: Block
-    chosen: slice | Numbers
-
-    def types(self, block: Block) -> NDArray[np.int16]:
-        """The type codes of the plan."""
-        return self.whole.types[self.chosen]
-
-    def vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute as a vector."""
-        return self._at(self.whole.vector(attribute))
-
-    def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
-        return self._at(self.whole.raw_vector(attribute))
-
-    def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes under a key."""
-        return self.whole.codes(key)[self.chosen]
-
-    def _at(self, vector: Vector) -> Vector:
-        tag = vector.tag if isinstance(vector.tag, int) else vector.tag[self.chosen]
-        valid = None if vector.valid is None else vector.valid[self.chosen]
-        return replace(vector, values=vector.values[self.chosen], tag=tag, valid=valid)
+        """Have it timed."""
+        self._stopwatch, (self._part,) = stopwatch, stopwatch.more(1)

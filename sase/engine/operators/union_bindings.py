@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,17 @@ class UnionBindings(Bindings):
         values: tuple[Numbers, ...] = (),
     ) -> None:
         super().__init__(events, ends, lengths)
-        self.slots, self.branches, self.values = slots, branches, values
+        self._slots, self.branches, self.values = slots, branches, values
+
+    @property
+    def slots(self) -> Numbers:
+        """The variable of each event."""
+        return self._slots
+
+    @classmethod
+    def general(cls) -> type[Bindings]:
+        """What such and others of a union are joined as."""
+        return UnionBindings
 
     @classmethod
     def united(cls, parts: Sequence[UnionBindings], levels: int) -> UnionBindings:
@@ -149,6 +160,116 @@ class UnionBindings(Bindings):
             is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())
             saved.check(is_whole and is_same, "a match is none of its branch")
         return restored
+
+
+class BranchSequences(UnionBindings):
+    """Sequences of branches that have as many levels each, a row for each level.
+
+    `table` is by branch and level the variable of the whole pattern, of which there are `count`.
+    Events match by match are put together on demand.
+    """
+
+    def __init__(
+        self,
+        rows: Numbers,
+        branches: Numbers,
+        table: Numbers,
+        count: int,
+        values: tuple[Numbers, ...] = (),
+    ) -> None:
+        self.rows, self.branches, self.table, self.count = rows, branches, table, count
+        self.values = values
+
+    @classmethod
+    def united(cls, parts: Sequence[Any], levels: int) -> UnionBindings:
+        """Concatenate."""
+        first = parts[0]
+        if any(part.table is not first.table for part in parts):
+            return UnionBindings.united(parts, levels)
+        rows = np.concatenate([part.rows for part in parts], axis=1)
+        branches = np.concatenate([part.branches for part in parts])
+        values = zip(*(part.values for part in parts), strict=True)
+        return cls(rows, branches, first.table, first.count, tuple(map(np.concatenate, values)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Variables of the whole pattern, and matches."""
+        return self.count, self.rows.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return sum(each.nbytes for each in (self.rows, self.branches, *self.values))
+
+    @cached_property
+    def events(self) -> Numbers:
+        """The events of all matches."""
+        return np.ascontiguousarray(self.rows.T).reshape(-1)
+
+    @cached_property
+    def ends(self) -> Numbers:
+        """Where each match ends."""
+        levels, count = self.rows.shape
+        ends: Numbers = np.arange(1, count + 1, dtype=np.int64) * levels
+        return ends
+
+    @cached_property
+    def slots(self) -> Numbers:
+        """The variable of each event."""
+        found: Numbers = self.table[self.branches].reshape(-1)
+        return found
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        """How many events each variable binds."""
+        found = np.zeros(self.shape, np.int64)
+        for slots in self.table.T:
+            found[slots[self.branches], np.arange(self.size)] = 1
+        return found
+
+    @property
+    def first(self) -> Numbers:
+        """The first event of each match."""
+        first: Numbers = self.rows[0]
+        return first
+
+    @property
+    def last(self) -> Numbers:
+        """The last event of each match."""
+        last: Numbers = self.rows[-1]
+        return last
+
+    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> BranchSequences:
+        return self._with(
+            np.ascontiguousarray(self.rows[:, places]),
+            self.branches[places],
+            tuple(value[places] for value in self.values),
+        )
+
+    def valued(self, values: tuple[Numbers, ...]) -> BranchSequences:
+        """The same with the columns of RETURN."""
+        return self._with(self.rows, self.branches, values)
+
+    def mapped(self, change: Callable[[Numbers], Numbers]) -> BranchSequences:
+        """Map the event numbers."""
+        rows = np.stack([change(row) for row in self.rows])
+        return self._with(rows, self.branches, self.values)
+
+    def _with(
+        self, rows: Numbers, branches: Numbers, values: tuple[Numbers, ...]
+    ) -> BranchSequences:
+        return BranchSequences(rows, branches, self.table, self.count, values)
+
+    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
+        """The events that a variable binds in all matches, and where those of each match end."""
+        events, known = self.one_of_level(level)
+        return events[known], np.cumsum(known)
+
+    def one_of_level(self, level: int) -> tuple[Numbers, Mask]:
+        """The event of each match that a variable binds, and whether there is one."""
+        is_there = (self.table == level)[self.branches]
+        at = is_there.argmax(axis=1)
+        return self.rows[at, np.arange(self.size)], is_there.any(axis=1)
 
 
 # How the levels of a branch are those of the whole, and its plan.

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.union_bindings import UnionBindings
 
+# What some branches find in order, by their numbers.
+FoundByBranches: TypeAlias = tuple[tuple[int, ...], Iterator[UnionBindings]]
+
 
 class BranchMerge:
-    """What some branches find, merged as far as no branch can find anything before.
+    """What some scans find, merged as far as none can find anything before.
 
     `ordered` gives the places of matches in order, of the same ones that of the first branch;
-    from each branch at least so many matches are taken `at_once`, if it has them.
+    from each scan at least so many matches are taken `at_once`, if it has them.
     """
 
     def __init__(
         self,
-        branches: list[Iterator[UnionBindings]],
+        scans: list[FoundByBranches],
         levels: int,
         ordered: Callable[[UnionBindings], Numbers],
         at_once: int,
     ) -> None:
-        self._live = dict(enumerate(branches))
+        self._live = dict(scans)
         self._levels, self._ordered, self._at_once = levels, ordered, at_once
 
     def matches(self) -> Iterator[UnionBindings]:
         """Yield the matches in order, each once."""
         hungry, held = set(self._live), list[UnionBindings]()
         while True:
-            held += [part for branch in sorted(hungry) for part in self._taken(branch)]
+            held += [part for branches in sorted(hungry) for part in self._taken(branches)]
             if not held:
                 return
             whole = UnionBindings.united(held, self._levels)
@@ -39,30 +43,30 @@ class BranchMerge:
             if not self._live:
                 yield whole
                 return
-            # The last match in hand of each branch that goes on: what it finds comes behind that.
-            ends = {branch: _last(whole, branch) for branch in self._live}
+            # The last match in hand of each scan that goes on: what it finds comes behind that.
+            ends = {branches: _last(whole, branches) for branches in self._live}
             end = min(ends.values())
-            hungry = {branch for branch, place in ends.items() if place == end}
+            hungry = {branches for branches, place in ends.items() if place == end}
             count = _before(whole, end)
             if count:
                 yield whole.at(slice(0, count))
             held = [whole.at(slice(count, None))]
 
-    def _taken(self, branch: int) -> Iterator[UnionBindings]:
-        """The next matches of a branch, which is over where it has no more."""
-        count, left = 0, self._live.get(branch)
+    def _taken(self, branches: tuple[int, ...]) -> Iterator[UnionBindings]:
+        """The next matches of a scan, which is over where it has no more."""
+        count, left = 0, self._live.get(branches)
         while left is not None and count < self._at_once:
             part = next(left, None)
             if part is None:
-                del self._live[branch]
+                del self._live[branches]
                 return
             count += part.size
             yield part
 
 
-def _last(found: UnionBindings, branch: int) -> int:
-    """The place of the last match of a branch; -1 if it has none."""
-    places = np.flatnonzero(found.branches == branch)
+def _last(found: UnionBindings, branches: tuple[int, ...]) -> int:
+    """The place of the last match of some branches; -1 if they have none."""
+    places = np.flatnonzero(np.isin(found.branches, branches))
     return int(places[-1]) if len(places) else -1
 
 

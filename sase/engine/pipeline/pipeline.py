@@ -36,7 +36,8 @@ from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import chain, operator_names
+from sase.planning.nodes import chain
+from sase.planning.shared_scans import operator_names
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 
@@ -369,9 +370,8 @@ class Pipeline:
         """What the clock counted in each operator alone, behind what taking in events took."""
         if self.stopwatch is None:
             return ()
-        of_branches = operator_names(self.plan.operators)[: -len(self._names)]
-        names = ["BlockBuilder", *self._names, *of_branches]
-        return tuple(zip(names, self.stopwatch.spent, strict=True))
+        names = ["BlockBuilder", *self._names, *operator_names(self.plan.operators)]
+        return tuple(zip(names, self.stopwatch.spent, strict=False))  # its own stand there again
 
     def report(self, *, is_cut: bool = False) -> Report:
         """What there is to say of all that was searched so far, if not `is_cut` by a limit."""

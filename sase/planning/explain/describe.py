@@ -25,9 +25,11 @@ from sase.planning.nodes import (
     Operator,
     Selection,
     Transformation,
+    Union,
     Window,
     branches_of,
     chain,
+    find,
     name_of,
     reading,
     variables_of,
@@ -36,6 +38,7 @@ from sase.planning.optimizer import Optimized
 from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
+from sase.planning.shared_scans import shared_scans
 from sase.planning.split import Split, split_of
 from sase.planning.statistics import Statistics
 from sase.source import NOWHERE, Span
@@ -61,8 +64,9 @@ def described(
         _explained(operator, words, cost, statistics, measured)
         for operator, words in _worded(made.plan)
     )
-    if len(branches_of(made.plan)) > 1:
-        operators = (*_of_branches(made.plan, statistics, measured), *operators)
+    union = find(made.plan, Union)
+    if union is not None:
+        operators = (*_of_branches(union, statistics, measured), *operators)
     return Explanation(
         query,
         recipe.name,
@@ -93,14 +97,32 @@ def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
 
 
 def _of_branches(
-    plan: Operator, statistics: Statistics | None, measured: Mapping[str, Measured]
+    union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
 ) -> Iterator[ExplainedOperator]:
-    """The operators of all branches, those of the last branch first: it is drawn at the bottom."""
-    for number, branch in reversed(list(enumerate(branches_of(plan), 1))):
-        cost = Cost(()) if statistics is None else cost_of(branch, statistics)
-        for operator, words in _worded(branch):
-            if not _is_idle(operator):
-                yield _explained(operator, words, cost, statistics, measured, number)
+    """The operators of all branches, those of the last branch first: it is drawn at the bottom.
+
+    A scan that several share is drawn below the first of them.
+    """
+    for shared in reversed(shared_scans(union)):
+        first, *rest = shared.branches
+        for number in reversed(rest):
+            yield from _of_branch(number, [union.branches[number]], statistics, measured)
+        yield from _of_branch(first, [shared.plan, union.branches[first]], statistics, measured)
+
+
+def _of_branch(
+    number: int,
+    plans: Sequence[Operator],
+    statistics: Statistics | None,
+    measured: Mapping[str, Measured],
+) -> Iterator[ExplainedOperator]:
+    """The operators of plans of a branch; of the last one, what makes its results."""
+    for place, plan in enumerate(plans, 1):
+        cost = Cost(()) if statistics is None else cost_of(plan, statistics)
+        for operator, words in _worded(plan):
+            is_top = isinstance(operator, Transformation)
+            if is_top is (place == len(plans)) and not _is_idle(operator):
+                yield _explained(operator, words, cost, statistics, measured, number + 1)
 
 
 def _is_idle(operator: Operator) -> bool:

@@ -10,6 +10,7 @@ from sase.binding.text import Names, condition_text, test_text, value_text, wind
 from sase.planning import nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
+from sase.planning.shared_scans import SharedScan, shared_scans
 from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
 
 SYMBOLS = {
@@ -91,6 +92,9 @@ class OperatorText:
                 yield from _within(operator.window)
             case nodes.Negation():
                 yield from map(self.negative, operator.negations)
+            case nodes.Union():
+                scans = shared_scans(operator)
+                yield from (_shared(each) for each in scans if len(each.branches) > 1)
             case nodes.Transformation():
                 yield from self._transformation(operator)
 
@@ -193,3 +197,11 @@ def _tests(tests: Iterable[EquivalenceTest]) -> Iterator[str]:
 
 def _listed(tests: Iterable[EquivalenceTest]) -> str:
     return ", ".join(map(test_text, tests))
+
+
+def _shared(scan: SharedScan) -> str:
+    """Which branches a scan serves."""
+    numbers = ", ".join(str(number + 1) for number in scan.branches)
+    components = nodes.require(scan.plan, nodes.SequenceScan).components
+    telling = " and ".join(components[level].variable for level in scan.levels)
+    return f"branches {numbers} share one scan: the type of {telling} tells them apart"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 
 from tests.engine.branches.queries import BranchesQuery, queries
-from tests.engine.matching.streams import settings_of_streams, streams
+from tests.engine.matching.streams import Setting, settings_of_streams, streams
 from tests.engine.series.examples import (
     MOST_RUNS,
     SeriesExample,
@@ -19,6 +21,8 @@ from tests.engine.series.examples import (
 from tests.engine.series.writing import Part
 
 MOST_EVENTS = 12
+# The queries that streams of a setting are asked.
+QueriesOf: TypeAlias = Callable[[Setting], st.SearchStrategy[BranchesQuery]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,9 +33,9 @@ class BranchesExample(SeriesExample):
 
 
 @st.composite
-def examples(draw: st.DrawFn) -> BranchesExample:
+def examples(draw: st.DrawFn, of: QueriesOf = queries) -> BranchesExample:
     setting = draw(settings_of_streams())
-    query = draw(queries(setting))
+    query = draw(of(setting))
     kinds = list[tuple[str, ...]]()
     for _ in range(2):  # events for two of the branches, one after the other
         for part in draw(st.sampled_from(query.branches)):

@@ -43,3 +43,18 @@ def test_the_order_is_that_of_all_at_once(events: pa.Table, chunk: int) -> None:
     plan = replace(sase.compile(QUERY, some.schema), options=Options(chunk=chunk))
     assert plan.run(some, threads=1).rows.to_pylist() == whole
     assert len(whole) == 2 * 220  # with C and with D: 1 + 3 + 6 + … + 55
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 1000])
+def test_scans_of_several_branches_are_merged_by_all_of_them(events: pa.Table, chunk: int) -> None:
+    some, query = events.slice(0, 40), "EVENT SEQ(A a, (B b OR C c)?, D d)"
+    alone = [
+        {"a": None, "b": None, "c": None, "d": None} | row
+        for pattern in ("A a, B b, D d", "A a, C c, D d", "A a, D d")
+        for row in sase.match(f"EVENT SEQ({pattern})", some).rows.to_pylist()
+    ]
+    plan = replace(sase.compile(query, some.schema), options=Options(chunk=chunk))
+    found = plan.run(some, threads=1).rows.to_pylist()
+    assert found == sase.match(query, some).rows.to_pylist()
+    assert sorted(map(str, found)) == sorted(map(str, alone))
+    assert [row["d"] for row in found] == sorted(row["d"] for row in alone)

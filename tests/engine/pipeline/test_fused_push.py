@@ -26,6 +26,11 @@ QUERIES = [
     "EVENT ANY(A, B) a",
     "EVENT SEQ(A a, B b) WHERE [id]",
 ]
+UNIONS = [
+    "EVENT SEQ(A a, (B b OR C c), A d) WHERE [id] WITHIN 9",
+    "EVENT SEQ((A a OR B b), !(C x), (A c OR B d)) WHERE [id, k] WITHIN 12",
+    "EVENT A a OR SEQ(B b) OR D d",
+]
 SMALL = Options(block=5, chunk=3, stack=4)
 Row = dict[str, Any]
 
@@ -98,7 +103,7 @@ def pushed(plan: Any, rows: list[Row], random: Random) -> Iterator[tuple[Any, ..
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(12)))
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", QUERIES + UNIONS)
 def test_it_finds_what_a_run_finds(text: str, seed: int, went: list[bool]) -> None:
     """In the same order; many pushes go straight, and some do not."""
     for number in tries(seed):

@@ -33,6 +33,11 @@ QUERIES = [
     "EVENT ANY(A, B) a",
     "EVENT SEQ(A a, B b) WHERE [id]",
 ]
+UNIONS = [
+    "EVENT SEQ(A a, (B b OR C c), A d) WHERE [id] WITHIN 9",
+    "EVENT SEQ((A a OR B b), !(C x), (A c OR B d)) WHERE [id, name] WITHIN 12",
+    "EVENT A a OR SEQ(B b) OR D d",
+]
 Taken = list[tuple[int, int]]
 WHOLE = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64()]
 
@@ -80,7 +85,7 @@ def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(15)))
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", QUERIES + UNIONS)
 def test_it_finds_and_counts_what_blocks_do(
     text: str, seed: int, taken: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +134,7 @@ def test_types_of_any_codes(kinds: str, index: pa.DataType, taken: list[tuple[in
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(8)))
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", QUERIES + UNIONS)
 def test_streams_of_both(text: str, seed: int, taken: list[tuple[int, int]]) -> None:
     """Pieces that can be fused and pieces with NULLs take turns, through snapshots."""
     wanted = {"name" not in text, False}

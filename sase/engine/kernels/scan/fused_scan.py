@@ -35,6 +35,7 @@ from sase.engine.kernels.scan.construction import Walk, construct_at, construct_
 from sase.engine.kernels.scan.key_hash import excess
 from sase.engine.kernels.scan.stacks import (
     COUNT,
+    TAG_AT,
     TAIL,
     Absences,
     Arrivals,
@@ -65,7 +66,7 @@ class ScanRange(NamedTuple):
     """The rows to scan; position and tie of the first of all events.
 
     The window spans `span` of what is written to the row `measure`. Instances below `bound` are
-    evictable.
+    evictable. Numbers of events are `tagged` by so many bits of what is known of their types.
     """
 
     begin: int
@@ -75,6 +76,7 @@ class ScanRange(NamedTuple):
     measure: int
     span: int
     bound: int
+    tagged: int
 
 
 class Calls(NamedTuple):
@@ -209,8 +211,10 @@ def describe(
     else:
         for place in range(count):
             room[TIE, place] = tie + begin + room[PLACE, place]
+    bits, tags = sought.tagged, (1 << sought.tagged) - 1
     for place in range(count):
-        room[PLACE, place] += position
+        event = room[PLACE, place] + position
+        room[PLACE, place] = event << bits | room[STATE, place] >> TAG_AT & tags
 
 
 @linked
@@ -319,7 +323,8 @@ class BatchLayout(NamedTuple):
 
     `columns` are the times, the types and the numbers of keys; `dictionary` is that of the types,
     as `is_same` takes it, and `states` is by the index into it plus one; of the keys `digits` make
-    codes. The window measures what is written to the row `measure`, and spans `span` of it.
+    codes. The window measures what is written to the row `measure`, and spans `span` of it. Numbers
+    of events are `tagged` by so many bits.
     """
 
     columns: OutIntRows
@@ -328,6 +333,7 @@ class BatchLayout(NamedTuple):
     digits: OutIntRows
     measure: int
     span: int
+    tagged: int
 
 
 class PushState(NamedTuple):
@@ -405,7 +411,8 @@ def _push_batch(
     if beyond != 0:
         return time, 0, 0, OTHER
     reading = ScanInput(columns, states, layout.digits, states[:0])  # no ties
-    sought = ScanRange(0, length, position, tie, layout.measure, layout.span, bound)
+    window = layout.measure, layout.span, bound, layout.tagged
+    sought = ScanRange(0, length, position, tie, *window)
     absences = None if absences_address is None else absences_at(absences_address)
     _, count, written, lacks = scan_rows(
         reading, sought, state.calls, stacks, absences, state.walk, counting, state.room, state.out

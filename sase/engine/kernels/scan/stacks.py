@@ -33,6 +33,9 @@ PRECEDED = 0
 # fill a line of the cache.
 ROW, RIP, BELOW, EARLIER, TIE, MEASURE, REACH, FLOOR = range(8)
 FIELDS = 8
+# Where scans of several branches tell these apart, the number of an event has a tag for its type,
+# of so many bits; it comes above the components in what is known of a type.
+TAG_BITS, TAG_AT = 8, 48
 # Counted of a level: instances ever, dead ones, and events kept out by transition filtering.
 COUNT, TAIL, DROPPED = range(3)
 

@@ -24,7 +24,7 @@ from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, Scan
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.scan import NO_DIGITS
-from sase.engine.pipeline.fused.sequence import OUTPUT, SequenceOperators, timed_by_kernel
+from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
 from sase.planning.physical import Feed
@@ -131,22 +131,23 @@ class FusedPush:
             return None
         if self._types is None:
             return None
-        states = self._types.by_index(self._pipeline.builder.states_of(self._types.names)[1:])
+        states = self._types.by_index(self._fused.states_of(self._types.names)[1:])
         known = self._types.identity, frozen(np.append([0], states)), digits
-        return BatchLayout(self._memory.columns, *known, self._fused.measure, self._fused.scan.span)
+        window = self._fused.measure, self._fused.scan.span
+        return BatchLayout(self._memory.columns, *known, *window, self._stacks.tagged)
 
     def _arrive(self, pipeline: Pipeline, batch: int, layout: BatchLayout) -> ScanResult:
         """Push the events of an exported batch, unless it is to go another way."""
-        scan, construction, *_ = self._fused
+        fused = self._fused
         at, push, counting = pipeline.at, self._stacks.push_batch, self._counting
         after = pipeline.state.watermark, at.events, at.ties
-        keys, room = self._fused.keys, construction.room
+        keys, room = fused.keys, fused.construction.room
         if self._stopwatch is None:
             found = push(batch, layout, keys, after, counting, self._buffer, room)
         else:
             step = partial(push, batch, layout, keys, after, counting, self._buffer, room)
-            found = timed_by_kernel(self._stopwatch, counting, step)
-        scan.count(found.admitted)
+            found = fused.timed(self._stopwatch, counting, step)
+        fused.count(found.admitted)
         return found
 
     def _pushed(self, pipeline: Pipeline, batch: Any, found: ScanResult) -> list[Results]:
@@ -169,9 +170,8 @@ class FusedPush:
         pipeline.reorder_buffer.passed(length, last)
         results: list[Results] = []
         if found.written:
-            _, construction, top, *_ = self._fused
-            shown, watch = top.results(construction.construct(found.written)), self._stopwatch
-            results = list(shown if watch is None else watch.pulled(OUTPUT, shown))
+            sequences = self._fused.construction.construct(found.written)
+            results = list(self._fused.shown(self._stopwatch, sequences))
             self.meter.matches += sum(map(len, results))
         self.meter.events += length
         self._fused.advance(pipeline, length, found.admitted, last)

@@ -25,7 +25,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
-from sase.engine.pipeline.fused.sequence import OUTPUT, SequenceOperators, timed_by_kernel
+from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
@@ -79,22 +79,23 @@ class FusedScan:
         if arrays is None or not self._has_codes(events, arrays):
             self.meter.refused = NO_NUMBERS if arrays is None else NO_CODES
             return 0
-        (scan, construction, top, _, measure, _), at = self._fused, self._pipeline.at
+        fused, at = self._fused, self._pipeline.at
+        scan, construction, stacks = fused.scan, fused.construction, self._stacks
         position, reading = at.events, self._reading(events, arrays)
         room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
         begin, passed, admitted = 0, 0, 0
         watch, counting = self._stopwatch, self._counting
         while passed < len(events):
             end, out = min(begin + MOST, len(events)), construction.room
-            span = ScanRange(begin, end, position, at.ties, measure, scan.span, self._stacks.bound)
-            push = partial(self._stacks.push_columns, reading, self._fused.keys, span, counting)
-            found = timed_by_kernel(watch, counting, partial(push, room, out))
+            measured = fused.measure, scan.span, stacks.bound, stacks.tagged
+            span = ScanRange(begin, end, position, at.ties, *measured)
+            push = partial(stacks.push_columns, reading, fused.keys, span, counting)
+            found = fused.timed(watch, counting, partial(push, room, out))
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
-            scan.count(found.admitted)
+            fused.count(found.admitted)
             if found.written:
-                shown = top.results(iter((construction.detach(found.written),)))
-                yield from shown if watch is None else watch.pulled(OUTPUT, shown)
+                yield from fused.shown(watch, iter((construction.detach(found.written),)))
             # Where the walk goes on those of the last step may still need what is before them.
             done = begin if found.written < out.shape[1] else max(begin - self._step, passed)
             if done > passed:
@@ -132,7 +133,7 @@ class FusedScan:
         digits = self._codes.digits
         return ScanInput(
             forms_of(arrays),
-            self._pipeline.builder.states_of(events.type_names),
+            self._fused.states_of(events.type_names),
             NO_DIGITS if digits is None else digits,
             frozen(events.ties),
         )
@@ -157,7 +158,7 @@ class FusedScan:
             is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
                 return True
-        states = self._pipeline.builder.states_of(events.type_names)
+        states = self._fused.states_of(events.type_names)
         for count in (self._pipeline.plan.options.block, self._step):
             block = slice(begin, begin + count)
             types, *keys = (array[block].astype(np.int64) for array in arrays[TYPES:])
