@@ -49,7 +49,15 @@ def of_iterations(conjunct: ast.Expression, branch: Branch, scope: Scope) -> Ite
         asked = condition(_renamed(remaining, own, lengths), scope)
         parts = asked.parts | set(_finished(mentioned, branch))
         parts |= set(_begun(left, parts, branch, placed))
+        parts |= set(_of_absences({own.get(name, name) for name in names(conjunct)}, scope))
         yield replace(asked, parts=parts)
+
+
+def _of_absences(mentioned: set[str], scope: Scope) -> Iterator[tuple[int, Part]]:
+    """What mentions a negative component stays its own, whatever is absent of it."""
+    for number, each in enumerate(scope.components):
+        if each.negated and each.variable and each.variable.text in mentioned:
+            yield number, Part.CURRENT
 
 
 def _names_at_hand(node: ast.Expression) -> set[str]:

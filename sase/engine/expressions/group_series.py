@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sase.binding.bound import Aggregate, Part, Quantified
 from sase.binding.bound import Reference as EventReference
 from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Term, Variable
-from sase.engine.kernels.kleene import automaton, iteration_checks
+from sase.engine.kernels.kleene import automaton, predicates
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
 
@@ -53,7 +53,7 @@ class GroupFills(Fills):
         if not isinstance(term, GroupTerm):
             return
         if term.given and term.at_hand is not None:
-            self._add((term.at_hand, None), (0, 0, iteration_checks.GIVEN, 0, 0, 0, 0))
+            self._add((term.at_hand, None), (0, 0, predicates.GIVEN, 0, 0, 0, 0))
         ordered = sorted(term.quantified, key=lambda each: each.inner is not None)
         for each in ordered:
             self._add((each.component, each.inner), self._row_of(each))
@@ -62,15 +62,15 @@ class GroupFills(Fills):
         exempt, place = int(each.but_first), self.groups.get(each.component)
         if place is None:
             level = self.levels[each.component]
-            return level, exempt, iteration_checks.SERIES, 0, 1 << level, 0, 0
+            return level, exempt, predicates.SERIES, 0, 1 << level, 0, 0
         words = place.before_at, place.count_at
         if each.inner is None:
             branches = range(len(place.branches)) if each.branches is None else each.branches
             states = _bits(state for branch in branches for state in place.branches[branch])
-            return place.last, exempt, iteration_checks.ITERATIONS, 0, states, *words
+            return place.last, exempt, predicates.ITERATIONS, 0, states, *words
         within = self._loops.get((each.component, None), 0)
         states = _bits(place.slots[each.inner])
-        return 0, exempt, iteration_checks.EVENTS, within, states, *words
+        return 0, exempt, predicates.EVENTS, within, states, *words
 
     def _add(self, of_what: tuple[int, int | None], row: tuple[int, ...]) -> None:
         self.loops.append(row)

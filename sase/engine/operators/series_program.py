@@ -32,7 +32,6 @@ from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.kleene.automaton import FIRST_KNOWN, OF_FIRST_ITERATION
-from sase.engine.kernels.kleene.iteration_checks import evaluate_ranging
 from sase.engine.kernels.kleene.predicates import (
     evaluate_condition,
     store_predicates,
@@ -217,7 +216,7 @@ class SeriesProgram:
         of_runs: bool = False,
         groups: GroupStates | None = None,
     ) -> None:
-        self._context, self._groups = context, groups
+        self._context = context
         # The columns kept so far determine those of the rest.
         kept = tuple(context.buffer.attributes), tuple(key.tests for key in context.buffer.keys)
         self.code = context.cached(
@@ -239,7 +238,7 @@ class SeriesProgram:
         """The constant parts of machines."""
         code, fills = self.code, [fill for _, fill in self.code.reads]
         return Machinery(
-            self._asking if code.asks else None,
+            evaluate_condition if code.asks else None,
             update_aggregate if code.learns else None,
             code.tables,
             code.sets,
@@ -248,10 +247,6 @@ class SeriesProgram:
             rows=max([each.size for each in fills], default=1) + 1,
             cursors=2 + max([len(each.loops) for each in fills], default=0),
         )
-
-    @property
-    def _asking(self) -> Callable[..., bool]:
-        return evaluate_condition if self._groups is None else evaluate_ranging
 
     @property
     def cursors(self) -> Numbers:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 import sase
-from sase.binding import binder
-from sase.binding.bound import BoundComponent
-from sase.engine.operators.group_bindings import GroupBindings
-from sase.engine.operators.group_evaluation import GroupEvaluationState
-from sase.engine.operators.transformation import TransformationState
 from sase.lang.parser import parse_query
 from tests import naive
 from tests.engine.groups.queries import Drawn
 
-Found = list[Any]
+# Of each match what its variables bind, and the values of RETURN as text, in which NaN is itself.
+Found = list[tuple[Any, str]]
 
 
 def expected(drawn: Drawn) -> Found:
     """The matches, by the naive matcher."""
-    return [_tuples(each.events) for each in naive.match(parse_query(drawn.text), drawn.rows)]
+    found = naive.match(parse_query(drawn.text), drawn.rows)
+    return [(_tuples(each.events), str(dict(each.values or {}))) for each in found]
 
 
 def _tuples(rows: Any) -> Any:
@@ -32,66 +26,33 @@ def _tuples(rows: Any) -> Any:
 
 def matched(drawn: Drawn, plan: str, **options: Any) -> Found:
     """The matches, in one go."""
-    with _recorded() as found:
-        count = len(sase.match(drawn.text, drawn.rows, plan=plan, **options))
-    assert count == len(found)
-    return found
+    return _found(drawn, sase.match(drawn.text, drawn.rows, plan=plan, **options))
 
 
 def pushed(drawn: Drawn, plan: str, cuts: Sequence[int], *, restored: bool) -> Found:
     """The matches of rows that are pushed in pieces, by a matcher that may be restored."""
-    with _recorded() as found:
-        whole = sase.compile(drawn.text, drawn.rows, plan=plan)
-        matcher = whole.open()
-        for begin, end in zip((0, *cuts), (*cuts, len(drawn.rows)), strict=True):
-            matcher.push(drawn.rows[begin:end])
-            if restored:
-                matcher = whole.restore(matcher.snapshot())
-        matcher.finish()
-    return found
+    whole = sase.compile(drawn.text, drawn.rows, plan=plan)
+    matcher, found = whole.open(), Found()
+    for begin, end in zip((0, *cuts), (*cuts, len(drawn.rows)), strict=True):
+        found += _found(drawn, matcher.push(drawn.rows[begin:end]))
+        if restored:
+            matcher = whole.restore(matcher.snapshot())
+    return found + _found(drawn, matcher.finish())
 
 
-@contextmanager
-def _recorded() -> Iterator[Found]:
-    """What operators hand to results, while the language refuses the pattern."""
-    found, components = Found(), list[BoundComponent]()
-    make, begin = TransformationState.result, GroupEvaluationState.__init__
-
-    def result(self: Any, sequences: Any) -> Any:
-        results = make(self, sequences)
-        found.extend(_matches(results.positions, components))
-        return results
-
-    def started(self: Any, node: Any, context: Any) -> None:
-        components[:] = node.components
-        begin(self, node, context)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binder, "_refuse_repeated", lambda scope: None, raising=False)
-        patch.setattr(TransformationState, "result", result)
-        patch.setattr(GroupEvaluationState, "__init__", started)
-        yield found
+def _found(drawn: Drawn, matches: sase.Matches) -> Found:
+    rows = matches.rows.to_pylist()
+    values: list[dict[str, Any]] = matches.to_pylist() if drawn.returned else [{}] * len(rows)
+    names = ("ts_start", "ts_end", "detected_at")
+    kept = [{name: v for name, v in each.items() if name not in names} for each in values]
+    events = [tuple(map(_bound, row.values())) for row in rows]
+    return list(zip(events, map(str, kept), strict=True))
 
 
-def _matches(bindings: GroupBindings, components: Sequence[BoundComponent]) -> Iterator[Any]:
-    at = iteration = 0
-    for match in range(bindings.size):
-        columns, group = [], 0
-        for level, component in enumerate(components):
-            if component.group is None:
-                end = at + int(bindings.lengths[level, match])
-                columns.append(tuple(bindings.events[at:end].tolist()))
-                at = end
-                continue
-            iterations = []
-            for _ in range(int(bindings.counts[group, match])):
-                end = at + int(bindings.sizes[iteration])
-                events = list(zip(bindings.slots[at:end], bindings.events[at:end], strict=True))
-                numbers = [each.index for each in component.group.variables if not each.negated]
-                iterations.append(
-                    tuple(tuple(int(e) for s, e in events if s == number) for number in numbers)
-                )
-                at, iteration = end, iteration + 1
-            columns.append(tuple(iterations))
-            group += 1
-        yield tuple(columns)
+def _bound(column: Any) -> Any:
+    """What a variable binds: events, or iterations of what the variables inside do."""
+    if not isinstance(column, list):
+        return () if column is None else (column,)
+    if any(isinstance(each, dict) for each in column):
+        return tuple(tuple(map(_bound, each.values())) for each in column)
+    return tuple(column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -24,11 +24,11 @@ class Variable:
 
 @dataclass
 class Drawn:
-    """A query and the options of a run."""
+    """A query, whether it has RETURN, and a stream."""
 
     text: str
     rows: list[Row]
-    options: dict[str, Any] = field(default_factory=dict)
+    returned: bool = False
 
 
 class Writer:
@@ -66,7 +66,8 @@ class Writer:
         return f"{test}{form} {name}{brackets}"
 
     def branch(self, group: str) -> str:
-        parts = [self.component(group, "" if self.chance(70) else "+")]
+        parts = [self.component(group, self.one("?", "*")) for _ in range(self.chance(20))]
+        parts.append(self.component(group, "" if self.chance(70) else "+"))
         for _ in range(self.one(0, 1, 1, 1, 2)):
             if self.chance(18):
                 last = self.variables[-1]
@@ -159,21 +160,27 @@ class Writer:
         return self.atom()
 
     def having(self) -> str:
+        return f"{self.of_match()} {self.one('<', '>', '=')} {self.one(1, 2, 2, 3)}"
+
+    def returned(self) -> str:
+        return ", ".join(f"{self.of_match()} AS r{n}" for n in range(self.one(1, 2, 3)))
+
+    def of_match(self) -> str:
+        """A value of a finished match."""
         g = self.one(*self.groups)
-        positive = [v for v in self.variables if v.group == g and not v.negated]
-        single = [v for v in positive if v.form in ("", "?")]
-        parts = [f"{g}.len {self.one('>', '<', '=')} {self.one(1, 2, 2, 3)}"]
-        if single:
-            name = self.one(*single).name
-            index = self.one(f"{g}[1]", f"{g}[{g}.len]")
-            parts.append(f"{index}.{name}.v {self.one('<', '>', '=')} {self.one(1, 2)}")
-            function = self.one("avg", "sum", "count", "max", "last", "first")
-            parts.append(f"{function}({g}[].{name}.v) {self.one('<', '>')} {self.one(1, 2, 3)}")
-        return self.one(*parts)
+        single = [v for v in self.variables if v.group == g and not v.negated]
+        single = [each for each in single if each.form in ("", "?")]
+        if not single or self.chance(30):
+            return self.one(f"{g}.len", f"count({g}[])")
+        name, attribute = self.one(*single).name, self.one("v", "w")
+        if self.chance(50):
+            return self.one(f"{g}[1]", f"{g}[{g}.len]") + f".{name}.{attribute}"
+        function = self.one("avg", "sum", "count", "max", "min", "last", "first", "stddev")
+        return f"{function}({g}[].{name}.{attribute})"
 
 
 # Of iterations that are written out there are many: so many events where a group has branches.
-MOST_EVENTS = {1: 10, 2: 8, 3: 6}
+MOST_EVENTS = {1: 9, 2: 6, 3: 5}
 
 
 def rows(random: Random, most: int) -> list[Row]:
@@ -182,7 +189,7 @@ def rows(random: Random, most: int) -> list[Row]:
         ts += random.choice((0, 1, 1, 1, 1, 2, 3))
         kind = random.choice(TYPES) if random.randrange(15) else "D"
         row: Row = {"type": kind, "ts": ts, "v": random.randrange(4), "k": random.randrange(2)}
-        row["w"] = random.choice((None, 0, 1, 2.5)) if random.randrange(3) else 1
+        row["w"] = random.choice((None, 0.0, 1.0, 2.5)) if random.randrange(3) else 1.0
         if not random.randrange(15):
             row["k"] = None  # in no partition
         found.append(row)
@@ -212,4 +219,7 @@ def draw(seed: int) -> Drawn:
         text += f" WITHIN {size}{kind}"
     if random.randrange(6) == 0:
         text += f" HAVING {writer.having()}"
-    return Drawn(text, rows(random, MOST_EVENTS.get(writer.branches, 4)))
+    returned = random.randrange(4) == 0
+    if returned:
+        text += f" RETURN {writer.returned()}"
+    return Drawn(text, rows(random, MOST_EVENTS.get(writer.branches, 4)), returned)

@@ -164,10 +164,11 @@ def all_hold(
 @inlined
 def is_allowed(machine: Machine, automaton: NfaGraph, cells: OutIntRows, node: int, e: int) -> bool:
     """Whether a run may take an edge by what it has bound."""
-    edge, own = automaton.edges[e], automaton.states[cells[node, nodes.LEVEL]]
+    edge, is_root = automaton.edges[e], node == nodes.ROOT
+    own = automaton.states[automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]]
     if edge[IS_TAKE] == 1:
         return bool(own[MOST] < 0 or cells[node, nodes.LENGTH] < own[MOST])
-    if node != nodes.ROOT and cells[node, nodes.LENGTH] < own[LEAST]:
+    if not is_root and cells[node, nodes.LENGTH] < own[LEAST]:
         return False
     if edge[COUNTED] != NOTHING:
         count = cells[node, edge[COUNTED]]

@@ -118,9 +118,10 @@ def extend(
         if not is_open or (bits >> edge[of.TARGET]) & 1 == 0:
             continue
         if try_edge(machine, automaton, runs, incoming, i, node, e) and not is_root:
-            if is_take or edge[of.REPEATS] == 1:
+            is_first = edge[of.IS_FIRST] == 1
+            if is_take or (is_first and edge[of.REPEATS] == 1):
                 all_done = True
-            elif edge[of.IS_FIRST] == 1 and not can_take:
+            elif is_first and not can_take:
                 if option == NOTHING:
                     all_done = True
                 elif not goes_on:

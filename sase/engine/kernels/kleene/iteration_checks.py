@@ -1,109 +1,19 @@
-"""Conditions that range over the iterations of repeated groups, and what is asked of whole matches.
-
-A loop goes over the events of a series, over the iterations of a group, or over the events of a
-series in the iteration that another loop is at.
-"""
+"""HAVING, RETURN and negation of matches with repeated groups, which are bound once more."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.expressions.program import evaluate_tuple
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.automaton import NfaGraph, bind_state
-from sase.engine.kernels.kleene.predicates import condition_at, fill, predicates_at
+from sase.engine.kernels.kleene.predicates import condition_at
 from sase.engine.kernels.kleene.residual_checks import is_forbidden
-from sase.engine.kernels.kleene.run_nodes import Machine, PredicateArrays
+from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.transitions import programs_hold
 from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored
 from sase.engine.kernels.sentinels import NOTHING
-
-# Of a loop beside its level and whether the first is exempt: what it goes over, the loop (from 1)
-# at whose node it begins, or 0 for the newest one, the states as bits, and the words of a group:
-# the node before the iteration at hand, and how many iterations there are.
-EXEMPT, OVER, WITHIN, STATES, BEFORE_AT, COUNT_AT = 1, 2, 3, 4, 5, 6
-SERIES, ITERATIONS, EVENTS, GIVEN = range(4)
-LOOP_WIDTH = 7
-
-
-@kernel
-def evaluate_ranging(
-    address: int, cells: OutIntRows, condition: int, node: int, judged: int
-) -> bool:
-    """Whether a condition holds for every choice of what its loops go over, outer loops first."""
-    arrays = predicates_at(address)
-    cursors, check = arrays.cursors, arrays.tables[arrays.tables[0, nodes.CHECKS] + condition]
-    start, begin, end = check[0], check[1], check[2]
-    cursors[0] = node
-    loop, is_new = begin, True
-    while True:
-        if loop == end:
-            fill(arrays, cells, condition, judged)
-            if not evaluate_tuple(
-                arrays.program, start, arrays.columns, arrays.rows, arrays.stack, None
-            ):
-                return False
-            is_new = False
-        else:
-            at = loop - begin + 1
-            cursors[at] = (
-                first_of(arrays, cells, loop) if is_new else next_of(arrays, cells, loop, at)
-            )
-            is_new = cursors[at] != NOTHING
-        loop += 1 if is_new else -1
-        if loop < begin:
-            return True
-
-
-@linked
-def first_of(arrays: PredicateArrays, cells: OutIntRows, loop: int) -> int:
-    """Where a loop begins, or `NOTHING`: it goes backwards."""
-    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
-    if row[OVER] == GIVEN:
-        return int(arrays.cursors[arrays.cursors.shape[0] - 1])
-    node = arrays.cursors[row[WITHIN]]
-    if row[OVER] != EVENTS:
-        while cells[node, nodes.LEVEL] > row[0]:
-            node = cells[node, nodes.PREVIOUS]
-    return within(arrays, cells, loop, node)
-
-
-@linked
-def next_of(arrays: PredicateArrays, cells: OutIntRows, loop: int, at: int) -> int:
-    """Where a loop goes on, or `NOTHING`."""
-    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
-    node = arrays.cursors[at]
-    if row[OVER] == GIVEN:
-        return NOTHING
-    step = row[BEFORE_AT] if row[OVER] == ITERATIONS else nodes.PREVIOUS
-    return within(arrays, cells, loop, cells[node, step])
-
-
-@linked
-def within(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
-    """The first node from one on backwards over which a loop goes, or `NOTHING`."""
-    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
-    if row[OVER] == ITERATIONS:
-        while node != nodes.ROOT and cells[node, row[COUNT_AT]] > row[EXEMPT]:
-            if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
-                return int(node)
-            node = cells[node, row[BEFORE_AT]]
-        return NOTHING
-    end = nodes.ROOT
-    if row[OVER] == EVENTS:
-        end = cells[arrays.cursors[row[WITHIN]], row[BEFORE_AT]]
-    while node not in (nodes.ROOT, end):
-        if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
-            return int(node) if row[EXEMPT] == 0 or cells[node, nodes.LENGTH] > 1 else NOTHING
-        if row[OVER] == SERIES:
-            return NOTHING
-        node = cells[node, nodes.PREVIOUS]
-    return NOTHING
-
-
-# ---------------------------------------------------------------- whole matches
 
 
 class GroupMatches(NamedTuple):

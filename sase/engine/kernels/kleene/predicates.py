@@ -196,53 +196,86 @@ def fill(arrays: PredicateArrays, cells: OutIntRows, condition: int, judged: int
 
 # ---------------------------------------------------------------- conditions
 
+# Of a loop beside its level and whether the first is exempt: what it goes over (the events of a
+# series, the iterations of a repeated group, the events of a series in an iteration, or nothing but
+# what is given as the last cursor), the loop, from 1, at whose node it begins, or 0 for the newest
+# one, the states as bits, and the words of a group: the node before the iteration at hand, and how
+# many iterations there are.
+EXEMPT, OVER, WITHIN, STATES, BEFORE_AT, COUNT_AT = range(1, 7)
+SERIES, ITERATIONS, EVENTS, GIVEN = range(4)
+
 
 @kernel
 def evaluate_condition(
     address: int, cells: OutIntRows, condition: int, node: int, judged: int
 ) -> bool:
-    """Whether a condition holds for every choice of an event of each series that it ranges over."""
+    """Whether a condition holds for every choice of what its loops go over, outer loops first."""
     arrays = predicates_at(address)
     cursors, check = arrays.cursors, arrays.tables[arrays.tables[0, nodes.CHECKS] + condition]
     start, begin, end = check[0], check[1], check[2]
     cursors[0] = node
-    for loop in range(begin, end):
-        cursors[1 + loop - begin] = last_of(arrays, cells, loop, node)
-        if cursors[1 + loop - begin] == NOTHING:
-            return True
+    loop, is_new = begin, True
     while True:
-        fill(arrays, cells, condition, judged)
-        if not evaluate_tuple(
-            arrays.program, start, arrays.columns, arrays.rows, arrays.stack, None
-        ):
-            return False
-        loop = begin
-        while loop < end:
-            at = loop - begin + 1
-            cursors[at] = within(arrays, cells, loop, cells[cursors[at], nodes.PREVIOUS])
-            if cursors[at] != NOTHING:
-                break
-            cursors[at] = last_of(arrays, cells, loop, node)
-            loop += 1
         if loop == end:
+            fill(arrays, cells, condition, judged)
+            if not evaluate_tuple(
+                arrays.program, start, arrays.columns, arrays.rows, arrays.stack, None
+            ):
+                return False
+            is_new = False
+        else:
+            at = loop - begin + 1
+            cursors[at] = (
+                first_of(arrays, cells, loop) if is_new else next_of(arrays, cells, loop, at)
+            )
+            is_new = cursors[at] != NOTHING
+        loop += 1 if is_new else -1
+        if loop < begin:
             return True
 
 
 @linked
-def last_of(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
-    """Return the last node over which a loop ranges, at or before a node."""
-    level = entry(arrays, nodes.LOOPS, loop, 0)
-    while cells[node, nodes.LEVEL] > level:
-        node = cells[node, nodes.PREVIOUS]
+def first_of(arrays: PredicateArrays, cells: OutIntRows, loop: int) -> int:
+    """Where a loop begins, or `NOTHING`: it goes backwards."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    if row[OVER] == GIVEN:
+        return int(arrays.cursors[arrays.cursors.shape[0] - 1])
+    node = arrays.cursors[row[WITHIN]]
+    if row[OVER] != EVENTS:
+        while cells[node, nodes.LEVEL] > row[0]:
+            node = cells[node, nodes.PREVIOUS]
     return within(arrays, cells, loop, node)
 
 
 @linked
+def next_of(arrays: PredicateArrays, cells: OutIntRows, loop: int, at: int) -> int:
+    """Where a loop goes on, or `NOTHING`."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    if row[OVER] == GIVEN:
+        return NOTHING
+    step = row[BEFORE_AT] if row[OVER] == ITERATIONS else nodes.PREVIOUS
+    return within(arrays, cells, loop, cells[arrays.cursors[at], step])
+
+
+@linked
 def within(arrays: PredicateArrays, cells: OutIntRows, loop: int, node: int) -> int:
-    """Return the node if the loop ranges over it, else `NOTHING`."""
-    is_exempt = entry(arrays, nodes.LOOPS, loop, 1) == 1 and cells[node, nodes.LENGTH] == 1
-    inside = cells[node, nodes.LEVEL] == entry(arrays, nodes.LOOPS, loop, 0)
-    return int(node) if inside and not is_exempt else NOTHING
+    """Return the first node from one on backwards over which a loop goes, or `NOTHING`."""
+    row = arrays.tables[arrays.tables[0, nodes.LOOPS] + loop]
+    if row[OVER] == SERIES:
+        inside = cells[node, nodes.LEVEL] == row[0]
+        return int(node) if inside and cells[node, nodes.LENGTH] > row[EXEMPT] else NOTHING
+    if row[OVER] == ITERATIONS:
+        while node != nodes.ROOT and cells[node, row[COUNT_AT]] > row[EXEMPT]:
+            if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
+                return int(node)
+            node = cells[node, row[BEFORE_AT]]
+        return NOTHING
+    end = cells[arrays.cursors[row[WITHIN]], row[BEFORE_AT]]
+    while node != end:
+        if (row[STATES] >> cells[node, nodes.LEVEL]) & 1 == 1:
+            return int(node) if cells[node, nodes.LENGTH] > row[EXEMPT] else NOTHING
+        node = cells[node, nodes.PREVIOUS]
+    return NOTHING
 
 
 condition_at, aggregate_at = by_address(evaluate_condition), by_address(update_aggregate)

@@ -68,7 +68,7 @@ class Pattern(NamedTuple):
 # moment begin, and the conditions (where the program begins, its loops, its fills, and from PLAIN
 # on what a plain comparison accepts, or 0, the column of the new event, of the other side where
 # from, word and column, and the address of what compares them); the loops (a level, and whether its
-# first event is exempt; those over iterations have more, see `iteration_checks`); the fills (where
+# first event is exempt; those over iterations have more, see `predicates`); the fills (where
 # from, which loop, word, kind, where to, and the word of the node to go back to first, if any); the
 # columns of what users defined, which have of a change the first in the place of its column, and in
 # that of its table how many; and by number the address of what makes its value.
