@@ -111,8 +111,6 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     scope.clause = Clause.RETURN
     if query.output is None:
         check_default_columns(query, scope, flat)
-    if len(pattern.branches) > 1 and not scope.problems.in_order("error"):
-        _refuse_repeated(scope)
     return replace(
         bound,
         limit=bind_limit(query.limit, scope) if query.limit is not None else None,
@@ -218,17 +216,6 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             "the selection earliest_maximal is not supported yet",
             query.strategy.span,
             "use one of the four strategies, such as  skip_till_next_match",
-        )
-
-
-def _refuse_repeated(scope: Scope) -> None:
-    """Repeated groups in a pattern of several branches are bound, and cannot run yet."""
-    for each in scope.groups:
-        scope.problems.error(
-            "not-supported-yet",
-            "a repeated group in a pattern of several branches is not supported yet",
-            each.span,
-            "ask of each branch in a query of its own",
         )
 
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
-from sase.binding.pattern import MOST_COMPONENTS
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, as_bindings, begins_of, ends_of
+from sase.engine.operators.bindings import Bindings, as_bindings, ends_of
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.union_bindings import UnionBindings
+from sase.engine.operators.union_iterations import GroupLevels, last_first, ranks_of
 from sase.engine.results.batch import MatchBatch
 
 # What results are ordered by, between which events each lies, and its partition.
@@ -74,7 +74,7 @@ def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> 
     keys = []
     # Of matches with the same events the variables decide, or within one branch the lengths.
     slots = positions.slots if isinstance(positions, UnionBindings) else None
-    iterations = _iterations(positions) if isinstance(positions, GroupBindings) else None
+    iterations = _iterations(found, positions)
     for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
         key = known[number, : HEAD + 1].tolist()
         for place in range(end - 2, begin - 1, -1):
@@ -91,18 +91,21 @@ def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> 
     return pa.array(keys, pa.list_(pa.int64()))
 
 
-def _iterations(positions: GroupBindings) -> list[list[int]]:
+def _iterations(found: MatchBatch, positions: Bindings) -> list[list[int]] | None:
     """Of each match the variables of its events and the lengths of iterations, the last first."""
-    levels = np.tile(np.arange(positions.shape[0]), positions.size)
-    of_events = np.repeat(levels, np.ascontiguousarray(positions.lengths.T).reshape(-1))
-    places = of_events * MOST_COMPONENTS + positions.slots
-    ends = np.cumsum(positions.counts.sum(axis=0))
-    return [
-        [*places[begin:end][::-1].tolist(), *positions.sizes[first:last][::-1].tolist()]
-        for begin, end, first, last in zip(
-            positions.begins, positions.ends, begins_of(ends), ends, strict=True
-        )
-    ]
+    components = found.shape.components
+    if isinstance(positions, GroupBindings):
+        groups = GroupLevels.of(components, components)
+        assert groups is not None
+        levels = np.tile(np.arange(positions.shape[0]), positions.size)
+        slots = np.repeat(levels, np.ascontiguousarray(positions.lengths.T).reshape(-1))
+        iterations = groups.united(positions)
+    elif isinstance(positions, UnionBindings) and positions.iterations is not None:
+        slots, iterations = positions.slots, positions.iterations
+    else:
+        return None
+    ranked = ranks_of(components)[slots, iterations.inner]
+    return [each.tolist() for each in last_first(positions, ranked, iterations)]
 
 
 def span_of(found: MatchBatch) -> pa.Array:

@@ -123,6 +123,8 @@ def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None
     match node:
         case ast.InGroup(ast.Name(name)):
             chosen = next((of for group, of in iterations if group.name == name), ())
+            if placed is None and node.index.kind is IndexKind.FIRST and not chosen:
+                return ast.Null()  # in a result, which has no iteration
             return _of_group(node, chosen, (placed or {}).get(name))
         case tuple():
             return tuple(resolved(part, iterations, placed) for part in node)

@@ -20,6 +20,7 @@ SERIES = (
 )
 PAIRS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 5"
 RETURNED = f"{PAIRS} HAVING g.len > 1 RETURN g.len AS n, g[1].a.seq AS first, sum(g[].b.v) AS v"
+BRANCHES = "EVENT SEQ(A a, (B b)+ g[]) OR SEQ(A a, (B b OR D d)+ g[], C c) WHERE [id] WITHIN 12"
 # Iterations of the same events by which matches differ, and their order.
 SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
 
@@ -32,6 +33,8 @@ SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
         (RETURNED, "slice", "structs", ""),
         (SAME, "key", "structs", " LIMIT 40"),
         (SERIES, "key", "non_overlap", ""),
+        (BRANCHES, "key", "structs", ""),
+        (BRANCHES, "slice", "structs", " LIMIT 30"),
     ],
 )
 def test_spark_finds_what_one_thread_finds(

@@ -114,10 +114,10 @@ class IterationForm:
         branches = saved.part("branches").array(len(sizes), low=0)
         more = slots, counts, sizes, branches
         found = GroupBindings(plain.events, plain.ends, plain.lengths, *more)
-        self._check(found, saved)
+        self.check(found, saved)
         return found
 
-    def _check(self, found: GroupBindings, saved: Saved) -> None:
+    def check(self, found: GroupBindings, saved: Saved) -> None:
         """Refuse iterations that are not those of the pattern, each in the order of its branch."""
         at = iteration = 0
         for match in range(found.size):

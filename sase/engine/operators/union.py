@@ -31,6 +31,7 @@ from sase.engine.operators.union_bindings import (
     detection_by_branch,
     levels_of,
 )
+from sase.engine.operators.union_iterations import ranks_of, with_sizes
 from sase.engine.operators.union_merge import BranchMerge
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
@@ -53,7 +54,7 @@ class UnionState:
 
     def __init__(self, node: Union, context: Context, open_branch: Open) -> None:
         self._context = context
-        levels = levels_of(node)
+        levels, self._ranks = levels_of(node), ranks_of(node.components)
         self.scans = [BranchScan(s, levels, context, open_branch) for s in shared_scans(node)]
         tops = {each.branches[0]: each.top for each in self.scans if len(each.branches) == 1}
         self._branches = [
@@ -158,7 +159,12 @@ class UnionState:
         order, spare, runs = (np.empty(count + 1, np.int64) for _ in range(3))
         is_new = np.empty(count, np.bool_)
         detected = detected if first is None else detected[first]
-        matches = UnitedMatches(given.events, given.slots, given.ends, detected)
+        arrays = given.events, given.slots, given.ends
+        if given.iterations is not None:
+            arrays = with_sizes(
+                given, self._ranks[given.slots, given.iterations.inner], given.iterations
+            )
+        matches = UnitedMatches(*arrays, detected)
         order_matches(matches, order[:count], spare[:count], runs, is_new)
         kept = order[:count][is_new]
         self._twice += count - len(kept)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ranges
+from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.negation import detection
+from sase.engine.operators.union_iterations import GroupLevels, UnionIterations
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Union, reading
@@ -25,6 +27,7 @@ class BranchLevels:
     branch: int
     slots: Numbers
     count: int
+    groups: GroupLevels | None = None
 
     def united(self, found: Numbers | Bindings) -> UnionBindings:
         """The matches of the branch by the variables of the whole."""
@@ -35,12 +38,19 @@ class BranchLevels:
         slots = np.repeat(levels, np.ascontiguousarray(native.lengths.T).reshape(-1))
         branches = np.full(native.size, self.branch)
         events, ends = np.ascontiguousarray(native.events), np.asarray(native.ends)
-        return UnionBindings(events, ends, lengths, slots, branches)
+        iterations = None
+        if self.groups is not None:
+            assert isinstance(native, GroupBindings)
+            iterations = self.groups.united(native)
+        return UnionBindings(events, ends, lengths, slots, branches, iterations=iterations)
 
     def native(self, found: UnionBindings) -> Bindings:
         """Matches of this branch alone, as its operators know them."""
         lengths = np.ascontiguousarray(found.lengths[self.slots])
-        return Bindings(found.events, found.ends, lengths)
+        plain = Bindings(found.events, found.ends, lengths)
+        if self.groups is None:
+            return plain
+        return self.groups.native(plain, found.known_iterations)
 
 
 def levels_of(union: Union) -> list[BranchLevels]:
@@ -48,9 +58,10 @@ def levels_of(union: Union) -> list[BranchLevels]:
     keys = [each.key for each in union.components]
     found = []
     for number, branch in enumerate(union.branches):
-        own = [each.key for each in reading(branch).components]
-        slots = np.array([keys.index(key) for key in own], np.int64)
-        found.append(BranchLevels(number, slots, len(keys)))
+        own = reading(branch).components
+        slots = np.array([keys.index(each.key) for each in own], np.int64)
+        groups = GroupLevels.of(own, union.components)
+        found.append(BranchLevels(number, slots, len(keys), groups))
     return found
 
 
@@ -58,8 +69,11 @@ class UnionBindings(Bindings):
     """Matches with the branch of each; `slots` are the variables of the events.
 
     `lengths` are by the variable of the whole pattern, in whatever order a branch has them.
-    `values` are tags and bits of the columns of RETURN, once they are known.
+    `values` are tags and bits of the columns of RETURN, once they are known. `iterations` are those
+    of repeated groups, None where no match has any.
     """
+
+    iterations: UnionIterations | None = None
 
     def __init__(
         self,
@@ -69,9 +83,16 @@ class UnionBindings(Bindings):
         slots: Numbers,
         branches: Numbers,
         values: tuple[Numbers, ...] = (),
+        iterations: UnionIterations | None = None,
     ) -> None:
         super().__init__(events, ends, lengths)
         self._slots, self.branches, self.values = slots, branches, values
+        self.iterations = iterations
+
+    @property
+    def known_iterations(self) -> UnionIterations:
+        """The iterations, none of them where no match has any."""
+        return self.iterations or UnionIterations.none(len(self.events), self.size)
 
     @property
     def slots(self) -> Numbers:
@@ -95,13 +116,17 @@ class UnionBindings(Bindings):
             np.concatenate([part.slots for part in parts]),
             np.concatenate([part.branches for part in parts]),
             tuple(map(np.concatenate, values)),
+            UnionIterations.united([part.known_iterations for part in parts])
+            if any(part.iterations for part in parts)
+            else None,
         )
 
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays."""
         arrays = (self.slots, self.branches, *self.values)
-        return super().nbytes + sum(each.nbytes for each in arrays)
+        more = 0 if self.iterations is None else self.iterations.nbytes
+        return super().nbytes + sum(each.nbytes for each in arrays) + more
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
         lengths = np.ascontiguousarray(self.lengths[:, places])
@@ -112,6 +137,7 @@ class UnionBindings(Bindings):
             ranges(self.slots, self.ends, places),
             self.branches[places],
             tuple(value[places] for value in self.values),
+            None if self.iterations is None else self.iterations.at(places, self.ends),
         )
 
     def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
@@ -120,16 +146,13 @@ class UnionBindings(Bindings):
 
     def valued(self, values: tuple[Numbers, ...]) -> UnionBindings:
         """The same with the columns of RETURN."""
-        return UnionBindings(
-            self.events, self.ends, self.lengths, self.slots, self.branches, values
-        )
+        parts = self.events, self.ends, self.lengths, self.slots, self.branches
+        return UnionBindings(*parts, values, self.iterations)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> UnionBindings:
         """Map the event numbers."""
-        changed = change(self.events)
-        return UnionBindings(
-            changed, self.ends, self.lengths, self.slots, self.branches, self.values
-        )
+        parts = change(self.events), self.ends, self.lengths, self.slots, self.branches
+        return UnionBindings(*parts, self.values, self.iterations)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a variable binds in all matches, and where those of each match end."""
@@ -144,7 +167,8 @@ class UnionBindings(Bindings):
 
     def checkpoint(self) -> dict[str, Numbers]:
         """The arrays."""
-        return {**super().checkpoint(), "slots": self.slots, "branches": self.branches}
+        saved = {**super().checkpoint(), "slots": self.slots, "branches": self.branches}
+        return saved if self.iterations is None else {**saved, **self.iterations.checkpoint()}
 
     @classmethod
     def of_saved(cls, saved: Saved, levels: Sequence[BranchLevels]) -> UnionBindings:
@@ -152,10 +176,19 @@ class UnionBindings(Bindings):
         found = Bindings.restored(saved, levels[0].count)
         branches = saved.part("branches").array(found.size, low=0, high=len(levels) - 1)
         slots = saved.part("slots").array(len(found.events), low=0, high=levels[0].count - 1)
-        restored = cls(found.events, found.ends, found.lengths, slots, branches)
+        iterations = None
+        if any(each.groups is not None for each in levels):
+            iterations = UnionIterations.restored(saved, found)
+        restored = cls(
+            found.events, found.ends, found.lengths, slots, branches, iterations=iterations
+        )
         for each in levels:
             own = restored.at(branches == each.branch)
-            made = each.united(each.native(own))
+            native = each.native(own)
+            if each.groups is not None:
+                assert isinstance(native, GroupBindings)
+                each.groups.form.check(native, saved)
+            made = each.united(native)
             is_whole = bool((made.lengths == own.lengths).all())
             is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())
             saved.check(is_whole and is_same, "a match is none of its branch")

@@ -19,7 +19,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.group_bindings import GroupBindings, IterationForm
+from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
 from sase.engine.operators.union_bindings import (
@@ -162,9 +162,8 @@ class MatchBatch:
     ) -> pa.ChunkedArray:
         if component.group is None:
             return row_column(found, level, component)
-        parts = [_of_groups(each) for each in found]
         number = self.shape.group_number(level)
-        made = [rows_of_iterations(each, level, number, component) for each in parts]
+        made = [rows_of_iterations(each, level, number, component) for each in found]
         return pa.chunked_array(made, row_type(component))
 
     def table(self) -> pa.Table:
@@ -234,7 +233,7 @@ class MatchBatch:
         if component.group is None:
             return event_column(positions, level, component, partial(self.events_of, component))
         number = self.shape.group_number(level)
-        return group_column(_of_groups(positions), level, number, component, self.events_of)
+        return group_column(positions, level, number, component, self.events_of)
 
     def events_of(self, component: BoundComponent, positions: Numbers) -> pa.StructArray:
         """Events of a component by position, as structs of the attributes of its types."""
@@ -272,11 +271,6 @@ class MatchBatch:
             return values
         is_declared = self.history.is_type(positions, declaring)
         return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))
-
-
-def _of_groups(positions: Bindings) -> GroupBindings:
-    assert isinstance(positions, GroupBindings)
-    return positions
 
 
 @dataclass(frozen=True, eq=False)

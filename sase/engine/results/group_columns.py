@@ -12,11 +12,12 @@ from sase.binding.bound import BoundComponent
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.group_bindings import GroupBindings
+from sase.engine.operators.union_bindings import UnionBindings
 from sase.engine.results.arrow_columns import list_offsets
 
 
 def group_column(
-    positions: GroupBindings,
+    positions: Bindings,
     level: int,
     number: int,
     component: BoundComponent,
@@ -25,9 +26,15 @@ def group_column(
     """The iterations of a group, the `number`-th of the pattern; `shown` shows events."""
     assert component.group is not None
     events, _ = positions.of_level(level)
-    slots, _ = Bindings(positions.slots, positions.ends, positions.lengths).of_level(level)
-    counts = positions.counts[number]
-    sizes = positions.sizes[_of_group(positions.counts, number)]
+    if isinstance(positions, UnionBindings):
+        iterations = positions.known_iterations
+        slots, counts = iterations.inner[positions.slots == level], iterations.counts(level)
+        sizes = iterations.sizes[iterations.owners == level]
+    else:
+        assert isinstance(positions, GroupBindings)
+        slots, _ = Bindings(positions.slots, positions.ends, positions.lengths).of_level(level)
+        counts = positions.counts[number]
+        sizes = positions.sizes[_of_group(positions.counts, number)]
     iteration = np.repeat(np.arange(len(sizes)), sizes)
     fields = {
         each.variable: _field(each, slots == each.index, events, iteration, len(sizes), shown)
@@ -39,7 +46,7 @@ def group_column(
 
 
 def rows_of_iterations(
-    positions: GroupBindings, level: int, number: int, component: BoundComponent
+    positions: Bindings, level: int, number: int, component: BoundComponent
 ) -> pa.ListArray:
     """The same with the numbers of rows."""
     numbers = partial(pa.array, type=pa.int64())
