@@ -294,7 +294,7 @@ def _of_operators(report: Report, plan: Operator, names: Mapping[str, str]) -> d
     """The measurements of operators by name; counters by level are by variable."""
     positives = [component.variable for component in reading(plan).components]
     negation = find(plan, Negation)
-    negatives = [] if negation is None else [n.component.variable for n in negation.negations]
+    negatives = [] if negation is None else [n.name for n in negation.elements]
     every, times, found = dict(report.counters), dict(report.timings), {}
     for kind, name in names.items():
         counters = every[name]

@@ -11,6 +11,7 @@ from sase.binding.bound import BoundComponent, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
+from sase.binding.forbidding import ForbiddingConjuncts
 from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
@@ -89,24 +90,29 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     if pattern is None:
         return None
     written, scopes = list(top_level(query.where)), [scope]
-    if len(pattern.branches) == 1:
+    for branch in pattern.branches:
+        check_negations(branch, query.window, scope)
+    if pattern.is_plain:
         branch = pattern.branches[0]
         scope.components, scope.choices = branch.components, _present(pattern, branch)
         bound = _bind_clauses(query, written, scope)
-        check_negations(branch.components, query.window, scope)
     else:
         open_ = {**_present(pattern, pattern.branches[0]), **dict.fromkeys(pattern.choices)}
         scope.components, scope.choices = pattern.components, open_
+        scope.alternatives = pattern.alternatives
         bound = _bind_clauses(query, written, scope)
-        for branch in pattern.branches:
-            check_negations(branch.components, query.window, scope)
         if not scope.problems.in_order("error"):
             scopes = [
-                scope.of_branch(each.components, _present(pattern, each))
+                scope.of_branch(each.every, _present(pattern, each), each.alternatives)
                 for each in pattern.branches
             ]
-            made = (_bind_branch(query, written, pattern, each) for each in scopes)
-            bound = replace(bound, branches=tuple(made))
+            made = tuple(
+                _bind_branch(query, written, pattern, branch, own)
+                for branch, own in zip(pattern.branches, scopes, strict=True)
+            )
+            for each in made:
+                _refuse_beside_negative(each, scope)
+            bound = made[0] if len(made) == 1 else replace(bound, branches=made)
     _warn_of_never_true(scopes, scope)
     scope.clause = Clause.RETURN
     if query.output is None:
@@ -135,17 +141,24 @@ def _bind_branch(
     query: ast.Query,
     written: list[ast.Expression],
     pattern: BoundPattern,
+    branch: BoundBranch,
     scope: Scope,
 ) -> BoundQuery:
     """The query of one branch: what is asked of variables that it does not have is not asked."""
     absent = _names(pattern.components) - _names(scope.components)
     inside = [each.group.variables for each in pattern.components if each.group is not None]
     every = (*pattern.components, *chain.from_iterable(inside))
-    negative = {each.variable for each in every if each.negated}
+    negative = {each.variable for each in every if each.is_absent}
     asked = list(asked_of_branch(written, absent, negative))
     if query.strategy is not None:  # whose list names the variables of the whole
         query = replace(query, strategy=replace(query.strategy, variables=()))
-    return _bind_clauses(query, asked, scope, counted=pattern.written)
+    forbidding = ForbiddingConjuncts(asked, branch, scope)
+    bound = _bind_clauses(query, forbidding.rest, scope, counted=pattern.written)
+    return replace(
+        bound,
+        conjuncts=(*bound.conjuncts, *forbidding.of_components()),
+        negations=tuple(forbidding.negations()),
+    )
 
 
 def _warn_of_never_true(scopes: Sequence[Scope], whole: Scope) -> None:
@@ -171,6 +184,9 @@ def _bind_clauses(
     scope.clause = Clause.WHERE
     equivalences = bind_equivalences(tests, scope)
     conjuncts, placed = bind_conjuncts(conditions, scope)
+    # Those on negative sequences are bound with these.
+    within = {each.index for each in scope.components if each.inside is not None}
+    conjuncts = tuple(each for each in conjuncts if within.isdisjoint(each.references))
     if counted is not None and counted > len(scope.components) == 1:
         conjuncts = (*conjuncts, *known_keys(equivalences, scope.components[0], scope))
     strategy = _strategy(query.strategy, bool(tests), scope)
@@ -181,7 +197,7 @@ def _bind_clauses(
     columns = bind_columns(query.output, scope) if query.output else None
     type_name = query.output.type_name if query.output else None
     return BoundQuery(
-        with_conjuncts(scope.components, placed),
+        tuple(c for c in with_conjuncts(scope.components, placed) if c.inside is None),
         strategy,
         equivalences,
         conjuncts,
@@ -217,6 +233,18 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             query.strategy.span,
             "use one of the four strategies, such as  skip_till_next_match",
         )
+
+
+def _refuse_beside_negative(bound: BoundQuery, scope: Scope) -> None:
+    """A repeated group and a negative one in one sequence are bound, and cannot run yet."""
+    for each in bound.components if bound.negations else ():
+        if each.group is not None:
+            scope.problems.error(
+                "not-supported-yet",
+                "a repeated group and a negative one in one sequence are not supported yet",
+                each.span,
+                "ask in two queries, one for each of the groups",
+            )
 
 
 def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> StrategyName:

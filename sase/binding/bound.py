@@ -372,7 +372,8 @@ class RepeatedGroup:
 class BoundComponent:
     """A component: the types that it admits, and how many events it binds.
 
-    A repeated group is one, whose minimum and maximum count iterations.
+    A repeated group is one, whose minimum and maximum count iterations. `inside` is the number of
+    the negative group whose sequence it is in.
     """
 
     index: int
@@ -386,7 +387,13 @@ class BoundComponent:
     maximum: int | None = 1
     is_series: bool = False
     group: RepeatedGroup | None = None
+    inside: int | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether no match has an event of it."""
+        return self.negated or self.inside is not None
 
     @property
     def key(self) -> tuple[bool, str]:
@@ -439,11 +446,24 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundNegation:
+    """A negative sequence: its components, numbered behind all others, and its conjuncts.
+
+    `position` is how many components of the pattern stand before it.
+    """
+
+    components: tuple[BoundComponent, ...]
+    position: int
+    conjuncts: tuple[Conjunct, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class BoundQuery:
     """A query whose names, types and rules are checked.
 
     Of a pattern with choices `branches` are the queries of its branches; the whole then has a
-    component for each variable.
+    component for each variable. `negations` are the negative sequences.
     """
 
     components: tuple[BoundComponent, ...]
@@ -458,6 +478,7 @@ class BoundQuery:
     input_name: str | None
     definitions: tuple[tuple[str, Condition], ...] = ()
     branches: tuple[BoundQuery, ...] = ()
+    negations: tuple[BoundNegation, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     @property

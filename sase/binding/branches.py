@@ -22,10 +22,27 @@ MOST_BRANCHES = 256
 
 @dataclass(frozen=True, slots=True)
 class PlacedComponent:
-    """A component, and its number among all of the written pattern."""
+    """A component, and its number among all of the written pattern.
+
+    `group` is the number of the negative group of which it is in an alternative.
+    """
 
     part: ast.Component
     place: int
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNegation:
+    """A negative sequence: an alternative of a negative group.
+
+    `position` is how many components of the branch it stands in are before it.
+    """
+
+    components: tuple[PlacedComponent, ...]
+    position: int
+    group: int
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +68,28 @@ class WrittenBranch:
 
     components: tuple[Placed, ...] = ()
     present: frozenset[str] = frozenset()
+    negations: tuple[WrittenNegation, ...] = ()
 
     def followed_by(self, other: WrittenBranch) -> WrittenBranch:
         """The one and then the other."""
-        components = (*self.components, *other.components)
-        return WrittenBranch(components, self.present | other.present)
+        before = len(self.components)
+        moved = (replace(each, position=each.position + before) for each in other.negations)
+        return WrittenBranch(
+            (*self.components, *other.components),
+            self.present | other.present,
+            (*self.negations, *moved),
+        )
+
+    @property
+    def alone(self) -> tuple[PlacedComponent, ...]:
+        """Its components that are no repeated groups."""
+        return tuple(each for each in self.components if isinstance(each, PlacedComponent))
+
+    @property
+    def every(self) -> tuple[Placed, ...]:
+        """Its components, and behind them those in its negative groups."""
+        inside = (each for negation in self.negations for each in negation.components)
+        return (*self.components, *inside)
 
 
 @dataclass
@@ -89,13 +123,17 @@ class _Writing:
     is_fine: bool = True
     # Whether it writes out what a repeated group has inside.
     is_repeated: bool = False
+    # The number of the negative group whose inside it writes out, and how many there are.
+    inside: int | None = None
+    negatives: int = 0
     _places: Iterator[int] = field(default_factory=count)
 
     def branches_of(self, pattern: ast.Pattern) -> list[WrittenBranch]:
         """The branches of a part of the pattern."""
         match pattern:
             case ast.Component():
-                self.components.append(PlacedComponent(pattern, next(self._places)))
+                placed = PlacedComponent(pattern, next(self._places), self.inside)
+                self.components.append(placed)
                 return [WrittenBranch((self.components[-1],))]
             case ast.Sequence(parts=parts):
                 each = [self.branches_of(part) for part in parts]
@@ -105,8 +143,10 @@ class _Writing:
                 return self._bounded(found, len(found), pattern.span)
             case ast.Group() if self._is_choice(pattern):
                 return self._choice(pattern)
-            case ast.Group(negated=False) if not self.is_repeated:
+            case ast.Group(negated=False) if not self._is_inside:
                 return self._repeated(pattern)
+            case ast.Group(negated=True) if not self._is_inside:
+                return self._negative(pattern)
         self._refuse(pattern)
         return []
 
@@ -134,6 +174,74 @@ class _Writing:
         choices = tuple(inside.choices)
         self.groups.append(PlacedGroup(group, first, tuple(branches), components, choices))
         return [WrittenBranch((self.groups[-1],))]
+
+    def _negative(self, group: ast.Group) -> list[WrittenBranch]:
+        """One branch, in which each alternative of the group forbids by itself."""
+        number, self.negatives = self.negatives, self.negatives + 1
+        if group.quantifier is not None:
+            self._refuse_quantifier(group.quantifier)
+        if group.variable is not None:
+            self._refuse_negative_variable(group.variable)
+        inside = _Writing(self.scope, self.components, inside=number, _places=self._places)
+        branches = inside.branches_of(group.pattern)
+        self.is_fine = self.is_fine and inside.is_fine
+        whole = WrittenBranch()
+        for branch in branches:
+            self._check_negation(branch, group)
+            whole = whole.followed_by(self._alternative(branch, number, group.span))
+        return [whole]
+
+    def _alternative(self, branch: WrittenBranch, number: int, span: Span) -> WrittenBranch:
+        """An alternative of a negative group: one event, or a sequence, that must not occur."""
+        own = tuple(each for each in branch.components if isinstance(each, PlacedComponent))
+        if len(own) != 1 or own[0].part.quantifier is not None:
+            return WrittenBranch(negations=(WrittenNegation(own, 0, number, span),))
+        alone = replace(own[0], part=replace(own[0].part, negated=True))
+        self.components[alone.place] = alone
+        return WrittenBranch((alone,))
+
+    def _check_negation(self, branch: WrittenBranch, group: ast.Group) -> None:
+        """Something must occur for it to forbid, and what must not stands between such."""
+        parts = [each.part for each in branch.components if isinstance(each, PlacedComponent)]
+        must = [not each.negated and _least(each) > 0 for each in parts]
+        if not any(must):
+            self.error(
+                "nothing-positive",
+                "a negative group forbids a match by what occurs, and here nothing must:"
+                " every component is optional",
+                group.span,
+                "make one of its components take at least one event",
+            )
+        for place, part in enumerate(parts):
+            if part.negated and not _is_enclosed(place, parts, must):
+                self.error(
+                    "negative-at-border",
+                    "inside of a negative group an absence stands between two components that"
+                    " must occur",
+                    part.span,
+                    "put it between two such components, or outside of the group",
+                )
+
+    def _refuse_quantifier(self, quantifier: ast.Quantifier) -> None:
+        self.error(
+            "negative-series",
+            "a negative group stands for the absence of a match of what is in it: it takes no"
+            " + * ? or {n}",
+            quantifier.span,
+            "leave the quantifier out: no match may occur, so neither may several",
+        )
+
+    def _refuse_negative_variable(self, variable: ast.Name) -> None:
+        self.error(
+            "group-variable",
+            f"a negative group has no events in a match: it cannot be called `{variable.text}`",
+            variable.span,
+            "leave the name out, and name the components inside of it",
+        )
+
+    def error(self, code: str, message: str, span: Span, *hints: str) -> None:
+        self.is_fine = False
+        self.scope.problems.error(code, message, span, *hints)
 
     def _sequences(self, each: list[list[WrittenBranch]], span: Span) -> list[WrittenBranch]:
         number = prod(map(len, each))
@@ -163,44 +271,61 @@ class _Writing:
         self.is_fine = False
         return found[:1]
 
-    @staticmethod
-    def _is_choice(group: ast.Group) -> bool:
+    @property
+    def _is_inside(self) -> bool:
+        return self.is_repeated or self.inside is not None
+
+    def _is_choice(self, group: ast.Group) -> bool:
         quantifier = group.quantifier
-        return not group.negated and (quantifier is None or quantifier.symbol == "?")
+        if group.negated or (quantifier is not None and self.inside is not None):
+            return False
+        return quantifier is None or quantifier.symbol == "?"
 
     def _refuse_variable(self, variable: ast.Name) -> None:
         name = variable.text
-        self.scope.problems.error(
+        self.error(
             "group-variable",
             f"a group without a quantifier stands for what is in it: it cannot be called `{name}`",
             variable.span,
             f"leave the name out; a group with ? can have one, and  {name}.len  is 1 where it is"
             " there",
         )
-        self.is_fine = False
 
     def _refuse(self, part: ast.Node) -> None:
-        self.is_fine = False
-        if self.is_repeated and not (isinstance(part, ast.Group) and part.negated):
+        if self.inside is not None:
+            self._refuse_in_negative(part)
+        elif self.is_repeated and not (isinstance(part, ast.Group) and part.negated):
             self._refuse_inside(part)
-            return
-        what, hint = "SET", "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)"
-        if isinstance(part, ast.Group):
-            what = "a negative group"
-            hint = "today groups are choices:  (B b OR C c)  or  (SEQ(B b, C c))?"
-        self.scope.problems.error(
-            "not-supported-yet", f"{what} is not supported yet", part.span, hint
-        )
+        else:
+            what, hint = "SET", "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)"
+            if isinstance(part, ast.Group):
+                what = "a negative group in a repeated one"
+                hint = "forbid single events inside of it, such as  !(X x)"
+            self.error("not-supported-yet", f"{what} is not supported yet", part.span, hint)
 
     def _refuse_inside(self, part: ast.Node) -> None:
         """What no iteration of a repeated group may have."""
         what = "a repeated group" if isinstance(part, ast.Group) else "a SET"
-        self.scope.problems.error(
+        self.error(
             "in-repeated-group",
             f"{what} cannot stand in a repeated group",
             part.span,
             "ask in two queries: the outer one repeats the results of the inner one",
         )
+
+    def _refuse_in_negative(self, part: ast.Node) -> None:
+        """What no negative group may hold."""
+        what, hint = "a set", "write the orders out:  !(SEQ(A a, B b) OR SEQ(B b, A a))"
+        if isinstance(part, ast.Group) and part.negated:
+            what = "a negative group"
+            hint = "forbid single events inside of it, such as  !(X x)"
+        elif isinstance(part, ast.Group) and part.quantifier is not None:
+            is_choice = part.quantifier.symbol == "?"
+            what = "an optional group" if is_choice else "a repeated group"
+            hint = "leave it out: what may be missing forbids nothing more"
+            if not is_choice:
+                hint = "write out how often it must occur, such as  SEQ(A a, B b, A c, B d)"
+        self.error("in-negative-group", f"{what} cannot stand in a negative group", part.span, hint)
 
 
 def is_repeatable(group: ast.Group, branches: list[WrittenBranch], scope: Scope) -> bool:

@@ -69,8 +69,10 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     used = sorted({reference.component for reference in found})
     components = [scope.components[index] for index in used]
     negatives = [component for component in components if component.negated]
-    if len(negatives) > 1:
-        _refuse_two_negatives(node, negatives, scope)
+    absent = [component for component in components if component.is_absent]
+    inside = [component for component in negatives if component.inside is not None]
+    if len(set(map(scope.element_of, absent))) > 1 or len(inside) > 1:
+        _refuse_two_negatives(node, inside if len(inside) > 1 else absent, scope)
         return None
     # Of one event: of one component, and not of its series in several ways or as a whole.
     ways = {(reference.component, reference.part) for reference in found}
@@ -112,10 +114,15 @@ def _quantified(
 def _refuse_two_negatives(
     node: ast.Expression, negatives: list[BoundComponent], scope: Scope
 ) -> None:
-    names = [component.variable for component in negatives]
+    by_element = {scope.element_of(each): each.variable for each in reversed(negatives)}
+    names = list(by_element.values())[::-1]
+    if len(names) < 2:  # both inside of one group
+        names = [component.variable for component in negatives]
+    has_groups = any(each.inside is not None and not each.negated for each in negatives)
+    what = "elements" if has_groups else "components"
     scope.problems.error(
         "two-negatives",
-        f"this condition mentions two negative components, {' and '.join(names)}:"
+        f"this condition mentions two negative {what}, {' and '.join(names)}:"
         " each absence is checked by itself",
         node.span,
         _rewrite(node, names, scope),

@@ -86,7 +86,7 @@ def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
 def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tuple[str, str, Span]]:
     """The columns with what each comes from, and where that is written."""
     for component in scope.components:
-        if component.negated:
+        if component.is_absent:
             continue
         span = component.span
         if not flat or component.is_series:  # a series is a list also in the flat form

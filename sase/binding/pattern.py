@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from sase.binding.bound import BoundComponent, IterationBranch, RepeatedGroup
+from sase.binding.bound import BoundComponent, BoundNegation, IterationBranch, RepeatedGroup
 from sase.binding.branches import (
-    Placed,
     PlacedComponent,
     PlacedGroup,
     WrittenBranch,
-    WrittenPattern,
     written_out,
 )
 from sase.binding.folding import INT64_MAX
+from sase.binding.naming import check_variables, written_in
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.nearest import did_you_mean
@@ -28,10 +27,22 @@ MOST_TYPES = 2**15 - 2
 
 @dataclass(frozen=True, slots=True)
 class BoundBranch:
-    """The components of a branch, and the variables of groups with `?` that it has."""
+    """The components of a branch, and the variables of groups with `?` that it has.
+
+    `negations` are its negative sequences, whose conjuncts are not bound yet. `alternatives` says
+    of which negative group a component is an alternative by itself.
+    """
 
     components: tuple[BoundComponent, ...]
     present: frozenset[str] = frozenset()
+    negations: tuple[BoundNegation, ...] = ()
+    alternatives: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def every(self) -> tuple[BoundComponent, ...]:
+        """Its components, and behind them those of its negative sequences."""
+        inside = (each for negation in self.negations for each in negation.components)
+        return (*self.components, *inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +50,20 @@ class BoundPattern:
     """The components of the whole pattern, one for each variable, and its branches.
 
     `written` is how many components are written; `choices` are the variables of groups with `?`.
+    `alternatives` says of which negative group a component is an alternative by itself.
     """
 
     components: tuple[BoundComponent, ...]
     branches: tuple[BoundBranch, ...]
     written: int
     choices: frozenset[str] = frozenset()
+    alternatives: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are neither several branches nor negative groups."""
+        has_groups = bool(self.alternatives) or any(each.negations for each in self.branches)
+        return len(self.branches) == 1 and not has_groups
 
 
 def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
@@ -52,13 +71,16 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     written = written_out(pattern, scope)
     if written is None:
         return None
-    longest = max((_written_in(branch.components) for branch in written.branches), key=len)
+    longest = max((written_in(branch.every) for branch in written.branches), key=len)
     if len(longest) > MOST_COMPONENTS:
         _refuse_too_many([each.part for each in longest], scope)
         return None
     every = [_component(each.part, each.place, scope) for each in written.components]
+    sequences = [negation for branch in written.branches for negation in branch.negations]
+    within = {each.place: n.group for n in sequences for each in n.components}
+    every = [replace(each, inside=within.get(place)) for place, each in enumerate(every)]
     _check_types(pattern.span, every, scope)
-    _check_variables(written, every, scope)
+    check_variables(written, every, scope)
     inside = {each.place for group in written.groups for each in group.components}
     groups = {each.place: _group(each, every, scope) for each in written.groups}
     outside = {each.index: each for each in every if each.index not in inside} | groups
@@ -70,7 +92,14 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
         if not _check_positive(pattern.span, branch.components, which, scope):
             break
     choices = frozenset(name.text for name in written.choices)
-    return BoundPattern(whole, branches, len(every), choices)
+    alone = {
+        every[each.place].key: each.group
+        for branch in written.branches
+        for each in branch.alone
+        if each.group is not None
+    }
+    alternatives = {each.index: alone[each.key] for each in whole if each.key in alone}
+    return BoundPattern(whole, branches, len(every), choices, alternatives)
 
 
 def _branch(
@@ -80,12 +109,21 @@ def _branch(
 
     A variable that stands for other types elsewhere is treated as one of `ANY` of them all.
     """
-    own = [by_place[each.place] for each in branch.components]
+    own = [by_place[each.place] for each in branch.every]
     components = tuple(
         replace(each, index=index, is_any=each.is_any or each.key in differing)
         for index, each in enumerate(own)
     )
-    return BoundBranch(components, branch.present)
+    begin = len(branch.components)
+    placed = [(n, c) for n, c in enumerate(branch.components) if isinstance(c, PlacedComponent)]
+    alternatives = {n: each.group for n, each in placed if each.group is not None}
+    negations = []
+    for each in branch.negations:
+        inside, begin = components[begin : (end := begin + len(each.components))], end
+        negations.append(BoundNegation(inside, each.position, span=each.span))
+    return BoundBranch(
+        components[: len(branch.components)], branch.present, tuple(negations), alternatives
+    )
 
 
 def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
@@ -120,17 +158,12 @@ def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> Bou
     )
 
 
-def _written_in(components: Iterable[Placed]) -> list[PlacedComponent]:
-    """The components, and in the place of a repeated group those inside."""
-    return [
-        part
-        for each in components
-        for part in (each.components if isinstance(each, PlacedGroup) else (each,))
-    ]
-
-
 def _by_variable(every: list[BoundComponent]) -> tuple[BoundComponent, ...]:
-    """A component for each variable, in the order of first writing: with all types of any place."""
+    """A component for each variable, in the order of first writing: with all types of any place.
+
+    Those of negative sequences come behind all others.
+    """
+    every = sorted(every, key=lambda each: each.inside is not None)
     found: dict[tuple[bool, str], BoundComponent] = {}
     for each in every:
         known = found.get(each.key)
@@ -264,105 +297,6 @@ def _check_quantifier(
             quantifier.span,
             f"write  {{{maximum},{quantifier.minimum}}}",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Naming:
-    """A place where a variable is given, what it stands for there, and in which group."""
-
-    name: ast.Name
-    way: str
-    home: PlacedGroup | None = None
-
-    @property
-    def described(self) -> str:
-        """What it stands for, and where."""
-        if self.home is None:
-            return self.way
-        variable = self.home.part.variable
-        return f"{self.way} of {f'the group `{variable.text}`' if variable else 'a group'}"
-
-    @property
-    def key(self) -> tuple[str, str | None]:
-        """What is the same wherever a variable may stand again."""
-        if self.home is None:
-            return self.way, None
-        variable = self.home.part.variable
-        return self.way, variable.text if variable else f"at {self.home.place}"
-
-
-def _check_variables(written: WrittenPattern, every: list[BoundComponent], scope: Scope) -> None:
-    """A variable stands once in a branch, and everywhere for one event, a series, or a group."""
-    homes = {each.place: group for group in written.groups for each in group.components}
-    namings = {
-        each.part.variable.span: _Naming(
-            each.part.variable, _way(every[each.place]), homes.get(each.place)
-        )
-        for each in written.components
-        if each.part.variable
-    }
-    for group in written.groups:
-        if group.part.variable:
-            naming = _Naming(group.part.variable, "a repeated group")
-            namings[group.part.variable.span] = naming
-    twice = {span for branch in written.branches for span in _named_twice(branch.components)}
-    for span in sorted(twice):
-        name = namings[span].name
-        scope.problems.error(
-            "duplicate-variable",
-            f"there is already a component called `{name.text}`",
-            span,
-            "give each component a variable of its own",
-        )
-    _check_choices(written, {each.name.text for each in namings.values()}, scope)
-    first: dict[str, _Naming] = {}
-    for span in sorted(namings):
-        naming = namings[span]
-        before = first.setdefault(naming.name.text, naming)
-        if span not in twice and before.key != naming.key:
-            scope.problems.error(
-                "variable-in-two-ways",
-                f"`{naming.name.text}` is {naming.described} here, and {before.described} before",
-                span,
-                "give one of them another name",
-            )
-
-
-def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
-    """Where a branch names what is in it already; each branch of an iteration by itself."""
-    seen: set[str] = set()
-    for each in components:
-        if each.part.variable:
-            if each.part.variable.text in seen:
-                yield each.part.variable.span
-            seen.add(each.part.variable.text)
-        if isinstance(each, PlacedGroup):
-            for branch in each.branches:
-                yield from _named_twice(branch.components)
-            inside = [inner.part.variable for inner in each.components if inner.part.variable]
-            yield from (name.span for name in inside if name.text in seen)
-            seen.update(name.text for name in inside)
-
-
-def _way(component: BoundComponent) -> str:
-    """What a variable stands for."""
-    if component.negated:
-        return "an event that must not occur"
-    return "a series of events" if component.is_series else "one event"
-
-
-def _check_choices(written: WrittenPattern, taken: Set[str], scope: Scope) -> None:
-    seen: set[str] = set()
-    inside = (name for group in written.groups for name in group.choices)
-    for name in (*written.choices, *inside):
-        if name.text in taken or name.text in seen:
-            scope.problems.error(
-                "duplicate-variable",
-                f"`{name.text}` is the name of something else already",
-                name.span,
-                "give the group a name of its own, or none",
-            )
-        seen.add(name.text)
 
 
 def _check_positive(

@@ -200,10 +200,13 @@ def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
             *hints,
         )
         return None
-    if component.negated and scope.clause is not Clause.WHERE:
+    if component.is_absent and scope.clause is not Clause.WHERE:
+        where = (
+            "is in a negative group" if component.inside is not None else "is a negative component"
+        )
         scope.problems.error(
             "negative-in-result",
-            f"`{component.variable}` is a negative component: in a match there is no such event",
+            f"`{component.variable}` {where}: in a match there is no such event",
             variable.span,
             f"{scope.clause.value} can use  {', '.join(scope.positives) or 'no variable'}",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -62,14 +62,38 @@ class Scope:
     choices: Mapping[str, int | None] = field(default_factory=dict)
     # The conjuncts of WHERE that are never true.
     never_true: list[Span] = field(default_factory=list)
+    # Of which negative group a component is an alternative by itself.
+    alternatives: Mapping[int, int] = field(default_factory=dict)
     # Of a branch: the scope of the whole pattern, with the variables that the branch lacks.
     whole: Scope | None = None
 
     def of_branch(
-        self, components: tuple[BoundComponent, ...], choices: Mapping[str, int | None]
+        self,
+        components: tuple[BoundComponent, ...],
+        choices: Mapping[str, int | None],
+        alternatives: Mapping[int, int],
     ) -> Scope:
         """The scope of a branch of the pattern that this is of."""
-        return replace(self, components=components, choices=choices, never_true=[], whole=self)
+        return replace(
+            self,
+            components=components,
+            choices=choices,
+            alternatives=alternatives,
+            never_true=[],
+            whole=self,
+        )
+
+    def hiding(self, hidden: Container[int]) -> Scope:
+        """The scope in which some components, by their index, have no names."""
+        components = tuple(
+            replace(each, named=False) if each.index in hidden else each for each in self.components
+        )
+        return replace(self, components=components, never_true=[])
+
+    def element_of(self, component: BoundComponent) -> int:
+        """Which negative element an absent component is of: the same of all of a group."""
+        group = self.alternatives.get(component.index, component.inside)
+        return component.index if group is None else -1 - group
 
     def lacks(self, variable: ast.Name | None) -> bool:
         """Whether a variable is of the pattern, and this branch does not have it."""
@@ -121,7 +145,7 @@ class Scope:
     @property
     def positives(self) -> list[str]:
         """The variables of positive components."""
-        return [each.variable for each in self.components if each.named and not each.negated]
+        return [each.variable for each in self.components if each.named and not each.is_absent]
 
     def refuse(self, code: str, message: str, span: Span, *hints: str) -> Placeholder:
         """An error, and the value that replaces what is wrong, so that it causes no others."""

@@ -7,9 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeGuard
 
-from sase.binding.bound import BoundComponent, BoundWindow, Placeholder, Scalar, WindowKind
+from sase.binding.bound import (
+    BoundComponent,
+    BoundNegation,
+    BoundWindow,
+    Placeholder,
+    Scalar,
+    WindowKind,
+)
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import bind_literal, exact
+from sase.binding.pattern import BoundBranch
 from sase.binding.scope import Scope, unit_of_integer_time
 from sase.binding.types import Kind
 from sase.lang import ast
@@ -119,48 +127,60 @@ def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) 
     return min(rounded, INT64_MAX)
 
 
-def check_negations(
-    components: tuple[BoundComponent, ...], window: ast.Window | None, scope: Scope
-) -> None:
+def check_negations(branch: BoundBranch, window: ast.Window | None, scope: Scope) -> None:
     """A negated start or end needs a window, and an end one in time."""
-    if all(component.negated for component in components):
+    if all(component.negated for component in branch.components):
         return  # that is the error
-    for component in components:
-        if not component.negated:
-            continue
-        before = [c for c in components[: component.index] if not c.negated]
-        after = [c for c in components[component.index + 1 :] if not c.negated]
-        if all(c.minimum == 0 for c in after):
-            _check_edge(component, "end", after, window, scope)
-        elif all(c.minimum == 0 for c in before):
-            _check_edge(component, "start", before, window, scope)
+    for component in branch.components:
+        if component.negated:
+            _check_place(branch.components, component, component.index, window, scope)
+    for negation in branch.negations:
+        _check_place(branch.components, negation, negation.position, window, scope)
+
+
+def _check_place(
+    components: tuple[BoundComponent, ...],
+    element: BoundComponent | BoundNegation,
+    position: int,
+    window: ast.Window | None,
+    scope: Scope,
+) -> None:
+    """Check a negative element with so many components before it."""
+    before = [c for c in components[:position] if not c.negated]
+    after = [c for c in components[position:] if not c.negated]
+    if all(c.minimum == 0 for c in after):
+        _check_edge(element, "end", after, window, scope)
+    elif all(c.minimum == 0 for c in before):
+        _check_edge(element, "start", before, window, scope)
 
 
 def _check_edge(
-    component: BoundComponent,
+    element: BoundComponent | BoundNegation,
     edge: str,
     passed_over: list[BoundComponent],
     window: ast.Window | None,
     scope: Scope,
 ) -> None:
     side = {"start": "before", "end": "after"}[edge]
-    whose = "this negative component"
+    what, forbidden = "negative component", "the event"
+    if isinstance(element, BoundNegation):
+        what, forbidden = "negative group", "its events"
     if passed_over:
         names = ", ".join(c.variable for c in passed_over)
-        place = f"{whose} can come to stand at the {edge}, when {names} binds nothing"
+        place = f"this {what} can come to stand at the {edge}, when {names} binds nothing"
     else:
-        place = f"{whose} stands at the {edge} of the pattern"
+        place = f"this {what} stands at the {edge} of the pattern"
     if window is None:
         scope.problems.error(
             "unbounded-negation",
-            f"{place}: without WITHIN it would forbid the event for all time {side} the match",
-            component.span,
+            f"{place}: without WITHIN it would forbid {forbidden} for all time {side} the match",
+            element.span,
             "add a window, such as  WITHIN 1 hour",
         )
     elif edge == "end" and window.events:
         scope.problems.error(
             "negated-end-in-events",
             f"{place}, and a window in EVENTS does not say until when to wait for the absence",
-            component.span,
+            element.span,
             "give the window in time, such as  WITHIN 1 hour",
         )

@@ -143,11 +143,11 @@ class EnginePlan:
 
     @cached_property
     def negatives(self) -> tuple[BoundComponent, ...]:
-        """The negative components, wherever they are decided."""
+        """The negative components, those of negative sequences included, wherever decided."""
         if self.branches:
             every = (component for branch in self.branches for component in branch.negatives)
             return tuple(dict.fromkeys(every))
-        found = [negation.component for negation in negations_of(self.operators)]
+        found = [each for n in negations_of(self.operators) for each in n.components]
         return tuple(sorted(dict.fromkeys(found), key=lambda component: component.index))
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sase.binding.bound import BoundComponent, BoundQuery, Conjunct, ConjunctClass, WindowKind
 from sase.lang.ast import StrategyName
-from sase.planning import nodes
+from sase.planning import negatives, nodes
 
 
 def basic_plan(query: BoundQuery) -> nodes.Operator:
@@ -20,9 +20,9 @@ def basic_plan(query: BoundQuery) -> nodes.Operator:
         union = nodes.Union(branches, _nullable(query), query.equivalences)
         return nodes.Transformation(union, query.columns, query.type_name, limit=query.limit)
     plan = _sequences(query) if query.level == 1 else _runs(query)
-    negations = tuple(_negations(query))
-    if negations:
-        plan = nodes.Negation(plan, negations, query.window)
+    negations, sequences = tuple(_negations(query)), tuple(_sequences_forbidden(query))
+    if negations or sequences:
+        plan = nodes.Negation(plan, negations, query.window, sequences=sequences)
     return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
 
 
@@ -67,14 +67,14 @@ def _runs(query: BoundQuery) -> nodes.Operator:
     )
 
 
-def _negations(query: BoundQuery) -> Iterator[nodes.NegativeComponent]:
+def _negations(query: BoundQuery) -> Iterator[negatives.NegativeComponent]:
     level = 0
     last = len(query.positives) - 1
     for component in query.components:
         if not component.negated:
             level += 1
             continue
-        yield nodes.NegativeComponent(
+        yield negatives.NegativeComponent(
             component,
             after=level - 1 if level > 0 else None,
             before=level if level <= last else None,
@@ -83,6 +83,19 @@ def _negations(query: BoundQuery) -> Iterator[nodes.NegativeComponent]:
                 for c in query.conjuncts
                 if c.kind is ConjunctClass.NEGATIVE and c.component == component.index
             ),
+            equivalences=query.equivalences,
+        )
+
+
+def _sequences_forbidden(query: BoundQuery) -> Iterator[negatives.NegativeSequence]:
+    for negation in query.negations:
+        before = [c for c in query.components[: negation.position] if not c.negated]
+        level, last = len(before), len(query.positives) - 1
+        yield negatives.NegativeSequence(
+            negation.components,
+            after=level - 1 if level > 0 else None,
+            before=level if level <= last else None,
+            conditions=negation.conjuncts,
             equivalences=query.equivalences,
         )
 

@@ -18,7 +18,7 @@ from math import factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
-from sase.planning import nodes
+from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.probabilities import absence, clear_since, ratio, sequence_probability, shape_of
 from sase.planning.selectivity import assumed, conjunction, selectivity
@@ -88,7 +88,7 @@ class Cardinalities:
     @cached_property
     def admitted(self) -> float:
         """The admitted events of a component, a negative one too."""
-        negatives = (negation.component for negation in negations_of(self.plan))
+        negatives = (each for n in negations_of(self.plan) for each in n.components)
         types = [component.types for component in (*self.scan.components, *negatives)]
         if None in types:
             return float(self.statistics.rows)
@@ -284,24 +284,26 @@ class Cardinalities:
 
     # ------------------------------------------------------------ negation
 
-    def forbidding(self, negative: nodes.NegativeComponent) -> float:
+    def forbidding(self, negative: negatives.NegativeComponent) -> float:
         """The events of a negative component that pass the conditions on it alone."""
         alone = [c for c in negative.conditions if len(c.references) == 1]
         rows = self.statistics.rows_of(negative.component.types)
         return rows * self.admission(negative.component, alone)
 
     @property
-    def _bounding(self) -> list[nodes.NegativeComponent]:
+    def _bounding(self) -> list[negatives.NegativeComponent]:
         """The negative components that narrow the walk between two levels."""
         return [each for each in self.construction.negations if each.after is not None]
 
     def _left_by(
-        self, negations: Iterable[nodes.NegativeComponent], components: int | None = None
+        self, negations: Iterable[negatives.NegativeComponent], components: int | None = None
     ) -> float:
         """The share of choices that several negative components leave."""
         return prod(self.survival(negative, components) for negative in negations)
 
-    def survival(self, negative: nodes.NegativeComponent, components: int | None = None) -> float:
+    def survival(
+        self, negative: negatives.NegativeComponent, components: int | None = None
+    ) -> float:
         """The share of sequences that no event of a negative component forbids."""
         count = components or len(self.scan.components)
         passing = self.passing(negative.conditions)
@@ -309,12 +311,12 @@ class Cardinalities:
         shape = self._shape(negative.equivalences, count)
         return absence(expected, count, shape, varies=passing not in (0, 1))
 
-    def in_window(self, negative: nodes.NegativeComponent, components: int) -> float:
+    def in_window(self, negative: negatives.NegativeComponent, components: int) -> float:
         """The events of a window that agree with the last so many, whatever conditions say."""
         reach = self.reach(window_of(self.plan)) / self.span
         return self.forbidding(negative) * reach * self._agreeing(negative, components)
 
-    def _agreeing(self, negative: nodes.NegativeComponent, components: int) -> float:
+    def _agreeing(self, negative: negatives.NegativeComponent, components: int) -> float:
         """How likely an event agrees with the last so many positive components, which agree.
 
         Values of many sequences are frequent ones, of which more forbid as well.

@@ -6,7 +6,7 @@ from math import ceil, isfinite, log2, prod
 from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
-from sase.planning import nodes
+from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import Cost, OperatorCost
@@ -201,10 +201,15 @@ def _negation(node: nodes.Negation, flow: float, figures: Cardinalities) -> Oper
         if negative.before is None:
             kept += NUMBER * len(figures.scan.components) * out * window
         out *= figures.survival(negative)
+    for sequence in node.sequences:  # how much a match of them forbids is not known
+        events = sum(figures.statistics.rows_of(each.types) for each in sequence.components)
+        work["indexed"] += events
+        work["probed"] += out
+        kept += INDEX_ENTRY * events * window
     return _checked("Negation", flow, out, figures, work, kept)
 
 
-def _tried(negative: nodes.NegativeComponent, figures: Cardinalities) -> float:
+def _tried(negative: negatives.NegativeComponent, figures: Cardinalities) -> float:
     """Operations of conditions on the sequence, tried event by event until one forbids."""
     several = [c for c in negative.conditions if len(c.references) > 1]
     if not several:

@@ -8,7 +8,6 @@ components are meant by their *level*, 0 for the first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, TypeVar
@@ -25,6 +24,7 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.lang.ast import StrategyName
+from sase.planning.negatives import NegativeComponent, NegativeElement, NegativeSequence
 
 
 class Stacks(Enum):
@@ -97,35 +97,23 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeComponent:
-    """A negative component between two levels: None before the first, None after the last.
-
-    `equivalences` are the tests on which an event must agree with a sequence to forbid it.
-    """
-
-    component: BoundComponent
-    after: int | None
-    before: int | None
-    conditions: tuple[Conjunct, ...] = ()
-    equivalences: tuple[EquivalenceTest, ...] = ()
-
-    def around(self, positives: Sequence[BoundComponent]) -> tuple[BoundComponent, ...]:
-        """The two nearest positive components, or the only one."""
-        first = min(self.after or 0, max(len(positives) - 2, 0))
-        return tuple(positives[first : first + 2])
-
-
-@dataclass(frozen=True, slots=True)
 class Negation:
     """NG: passes the sequences that no event of a negative component forbids.
 
     The events of each are kept by key, each key's in order of time; or `by_time` alone.
+    `sequences` are negative ones, of which no match forbids.
     """
 
     input: Operator
     negations: tuple[NegativeComponent, ...]
     window: BoundWindow | None = None
     by_time: bool = False
+    sequences: tuple[NegativeSequence, ...] = ()
+
+    @property
+    def elements(self) -> tuple[NegativeElement, ...]:
+        """All that forbids."""
+        return (*self.negations, *self.sequences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +375,7 @@ def exchanged(root: Operator, *new: Operator) -> Operator:
 def _is_empty(operator: Operator) -> bool:
     if isinstance(operator, Selection):
         return not operator.conditions and not operator.equivalences
-    return isinstance(operator, Negation) and not operator.negations
+    return isinstance(operator, Negation) and not operator.elements
 
 
 def components_of(root: Operator) -> dict[int, BoundComponent]:
@@ -395,7 +383,8 @@ def components_of(root: Operator) -> dict[int, BoundComponent]:
     found: list[BoundComponent] = []
     for operator in chain(root):  # of a union those of the whole pattern
         found += getattr(operator, "components", ())
-        found += [negation.component for negation in getattr(operator, "negations", ())]
+        for name in ("negations", "sequences"):
+            found += [c for each in getattr(operator, name, ()) for c in each.components]
     return {component.index: component for component in found}
 
 

@@ -17,7 +17,8 @@ from sase.binding.bound import (
     Placeholder,
 )
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
-from sase.planning.nodes import EdgeCondition, NegativeComponent, Operator, chain, variables_of
+from sase.planning.negatives import NegativeComponent, NegativeSequence, SequenceSearch
+from sase.planning.nodes import EdgeCondition, Operator, chain, variables_of
 
 
 def outline(root: Operator) -> str:
@@ -58,6 +59,10 @@ def _brief(value: object, names: Names) -> str:
         case NegativeComponent(component=component, conditions=conditions):
             checked = "".join(f" where {_brief(each, names)}" for each in conditions)
             return f"!{component.variable}{checked}"
+        case NegativeSequence(conditions=conditions):
+            checked = "".join(f" where {_brief(each, names)}" for each in conditions)
+            found = "" if value.search is SequenceSearch.IN_GAPS else f" by {value.search.value}"
+            return f"!({value.name}{found}){checked}"
         case BoundWindow():
             return window_text(value)
         case Conjunct(condition=condition) | EdgeCondition(conjunct=Conjunct(condition=condition)):

@@ -26,7 +26,7 @@ def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
     for operator in reversed(chain(plan)[:-1]):
         flow = found[-1].rows_out
         if isinstance(operator, Negation):
-            probed = flow * len(operator.negations)
+            probed = flow * len(operator.elements)
             work = (("probed", probed), ("checked", flow))
             found.append(OperatorCost("Negation", flow, flow, work))
         elif isinstance(operator, Transformation):

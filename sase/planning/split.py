@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, WindowKind
 from sase.lang.ast import StrategyName
+from sase.planning.negatives import NegativeElement
 from sase.planning.nodes import (
     Negation,
-    NegativeComponent,
     Operator,
     RunEvaluation,
     SequenceConstruction,
@@ -144,8 +144,8 @@ def _is_alone(plan: Operator) -> bool:
     return is_one and not (negations_of(plan) or window_of(plan))
 
 
-def may_end(components: Sequence[BoundComponent], negation: NegativeComponent) -> bool:
-    """Whether a match may have no event behind a negative component."""
+def may_end(components: Sequence[BoundComponent], negation: NegativeElement) -> bool:
+    """Whether a match may have no event behind a negative element."""
     after = -1 if negation.after is None else negation.after
     return all(component.minimum == 0 for component in components[after + 1 :])
 
@@ -173,22 +173,23 @@ def window_of(plan: Operator) -> BoundWindow | None:
     return next((window for window in windows if window is not None), None)
 
 
-def negations_of(plan: Operator) -> list[NegativeComponent]:
-    """The negative components, wherever they are decided."""
-    return [
-        negation
-        for branch in branches_of(plan)
-        for operator in chain(branch)
-        if isinstance(operator, Negation | SequenceConstruction)
-        for negation in operator.negations
-    ]
+def negations_of(plan: Operator) -> list[NegativeElement]:
+    """The negative components and sequences, wherever they are decided."""
+    found: list[NegativeElement] = []
+    for branch in branches_of(plan):
+        for operator in chain(branch):
+            if isinstance(operator, Negation):
+                found += operator.elements
+            elif isinstance(operator, SequenceConstruction):
+                found += operator.negations
+    return found
 
 
 def _keys(
     tests: tuple[EquivalenceTest, ...],
     scan: SequenceScan | RunEvaluation | Union,
-    negations: list[NegativeComponent],
+    negations: list[NegativeElement],
 ) -> tuple[EquivalenceTest, ...]:
     """The tests that every type of every component declares: else an event has no one key."""
-    every = [*scan.components, *(negation.component for negation in negations)]
+    every = [*scan.components, *(each for n in negations for each in n.components)]
     return tuple(t for t in tests if t.value is None and t.is_declared_by(every))

@@ -28,7 +28,7 @@ from sase.binding.bound import BoundComponent, Constant, EquivalenceTest
 from sase.binding.schema_file import schema_from
 from sase.binding.types import FLOAT, INTEGER, DataType, Kind
 from sase.errors import PlanError
-from sase.planning import nodes
+from sase.planning import negatives, nodes
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, SequenceScan
 from sase.planning.optimizer import optimized
@@ -101,6 +101,7 @@ QUERIES = [
     ),
     Query("EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE [k] AND a.v < b.v WITHIN 9"),
     Query("EVENT SEQ(A a, !(N n), B{2,} b[]) WHERE partition_contiguity { [k] } WITHIN 9"),
+    Query("EVENT SEQ(A a, !(SEQ(B b, !(N n), C c)), D d) WHERE [k] AND b.v < a.v WITHIN 9"),
 ]
 
 
@@ -114,7 +115,7 @@ def frozen(*modules: ModuleType) -> dict[str, type[Any]]:
     }
 
 
-CLASSES = frozen(nodes, bound, types, binding_schema)
+CLASSES = frozen(nodes, negatives, bound, types, binding_schema)
 
 
 @cache
@@ -142,7 +143,7 @@ def test_the_queries_have_many_plans_and_every_kind_of_value() -> None:
     """Each operator, condition and expression is in some text: otherwise the tests say little."""
     found = {name for text in texts() for name in names(json.loads(text))}
     assert len(plans()) > 60
-    assert set(CLASSES) - {"Value", "Predicate", "BoundQuery"} == found - {"float"}
+    assert set(CLASSES) - {"Value", "Predicate", "BoundQuery", "BoundNegation"} == found - {"float"}
     assert "float" in found
 
 

@@ -34,7 +34,7 @@ from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import NegativeComponent
+from sase.planning.negatives import NegativeElement
 
 # Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
 # components bind any number of events.
@@ -275,15 +275,13 @@ class Context:
             found.append((component.index, Comparison("=", read, test.value)))
         return found
 
-    def negative_conditions(self, negation: NegativeComponent) -> Iterator[tuple[int, Condition]]:
-        """The conditions on the event of a negative component alone, fixed values included."""
-        component = negation.component
-        for conjunct in negation.conditions:
-            if set(conjunct.references) <= {component.index}:
-                yield component.index, conjunct.condition
-        for test in negation.equivalences:
+    def negative_conditions(self, element: NegativeElement) -> Iterator[tuple[int, Condition]]:
+        """The conditions on an event of a negative element alone, fixed values included."""
+        for conjunct in element.alone:
+            yield (conjunct.references or (element.components[0].index,))[0], conjunct.condition
+        for test in element.equivalences:
             if test.value is not None:
-                yield from self.values(test, [component])
+                yield from self.values(test, element.components)
 
     def _declares(self, type_name: str, attribute: str) -> bool:
         declared = self.dictionary.type_dictionary.declare(attribute)

@@ -175,11 +175,11 @@ def _terms(node: RunEvaluation) -> Iterator[Term]:
             for level in range(len(levels)):
                 yield Term(conjunct.condition, MOMENTS * level + BEGIN)
         else:
-            yield from _at(conjunct, MOMENTS * levels[conjunct.component])
+            yield from terms_at(conjunct, MOMENTS * levels[conjunct.component])
 
 
-def _at(conjunct: Conjunct, level: int) -> Iterator[Term]:
-    """A condition at the moments at which it is decided."""
+def terms_at(conjunct: Conjunct, level: int) -> Iterator[Term]:
+    """A condition at the moments at which it is decided, the first of its level given."""
     condition, own = conjunct.condition, conjunct.component
     match conjunct.when:
         case When.WHOLE:

@@ -28,7 +28,8 @@ from sase.engine.operators.group_program import GroupProgram
 from sase.engine.operators.group_states import GroupStates
 from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_negation import SeriesAbsence, SeriesNegationState
-from sase.planning.nodes import Negation, NegativeComponent
+from sase.planning.negatives import NegativeComponent
+from sase.planning.nodes import Negation
 
 
 class GroupCheck:

@@ -19,10 +19,11 @@ from sase.engine.operators.contract import Checkpoint, Context, bound_of
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.group_checks import GroupCheck
 from sase.engine.operators.group_states import GroupStates
-from sase.engine.operators.negation import IndexedEvents
+from sase.engine.operators.negative_lists import IndexedEvents
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import Negation, NegativeComponent, RunEvaluation
+from sase.planning.negatives import NegativeComponent
+from sase.planning.nodes import Negation, RunEvaluation
 
 
 @dataclass(frozen=True)

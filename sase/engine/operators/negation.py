@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import BoundWindow, WindowKind
+from sase.binding.bound import BoundWindow
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.columns.arrays import Numbers, grown, grown_ring
-from sase.engine.kernels.scan.negation_index import (
-    Gap,
-    NegativeIndex,
-    Stored,
-    drop,
-    forbid,
-    forbid_counted,
-    insert,
-)
-from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.scan.negation_index import forbid, forbid_counted
+from sase.engine.kernels.sentinels import LATEST
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import (
     Checkpoint,
@@ -28,33 +20,37 @@ from sase.engine.operators.contract import (
     Counters,
     Sequences,
     bound_of,
-    measures_of,
     size_of,
-    span_of,
 )
 from sase.engine.operators.group_bindings import IterationForm
+from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.plan import EnginePlan
-from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
-from sase.planning.nodes import Negation, NegativeComponent
+from sase.engine.snapshots.saved_state import Saved
+from sase.planning.negatives import NegativeComponent, NegativeSequence, SequenceSearch
+from sase.planning.nodes import Negation
 from sase.planning.split import may_end
+
+if TYPE_CHECKING:
+    from sase.engine.operators.negative_sequences import SequencesInGaps
+    from sase.engine.operators.tight_sequences import TightSequences
 
 
 class NegationBase:
     """The base of negations: an index of each component, and a queue until the window passes."""
 
     def __init__(
-        self, node: Negation, context: Context, indexes: Sequence[IndexedEvents], *, of_series: bool
+        self, node: Negation, context: Context, indexes: Sequence[NegativeLists], *, of_series: bool
     ) -> None:
         self._window, self._store = node.window, context.buffer
-        simple = [each for n in node.negations for each in context.negative_conditions(n)]
+        simple = [each for n in node.elements for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
         iterations = IterationForm.of(context.components)
         self._timers = TimerQueue(context.levels, of_series=of_series, iterations=iterations)
-        self._may_end = any(may_end(context.components, each) for each in node.negations)
+        self._may_end = any(may_end(context.components, each) for each in node.elements)
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
         if self._may_end:
@@ -130,7 +126,7 @@ class NegationBase:
         return {
             "seen": self._seen,
             "passed": self._passed,
-            "indexes": [index.arrays._asdict() for index in self._every],
+            "indexes": [index.checkpoint() for index in self._every],
             "postponed": self._timers.checkpoint(),
         }
 
@@ -148,7 +144,8 @@ class NegationState(NegationBase):
 
     def __init__(self, node: Negation, context: Context) -> None:
         self._indexes = [_Index(negation, node, context) for negation in node.negations]
-        super().__init__(node, context, self._indexes, of_series=False)
+        self._sequences = open_sequences(node, context)
+        super().__init__(node, context, [*self._indexes, *self._sequences], of_series=False)
 
     def _pass(self, found: Sequences, *, at_end: bool) -> Sequences:
         """Drop the sequences that an index forbids, at the end or elsewhere."""
@@ -156,6 +153,9 @@ class NegationState(NegationBase):
         for index in self._indexes:
             if index.is_end == at_end:
                 index.forbid(found, keep)
+        for sequence in self._sequences:
+            if sequence.is_end == at_end:
+                sequence.forbid_sequences(found, keep)
         return found if keep.all() else found[:, keep]
 
     def _due(self, found: Sequences) -> Numbers:
@@ -191,111 +191,22 @@ def detection(
     return np.where(np.any(is_end, axis=0), known, last)
 
 
-class IndexedEvents:
-    """The index of a negative component: its events by the key on which all components agree.
+def open_sequences(node: Negation, context: Context) -> list[SequencesInGaps | TightSequences]:
+    """What forbids by matches of negative sequences."""
+    return [_opened(each, node, context) for each in node.sequences]
 
-    By time alone they are in one list, and what they must agree on is tested in the gap.
-    """
 
-    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
-        window = node.window
-        self._context, self._window = context, window
-        self._bit = context.bit_of(negation.component.index)
-        self.is_end = negation.before is None
-        # A fixed value is a condition on the event.
-        tests = [test for test in negation.equivalences if test.value is None]
-        keyed = () if node.by_time else tuple(test for test in tests if all(test.declared))
-        self.rest = [test for test in tests if test not in keyed]
-        self._key = context.dictionary.key(keyed)
-        self.several = [
-            conjunct.condition
-            for conjunct in negation.conditions
-            if not set(conjunct.references) <= {negation.component.index}
-        ]
-        context.buffer.keep("tie")
-        self._measure = context.keep_measure(window)
-        self._key_row = context.buffer.keep_codes(self._key) if keyed else None
-        # An event that does not declare a tested attribute has no rank in a partition.
-        is_ranked = all(all(test.declared) for test in negation.equivalences)
-        self.gap = _gap(negation, window, falls=is_ranked)
-        arrays = [np.zeros(context.options.stack, np.int64) for _ in range(6)]
-        ends = [np.full(1, NOTHING, np.int64), np.zeros(2, np.int64)]
-        self.arrays = NegativeIndex._make([*arrays, *ends])
-        # For ANALYZE: sequences probed, those forbidden, and the greatest size.
-        self.probed = self.hit = self.most = 0
+def _opened(
+    sequence: NegativeSequence, node: Negation, context: Context
+) -> SequencesInGaps | TightSequences:
+    # With kernels that a pattern without negative groups never loads.
+    if sequence.search is SequenceSearch.TIGHT:
+        from sase.engine.operators.tight_sequences import TightSequences
 
-    @property
-    def alive(self) -> int:
-        """The number of events."""
-        return int(self.arrays.sizes[0] - self.arrays.sizes[1])
+        return TightSequences(sequence, node, context)
+    from sase.engine.operators.negative_sequences import SequencesInGaps
 
-    @property
-    def size(self) -> int:
-        """The bytes of the arrays, which only grow."""
-        return sum(array.nbytes for array in self.arrays)
-
-    def insert(self, block: Block, states: Numbers) -> None:
-        """Add the events of a block."""
-        keys = block.codes(self._key)
-        self._make_room(len(block), self._context.dictionary.size(self._key))
-        measures = measures_of(block, self._window)
-        if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
-            measures = np.where(measures == NOTHING, EARLIEST, measures)
-        insert(block.arrivals(states, keys, measures), self._bit, self.arrays)
-        self.most = max(self.most, self.alive)
-
-    def stored(self) -> Stored:
-        """What the event buffer holds of the events."""
-        store = self._context.buffer
-        key = np.zeros(0, np.int64) if self._key_row is None else store.codes[self._key_row]
-        return Stored(store.numbers("tie"), store.numbers(self._measure), key)
-
-    def evict(self, bound: int) -> None:
-        """Drop the events before a bound."""
-        if bound > EARLIEST:
-            drop(self.arrays, bound)
-
-    def oldest(self) -> int | None:
-        """The oldest event."""
-        mask = len(self.arrays.row) - 1
-        return int(self.arrays.row[self.arrays.sizes[1] & mask]) if self.alive else None
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: every pointer of a live event leads to an earlier one."""
-        row = saved.part("row").ring(None)
-        room = len(row)
-        names = NegativeIndex._fields[1:6]
-        tie, measure, below, jump, depth = (saved.part(name).array(room) for name in names)
-        count, tail = saved.part("sizes").array(2, low=0, high=MOST_COUNTED).tolist()
-        heads = saved.part("heads").array(None, low=NOTHING, high=count - 1)
-        saved.check(len(heads) > 0, "there is no list")
-        saved.check(tail <= count <= tail + room, "there are more events than places")
-        numbers = np.arange(tail, count)
-        alive = numbers & (room - 1)
-        saved.check_events(row[alive])
-        pointers = (below[alive] < numbers) & (jump[alive] < numbers)
-        saved.check(bool(pointers.all()), "an event leads to one that is not before it")
-        # What a list leads to that is dead: nothing.
-        is_dead = np.ones(room, np.bool_)
-        is_dead[alive] = False
-        below[is_dead] = jump[is_dead] = NOTHING
-        sizes = np.array([count, tail], np.int64)
-        # For keys that are none, too, which count from the end.
-        heads = np.append(heads, np.full(max(2 - len(heads), 0), NOTHING, np.int64))
-        self.arrays = NegativeIndex(row, tie, measure, below, jump, depth, heads, sizes)
-
-    def _make_room(self, events: int, keys: int) -> None:
-        arrays = self.arrays
-        if keys > len(arrays.heads):
-            arrays = arrays._replace(heads=grown(arrays.heads, keys, NOTHING))
-        needed = self.alive + events
-        if needed > len(arrays.row):
-            numbers = np.arange(arrays.sizes[1], arrays.sizes[0])
-            room = 1 << (needed - 1).bit_length()
-            rings = zip(NegativeIndex._fields[:6], arrays, strict=False)
-            larger = {name: grown_ring(ring, room, numbers) for name, ring in rings}
-            arrays = arrays._replace(**larger)
-        self.arrays = arrays
+    return SequencesInGaps(sequence, node, context)
 
 
 class _Index(IndexedEvents):
@@ -323,15 +234,3 @@ class _Index(IndexedEvents):
         forbid_counted(self.arrays, gap, stored, checks, tally, sequences, keep)
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
-
-
-def _gap(negation: NegativeComponent, window: BoundWindow | None, *, falls: bool) -> Gap:
-    """The place of a component; `falls` if measures fall along a key's list."""
-    levels = [NOTHING if n is None else n for n in (negation.after, negation.before)]
-    if window is None:
-        bounds = [ANY_SPAN, EARLIEST, 0, 0, 1]
-    else:
-        falls = falls or window.kind is not WindowKind.PARTITION_EVENTS
-        inclusive = window.inclusive
-        bounds = [span_of(window), EARLIEST + (not inclusive), size_of(window), inclusive, falls]
-    return Gap(np.array(levels, np.int64), np.array(bounds, np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,16 @@ from sase.engine.kernels.kleene.residual_checks import (
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
-from sase.engine.operators.negation import IndexedEvents, NegationBase, detected
+from sase.engine.operators.negation import NegationBase, detected, open_sequences
+from sase.engine.operators.negative_lists import IndexedEvents
 from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_program import SeriesProgram
-from sase.planning.nodes import Negation, NegativeComponent
+from sase.planning.negatives import NegativeComponent
+from sase.planning.nodes import Negation
+
+if TYPE_CHECKING:
+    from sase.engine.operators.negative_sequences import SequencesInGaps
+    from sase.engine.operators.tight_sequences import TightSequences
 
 
 class _SeriesCheck:
@@ -119,7 +125,10 @@ class SeriesNegationState(NegationBase):
     absence: ClassVar[type[SeriesAbsence]] = _Absence
 
     def __init__(self, node: Negation, context: Context) -> None:
-        self._absences = [self.absence(each, node, context) for each in node.negations]
+        self._absences: list[SeriesAbsence | SequencesInGaps | TightSequences] = [
+            *(self.absence(each, node, context) for each in node.negations),
+            *open_sequences(node, context),
+        ]
         super().__init__(node, context, self._absences, of_series=True)
 
     def _pass(self, found: Bindings, *, at_end: bool) -> Bindings:

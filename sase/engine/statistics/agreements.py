@@ -22,6 +22,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
+from sase.planning.negatives import NegativeSequence
 from sase.planning.statistics import Agreement
 
 Components = tuple[BoundComponent, ...]
@@ -56,6 +57,8 @@ def _components(population: Population) -> Iterator[Components]:
     positives = population.plan.positives
     yield positives
     for negation in population.negations:
+        if isinstance(negation, NegativeSequence):
+            continue
         nearest, own = negation.around(positives), negation.component
         at = 0 if negation.after is None else nearest.index(positives[negation.after]) + 1
         yield (*nearest[:at], own, *nearest[at:])

@@ -29,6 +29,7 @@ from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.plan import EnginePlan
 from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
 from sase.engine.statistics.sampling import TIMES, Sample
+from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import chain
 from sase.planning.split import negations_of, window_of
 
@@ -43,7 +44,11 @@ def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
     else:
         operators = chain(plan.operators)
         positive = [c for each in operators for c in getattr(each, "conditions", ())]
-    return (*positive, *(c for each in negations_of(plan.operators) for c in each.conditions))
+    negative = (
+        each.alone if isinstance(each, NegativeSequence) else each.conditions
+        for each in negations_of(plan.operators)
+    )
+    return (*positive, *(conjunct for conditions in negative for conjunct in conditions))
 
 
 class Population:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, Placeholder
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
-from sase.planning import nodes
+from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 from sase.planning.shared_scans import SharedScan, shared_scans
@@ -22,6 +22,13 @@ SYMBOLS = {
     nodes.Negation: "NG",
     nodes.Union: "∪",
     nodes.Transformation: "TF",
+}
+
+
+# How a match of a negative sequence is found.
+SEARCHES = {
+    negatives.SequenceSearch.IN_GAPS: "looked for in each gap",
+    negatives.SequenceSearch.TIGHT: "by a tight index, which has the latest start by each end",
 }
 
 
@@ -91,15 +98,15 @@ class OperatorText:
             case nodes.Window():
                 yield from _within(operator.window)
             case nodes.Negation():
-                yield from map(self.negative, operator.negations)
+                yield from map(self.negative, operator.elements)
             case nodes.Union():
                 scans = shared_scans(operator)
                 yield from (_shared(each) for each in scans if len(each.branches) > 1)
             case nodes.Transformation():
                 yield from self._transformation(operator)
 
-    def negative(self, negative: nodes.NegativeComponent) -> str:
-        """The gap of a negative component, and the events that matter in it."""
+    def negative(self, negative: negatives.NegativeElement) -> str:
+        """The gap of a negative element, and the events that matter in it."""
         after = None if negative.after is None else self.levels[negative.after].variable
         before = None if negative.before is None else self.levels[negative.before].variable
         if after is None:
@@ -111,7 +118,13 @@ class OperatorText:
         own = [conjunct_text(each, self.names) for each in negative.conditions]
         agreeing = [f"the same {_listed(negative.equivalences)}"] if negative.equivalences else []
         such = " with " + " and ".join([*agreeing, *own]) if agreeing or own else ""
-        return f"no {admitted(negative.component)} {where}{such}"
+        if isinstance(negative, negatives.NegativeComponent):
+            return f"no {admitted(negative.component)} {where}{such}"
+        inside = ", ".join(
+            f"!({admitted(each)})" if each.negated else admitted(each)
+            for each in negative.components
+        )
+        return f"no SEQ({inside}) {where}{such}: {SEARCHES[negative.search]}"
 
     def _scan(self, scan: nodes.SequenceScan) -> Iterator[str]:
         if scan.nothing is not None:

@@ -15,6 +15,7 @@ from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
+from sase.planning.rewrites.index_tight_sequences import index_tight_sequences
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.join_by_tree import join_by_tree
 from sase.planning.rewrites.merge_runs import merge_runs
@@ -63,6 +64,7 @@ _RULES = (
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
     Rewrite(push_negation_into_construction),  # a start needs the window in construction
+    Rewrite(index_tight_sequences, of_runs=index_tight_sequences),
     Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),

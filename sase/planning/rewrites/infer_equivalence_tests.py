@@ -20,9 +20,9 @@ from sase.binding.bound import (
     Part,
     Reference,
 )
+from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import (
     Negation,
-    NegativeComponent,
     Operator,
     Selection,
     SequenceScan,
@@ -47,7 +47,7 @@ def infer_equivalence_tests(plan: Operator) -> Outcome:
         return Declined(why)
     negation = find(plan, Negation)
     negatives = () if negation is None else negation.negations
-    every = [*scan.components, *(each.component for each in negations_of(plan))]
+    every = [*scan.components, *(each for n in negations_of(plan) for each in n.components)]
     size = 1 + max(component.index for component in every)
     tests, reasons = [], []
     for members in classes(equalities):

@@ -18,7 +18,7 @@ def negation_below(plan: Operator, kind: type[Selection] | type[Window], lacking
         return Declined("there is no negative component to decide")
     if find(plan, kind) is None:
         return Declined(lacking)
-    if any(negative.before is None for negative in negation.negations):
+    if any(negative.before is None for negative in negation.elements):
         return Declined("sequences that wait for a negated end should be few")
     operators = [each for each in chain(plan) if not isinstance(each, Negation)]
     below = next(i for i, each in enumerate(operators) if isinstance(each, kind)) + 1

@@ -43,7 +43,7 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
     if top.prunes:
         return "they are pruned already"
     negation = find(top, Negation)
-    if negation is not None and any(may_end(runs.components, n) for n in negation.negations):
+    if negation is not None and any(may_end(runs.components, n) for n in negation.elements):
         return "only time tells which matches there are, by an absence at their end"
     if runs.evaluation not in _PRUNING:
         return f"evaluation is {runs.evaluation.value} already"

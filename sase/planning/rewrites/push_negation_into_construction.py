@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest, WindowKind
+from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import (
     Negation,
-    NegativeComponent,
     Operator,
     SequenceConstruction,
     SequenceScan,
@@ -33,6 +33,8 @@ def push_negation_into_construction(plan: Operator) -> Outcome:
     construction, negation = require(plan, SequenceConstruction), find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")
+    if not negation.negations:
+        return Declined("a match of a negative group is no event that bounds a walk")
     obstacles = {each: _obstacle(each, construction) for each in negation.negations}
     moved = tuple(each for each, obstacle in obstacles.items() if obstacle is None)
     if not moved:

@@ -1,0 +1,76 @@
+"""Bind the conjuncts that say what forbids: of each alternative of a negative group its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sase.binding.absent import asked_of_branch, variables_in
+from sase.binding.bound import BoundComponent, BoundNegation, Conjunct
+from sase.binding.conjuncts import bind_conjuncts
+from sase.binding.pattern import BoundBranch
+from sase.binding.scope import Clause, Scope
+from sase.lang import ast
+
+
+@dataclass(frozen=True)
+class ForbiddingConjuncts:
+    """What is asked of a branch, parted into what is of its negative groups and the rest."""
+
+    asked: Sequence[ast.Expression]
+    branch: BoundBranch
+    scope: Scope
+
+    @property
+    def rest(self) -> list[ast.Expression]:
+        """What is of none, equivalence tests included."""
+        groups = self._alternatives.values()
+        every = _names(each for group in groups for alternative in group for each in alternative)
+        return [node for node in self.asked if not variables_in(node) & every]
+
+    def of_components(self) -> Iterator[Conjunct]:
+        """The conjuncts on alternatives of one event, which are negative components."""
+        for alternatives in self._alternatives.values():
+            for own in alternatives:
+                if own[0].inside is None:
+                    yield from self._conjuncts(own, alternatives)
+
+    def negations(self) -> Iterator[BoundNegation]:
+        """The negative sequences with their conjuncts."""
+        for negation in self.branch.negations:
+            group = self._alternatives[self.scope.element_of(negation.components[0])]
+            own = self._conjuncts(negation.components, group)
+            yield replace(negation, conjuncts=tuple(own))
+
+    @property
+    def _alternatives(self) -> dict[int, list[tuple[BoundComponent, ...]]]:
+        """By negative group the components of each of its alternatives."""
+        found: dict[int, list[tuple[BoundComponent, ...]]] = {}
+        for index in self.branch.alternatives:
+            component = self.scope.components[index]
+            found.setdefault(self.scope.element_of(component), []).append((component,))
+        for negation in self.branch.negations:
+            element = self.scope.element_of(negation.components[0])
+            found.setdefault(element, []).append(negation.components)
+        return found
+
+    def _conjuncts(
+        self, own: Sequence[BoundComponent], alternatives: Sequence[Sequence[BoundComponent]]
+    ) -> Iterator[Conjunct]:
+        """The conjuncts that mention a variable of an alternative, without what is of others."""
+        names = _names(own)
+        others = [each for a in alternatives for each in a if each.variable not in names]
+        absent = _names(others)
+        negative = _names(each for each in others if each.negated and each.inside is not None)
+        asked = (node for node in self.asked if variables_in(node) & names)
+        hidden = set(range(len(self.scope.components)))
+        hidden -= {each.index for each in (*self.branch.components, *own)}
+        hidden |= self.branch.alternatives.keys() - {each.index for each in own}
+        scope = replace(self.scope.hiding(hidden), clause=Clause.WHERE)
+        conjuncts, _ = bind_conjuncts(asked_of_branch(asked, absent, negative), scope)
+        yield from conjuncts
+
+
+def _names(components: Iterable[BoundComponent]) -> frozenset[str]:
+    """The variables that are written."""
+    return frozenset(each.variable for each in components if each.named)

@@ -1,0 +1,146 @@
+"""Check the variables of a pattern: each stands once in a branch, and for one kind of thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from sase.binding.bound import BoundComponent
+from sase.binding.branches import (
+    Placed,
+    PlacedComponent,
+    PlacedGroup,
+    WrittenBranch,
+    WrittenPattern,
+)
+from sase.binding.scope import Scope
+from sase.lang import ast
+from sase.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """A place where a variable is given, what it stands for there, and in which group."""
+
+    name: ast.Name
+    way: str
+    home: PlacedGroup | None = None
+
+    @property
+    def described(self) -> str:
+        """What it stands for, and where."""
+        if self.home is None:
+            return self.way
+        variable = self.home.part.variable
+        return f"{self.way} of {f'the group `{variable.text}`' if variable else 'a group'}"
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What is the same wherever a variable may stand again."""
+        if self.home is None:
+            return self.way, None
+        variable = self.home.part.variable
+        return self.way, variable.text if variable else f"at {self.home.place}"
+
+
+def check_variables(written: WrittenPattern, every: list[BoundComponent], scope: Scope) -> None:
+    """A variable stands once in a branch, and everywhere for one event, a series, or a group."""
+    homes = {each.place: group for group in written.groups for each in group.components}
+    namings = {
+        each.part.variable.span: _Naming(
+            each.part.variable, _way(every[each.place], each), homes.get(each.place)
+        )
+        for each in written.components
+        if each.part.variable
+    }
+    for group in written.groups:
+        if group.part.variable:
+            naming = _Naming(group.part.variable, "a repeated group")
+            namings[group.part.variable.span] = naming
+    twice = {span for branch in written.branches for span in _named_twice_in(branch)}
+    for span in sorted(twice):
+        name = namings[span].name
+        scope.problems.error(
+            "duplicate-variable",
+            f"there is already a component called `{name.text}`",
+            span,
+            "give each component a variable of its own",
+        )
+    _check_choices(written, {each.name.text for each in namings.values()}, scope)
+    first: dict[str, _Naming] = {}
+    for span in sorted(namings):
+        naming = namings[span]
+        before = first.setdefault(naming.name.text, naming)
+        if span not in twice and before.key != naming.key:
+            scope.problems.error(
+                "variable-in-two-ways",
+                f"`{naming.name.text}` is {naming.described} here, and {before.described} before",
+                span,
+                "give one of them another name",
+            )
+
+
+def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
+    """Where a branch names what is in it already; each branch of an iteration by itself."""
+    seen: set[str] = set()
+    for each in components:
+        if each.part.variable:
+            if each.part.variable.text in seen:
+                yield each.part.variable.span
+            seen.add(each.part.variable.text)
+        if isinstance(each, PlacedGroup):
+            for branch in each.branches:
+                yield from _named_twice(branch.components)
+            inside = [inner.part.variable for inner in each.components if inner.part.variable]
+            yield from (name.span for name in inside if name.text in seen)
+            seen.update(name.text for name in inside)
+
+
+def _named_twice_in(branch: WrittenBranch) -> Iterator[Span]:
+    """The same, where alternatives of one negative group may have the same variables."""
+    outside = [c for c in branch.components if isinstance(c, PlacedGroup) or c.group is None]
+    yield from _named_twice(outside)
+    taken = {each.part.variable.text for each in written_in(outside) if each.part.variable}
+    taken |= {each.part.variable.text for each in outside if each.part.variable}
+    groups: dict[str, int | None] = {}
+    alternatives = [negation.components for negation in branch.negations]
+    for own in ((each,) for each in branch.alone if each.group is not None), alternatives:
+        for components in own:
+            yield from _named_twice(components)
+            for each in components:
+                name = each.part.variable
+                if name and (name.text in taken or groups.get(name.text, each.group) != each.group):
+                    yield name.span
+                elif name:
+                    groups[name.text] = each.group
+
+
+def _way(component: BoundComponent, placed: PlacedComponent) -> str:
+    """What a variable stands for."""
+    if component.negated and (placed.group is None or component.inside is not None):
+        return "an event that must not occur"
+    what = "a series of events" if component.is_series else "one event"
+    return what if placed.group is None else f"{what} of a negative group"
+
+
+def _check_choices(written: WrittenPattern, taken: Set[str], scope: Scope) -> None:
+    seen: set[str] = set()
+    inside = (name for group in written.groups for name in group.choices)
+    for name in (*written.choices, *inside):
+        if name.text in taken or name.text in seen:
+            scope.problems.error(
+                "duplicate-variable",
+                f"`{name.text}` is the name of something else already",
+                name.span,
+                "give the group a name of its own, or none",
+            )
+        seen.add(name.text)
+
+
+def written_in(components: Iterable[Placed]) -> list[PlacedComponent]:
+    """The components, and in the place of a repeated group those inside."""
+    return [
+        part
+        for each in components
+        for part in (each.components if isinstance(each, PlacedGroup) else (each,))
+    ]

@@ -1,0 +1,284 @@
+"""Matches of a negative sequence, looked for in the gap of each match.
+
+The search binds events behind a match, in the same nodes (see `run_nodes`): from the first
+component of the sequence on, each time the most recent event that may follow. Of each component the
+events of a key are a list of the index, newest first; a component's number tells its list.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
+from sase.engine.kernels.kleene.residual_checks import MatchArrays, rebuilt
+from sase.engine.kernels.kleene.run_nodes import (
+    BEGIN,
+    EVENT,
+    FINISH,
+    HEAD,
+    LENGTH,
+    LEVEL,
+    MOMENTS,
+    NO_EVENT,
+    PREVIOUS,
+    TAKE,
+    TESTS,
+    Machine,
+    entry,
+    is_series,
+    levels_of,
+    most_of,
+    tests_of,
+)
+from sase.engine.kernels.kleene.transitions import (
+    bind,
+    comparisons_hold,
+    is_match,
+    may_pass,
+    may_proceed,
+    programs_hold,
+)
+from sase.engine.kernels.scan.negation_index import (
+    Gap,
+    NegativeIndex,
+    Stored,
+    jump_over,
+    last_in_window,
+    last_with_less,
+)
+from sase.engine.kernels.scan.stacks import Arrivals
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.window import window_start
+
+# Why a search stops: at the end, or because the nodes need more room, or to hear an interrupt.
+DONE, CROWDED, PAUSED = range(3)
+PATIENCE = 1 << 18
+# Of the state: the match to go on with, the depth of its search or FRESH, and the node before it;
+# the sequences that were asked, and the events that were tried.
+NUMBER, DEPTH, BASE, TRIED = range(4)
+STATE = 4
+FRESH = -1
+# Of a frame: the level that is tried, and the next event for it.
+TRYING, CURSOR = range(2)
+
+
+class SequenceLists(NamedTuple):
+    """Where the events of the components are: of each level its list, of an absence too.
+
+    An absence stands before a level. `width` lists there are of each key.
+    """
+
+    width: int
+    levels: Ints
+    absences: IntRows
+
+
+class Search(NamedTuple):
+    """Where a search stands: `tops` are the latest events of each list in the gap."""
+
+    state: OutInts
+    frames: OutIntRows
+    tops: OutInts
+    bounds: OutInts
+
+
+@kernel
+def insert_components(arrivals: Arrivals, bits: Ints, index: NegativeIndex) -> None:
+    """Add the arrivals to the lists of the components whose bits they have."""
+    mask, count = index.row.shape[0] - 1, bits.shape[0]
+    for i in range(arrivals.rows.shape[0]):
+        key = arrivals.keys[i]
+        if key < 0:
+            continue
+        for component in range(count):
+            if not (arrivals.states[i] >> bits[component]) & 1:
+                continue
+            number = index.sizes[0]
+            place, top = number & mask, index.heads[key * count + component]
+            index.row[place], index.tie[place] = arrivals.rows[i], arrivals.ties[i]
+            index.measure[place] = arrivals.measures[i]
+            index.below[place], index.jump[place], index.depth[place] = top, top, 0
+            if top >= index.sizes[1]:
+                index.depth[place] = index.depth[top & mask] + 1
+                index.jump[place] = jump_over(index, top)
+            index.heads[key * count + component] = number
+            index.sizes[0] = number + 1
+
+
+@linked
+def agrees_on_tests(machine: Machine, words: OutInts, event: int) -> bool:
+    """Whether an event agrees with all that are bound; one without a value agrees with none."""
+    for test in range(tests_of(machine)):
+        code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
+        known = words[HEAD + test]
+        if code != UNDECLARED and known != UNDECLARED and (code != known or code == NOTHING):
+            return False
+    return True
+
+
+@linked
+def next_level(machine: Machine, cells: OutIntRows, node: int, first: int, level: int) -> int:
+    """Return the level that is tried after another one behind a node; that of the end for none."""
+    if level < first:  # of the events that are bound before
+        return first
+    if level == cells[node, LEVEL]:
+        passes = may_proceed(machine, cells, node)
+    else:
+        passes = may_pass(machine, cells, node, level)
+    return level + 1 if passes else levels_of(machine)
+
+
+@linked
+def first_level(machine: Machine, cells: OutIntRows, node: int, first: int) -> int:
+    """Return the level that is tried first behind a node: its own, where it may take more."""
+    level = cells[node, LEVEL]
+    if level < first:
+        return first
+    most = most_of(machine, level)
+    if is_series(machine, level) and (most < 0 or cells[node, LENGTH] < most):
+        return int(level)
+    return next_level(machine, cells, node, first, level)
+
+
+@linked
+def is_kept_from(
+    machine: Machine, cells: OutIntRows, node: int, lists: SequenceLists, key: int,
+    index: NegativeIndex, stored: Stored,
+) -> bool:  # fmt: skip
+    """Whether an event between two of the sequence keeps it from forbidding."""
+    mask = index.row.shape[0] - 1
+    for number in range(lists.absences.shape[0]):
+        own, behind = lists.absences[number, 0], lists.absences[number, 1]
+        at = node
+        while cells[at, LEVEL] != behind or cells[at, LENGTH] != 1:
+            at = cells[at, PREVIOUS]
+        low = stored.tie[cells[cells[at, PREVIOUS], EVENT] & machine.mask]
+        high = stored.tie[cells[at, EVENT] & machine.mask]
+        found = last_with_less(index, index.tie, key * lists.width + own, high)
+        moment = MOMENTS * (levels_of(machine) + number) + FINISH
+        while found >= index.sizes[1] and index.tie[found & mask] > low:
+            event = index.row[found & mask]
+            if agrees_on_tests(machine, cells[node], event) and programs_hold(
+                machine, cells, moment, node, event
+            ):
+                return True
+            found = index.below[found & mask]
+    return False
+
+
+@linked
+def search(
+    machine: Machine, cells: OutIntRows, lists: SequenceLists, index: NegativeIndex,
+    stored: Stored, found: Search, first: int, key: int, falls: bool,
+) -> int:  # fmt: skip
+    """Go on with a search, until there is a match of the sequence, or none."""
+    state, frames, mask = found.state, found.frames, index.row.shape[0] - 1
+    earliest, bound, base = found.bounds[0], found.bounds[1], state[BASE]
+    until = state[TRIED] + PATIENCE
+    while state[DEPTH] >= 0:
+        depth = state[DEPTH]
+        node, level, at = base + depth, frames[depth, TRYING], frames[depth, CURSOR]
+        if level >= levels_of(machine):
+            state[DEPTH] -= 1
+            continue
+        low = earliest - 1
+        if depth > 0:
+            low = stored.tie[cells[node, EVENT] & machine.mask]
+        is_over = at < index.sizes[1] or index.tie[at & mask] <= low
+        inside = is_over or index.measure[at & mask] >= bound
+        if is_over or (not inside and falls):
+            level = next_level(machine, cells, node, first, level)
+            frames[depth, TRYING] = level
+            if level < levels_of(machine):
+                frames[depth, CURSOR] = found.tops[lists.levels[level - first]]
+            continue
+        if state[TRIED] >= until:
+            return PAUSED
+        if depth + 1 >= frames.shape[0] or node + 1 >= cells.shape[0]:
+            return CROWDED
+        state[TRIED] += 1
+        event = index.row[at & mask]
+        frames[depth, CURSOR] = index.below[at & mask]
+        moment = MOMENTS * level + (TAKE if level == cells[node, LEVEL] else BEGIN)
+        if (
+            not inside
+            or not agrees_on_tests(machine, cells[node], event)
+            or not comparisons_hold(machine, cells, moment, node, event)
+        ):
+            continue
+        bind(machine, cells, node + 1, node, level, event)
+        if not programs_hold(machine, cells, moment, node + 1, NO_EVENT):
+            continue
+        if is_match(machine, cells, node + 1) and not is_kept_from(
+            machine, cells, node + 1, lists, key, index, stored
+        ):
+            state[DEPTH] = depth + 1
+            return DONE
+        level = first_level(machine, cells, node + 1, first)
+        state[DEPTH] = depth + 1
+        frames[depth + 1, TRYING] = level
+        if level < levels_of(machine):
+            frames[depth + 1, CURSOR] = found.tops[lists.levels[level - first]]
+    return DONE
+
+
+@kernel
+def forbid_by_sequences(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
+    index: NegativeIndex, gap: Gap, stored: Stored, found: Search, at_end: bool, keep: OutFlags,
+) -> int:  # fmt: skip
+    """Clear `keep` for the matches with a match of the sequence in the gap, on from a state."""
+    state, first, mask = found.state, matches.lengths.shape[0], machine.mask
+    while state[NUMBER] < keep.shape[0]:
+        number = state[NUMBER]
+        begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
+        split = begin
+        for level in range(gap.levels[0] + 1):
+            split += matches.lengths[level, number]
+        if not keep[number] or (split == end) != at_end:
+            state[NUMBER] += 1
+            continue
+        place = matches.events[begin] & mask
+        key = stored.key[place] if stored.key.shape[0] > 0 else 0
+        if key < 0:
+            state[NUMBER] += 1
+            continue
+        if state[DEPTH] == FRESH:
+            if end - begin + 1 >= cells.shape[0]:
+                return CROWDED
+            may_be = True
+            earliest, bound = EARLIEST + 1, EARLIEST
+            if split == begin:
+                last = stored.measure[matches.events[end - 1] & mask]
+                bound = max(window_start(last, gap.bounds[0]), gap.bounds[1])
+            else:
+                earliest = stored.tie[matches.events[split - 1] & mask] + 1
+            found.bounds[0], found.bounds[1] = earliest, bound
+            for own in range(lists.width):
+                if split == end:
+                    top = last_in_window(index, key * lists.width + own, stored.measure[place], gap)
+                else:
+                    tie = stored.tie[matches.events[split] & mask]
+                    top = last_with_less(index, index.tie, key * lists.width + own, tie)
+                found.tops[own] = top
+            for level in range(first, levels_of(machine)):
+                if machine.tables[1 + level, 0] > 0:
+                    top = found.tops[lists.levels[level - first]]
+                    if top < index.sizes[1] or index.tie[top & (index.row.shape[0] - 1)] < earliest:
+                        may_be = False
+            if not may_be:
+                state[NUMBER] += 1
+                continue
+            state[BASE], state[DEPTH] = rebuilt(machine, cells, matches, number), 0
+            found.frames[0, TRYING] = first
+            found.frames[0, CURSOR] = found.tops[lists.levels[0]]
+        why = search(machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1)
+        if why != DONE:
+            return why
+        if state[DEPTH] >= 0:
+            keep[number] = False
+        state[DEPTH] = FRESH
+        state[NUMBER] += 1
+    return DONE

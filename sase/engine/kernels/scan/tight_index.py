@@ -1,0 +1,157 @@
+"""The tight matches of negative sequences: of each last event the latest start there was by then.
+
+A match of a sequence lies in a gap if its last event is before the end of the gap and its first
+one behind the begin, so of all matches that ended by a time the one that starts last tells whether
+there is any. Chains of events find it: of each step the latest start of one that leads up to it.
+
+    b1  b2  c3  b4  c5  c6      SEQ(B b, C c): b2 c3, b4 c5, and c6 brings nothing new
+"""
+
+from __future__ import annotations
+
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.signatures import (
+    IntRows,
+    Ints,
+    OutFlags,
+    OutIntCubes,
+    OutIntRows,
+    OutInts,
+)
+from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored, gap_of, jump_over
+from sase.engine.kernels.scan.stacks import Arrivals
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+
+# What a step knows of the chains that lead up to it: the tie of its last event; the latest start,
+# as tie and measure, of chains that end there, and of those that end before; the tie of the last
+# event since that keeps chains from going on.
+TIE, HERE, HERE_MEASURE, BEFORE, BEFORE_MEASURE, CUT = range(6)
+FIELDS = 6
+# Of the start of a match in the index.
+START, START_MEASURE = range(2)
+
+
+@inlined
+def settle(step: OutInts, tie: int) -> None:
+    """Forget the chains that an event before `tie` keeps from going on."""
+    if step[CUT] != EARLIEST and step[CUT] < tie:
+        if step[TIE] < step[CUT]:
+            step[HERE] = EARLIEST
+        step[BEFORE] = EARLIEST
+        step[CUT] = EARLIEST
+
+
+@inlined
+def latest_start(step: OutInts, tie: int) -> tuple[int, int]:
+    """Return the latest start of a chain that ends strictly before `tie`, as tie and measure."""
+    if step[TIE] < tie and step[HERE] > step[BEFORE]:
+        return int(step[HERE]), int(step[HERE_MEASURE])
+    return int(step[BEFORE]), int(step[BEFORE_MEASURE])
+
+
+@inlined
+def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
+    """Note a chain that leads up to an event."""
+    if step[TIE] < tie:
+        if step[HERE] > step[BEFORE]:
+            step[BEFORE], step[BEFORE_MEASURE] = step[HERE], step[HERE_MEASURE]
+        step[TIE], step[HERE] = tie, EARLIEST
+    if start > step[HERE]:
+        step[HERE], step[HERE_MEASURE] = start, measure
+
+
+@kernel
+def note_chains(
+    arrivals: Arrivals, bits: Ints, absences: IntRows, chains: OutIntCubes, latest: OutInts,
+    index: NegativeIndex, starts: OutIntRows,
+) -> None:  # fmt: skip
+    """Lead chains on by the arrivals, and add the matches that start later than all before.
+
+    `bits` are those of the steps, `absences` a bit with the step behind which it cuts chains.
+    """
+    last, mask, every = bits.shape[0] - 1, index.row.shape[0] - 1, 0
+    for step in range(last + 1):
+        every |= 1 << bits[step]
+    for number in range(absences.shape[0]):
+        every |= 1 << absences[number, 0]
+    for i in range(arrivals.rows.shape[0]):
+        states, key, tie = arrivals.states[i], arrivals.keys[i], arrivals.ties[i]
+        if key < 0 or states & every == 0:
+            continue
+        for step in range(last, -1, -1):
+            if not (states >> bits[step]) & 1:
+                continue
+            start, measure = tie, arrivals.measures[i]
+            if step > 0:
+                settle(chains[key, step - 1], tie)
+                start, measure = latest_start(chains[key, step - 1], tie)
+                if start == EARLIEST:
+                    continue
+            if step < last:
+                settle(chains[key, step], tie)
+                lead_to(chains[key, step], tie, start, measure)
+            elif start > latest[key]:
+                latest[key] = start
+                number = index.sizes[0]
+                place, top = number & mask, index.heads[key]
+                index.row[place], index.tie[place] = arrivals.rows[i], tie
+                index.measure[place] = arrivals.measures[i]
+                index.below[place], index.jump[place], index.depth[place] = top, top, 0
+                if top >= index.sizes[1]:
+                    index.depth[place] = index.depth[top & mask] + 1
+                    index.jump[place] = jump_over(index, top)
+                index.heads[key], index.sizes[0] = number, number + 1
+                starts[START, place], starts[START_MEASURE, place] = start, measure
+        for number in range(absences.shape[0]):
+            if (states >> absences[number, 0]) & 1:
+                settle(chains[key, absences[number, 1]], tie)
+                chains[key, absences[number, 1], CUT] = tie
+
+
+@linked
+def lies_inside(
+    index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, first: int, last: int,
+    after: int, before: int,
+) -> bool:  # fmt: skip
+    """Whether a match of the sequence lies in a gap; the slots are those of `gap_of`."""
+    at, earliest, bound = gap_of(index, gap, stored, first, last, after, before)
+    if at < index.sizes[1]:
+        return False
+    place = at & (index.row.shape[0] - 1)
+    return bool(starts[START, place] >= earliest and starts[START_MEASURE, place] >= bound)
+
+
+@kernel
+def forbid_tightly(
+    index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, mask: int,
+    sequences: OutIntRows, keep: OutFlags,
+) -> None:  # fmt: skip
+    """Clear `keep` for the sequences in whose gap there is a match of the negative sequence."""
+    after, before, last = gap.levels[0], gap.levels[1], sequences.shape[0] - 1
+    for number in range(keep.shape[0]):
+        if keep[number]:
+            keep[number] = not lies_inside(
+                index, starts, gap, stored, sequences[0, number] & mask,
+                sequences[last, number] & mask,
+                sequences[after, number] & mask if after != NOTHING else NOTHING,
+                sequences[before, number] & mask if before != NOTHING else NOTHING,
+            )  # fmt: skip
+
+
+@kernel
+def forbid_matches_tightly(
+    index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, mask: int,
+    events: OutInts, ends: OutInts, lengths: OutIntRows, at_end: bool, keep: OutFlags,
+) -> None:  # fmt: skip
+    """The same of matches with series, of those with the gap `at_end` or of the others."""
+    for number in range(keep.shape[0]):
+        begin, end = ends[number - 1] if number > 0 else 0, ends[number]
+        split = begin
+        for level in range(gap.levels[0] + 1):
+            split += lengths[level, number]
+        if keep[number] and (split == end) == at_end:
+            keep[number] = not lies_inside(
+                index, starts, gap, stored, events[begin] & mask, events[end - 1] & mask,
+                events[split - 1] & mask if split > begin else NOTHING,
+                events[split] & mask if split < end else NOTHING,
+            )  # fmt: skip

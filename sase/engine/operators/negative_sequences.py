@@ -1,0 +1,143 @@
+"""Negative sequences: their events by component and key, and the search of a match in each gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import ConjunctClass
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.kleene.negative_sequences import (
+    CROWDED,
+    DEPTH,
+    DONE,
+    FRESH,
+    NUMBER,
+    STATE,
+    TRIED,
+    Search,
+    SequenceLists,
+    forbid_by_sequences,
+    insert_components,
+)
+from sase.engine.kernels.kleene.residual_checks import MatchArrays
+from sase.engine.kernels.kleene.run_nodes import FINISH, MOMENTS
+from sase.engine.operators.bindings import Bindings, as_bindings
+from sase.engine.operators.contract import Context, Sequences
+from sase.engine.operators.evaluation import terms_at
+from sase.engine.operators.negative_lists import NegativeLists
+from sase.engine.operators.series_program import SeriesProgram
+from sase.planning.negatives import NegativeSequence
+from sase.planning.nodes import Negation
+
+# Nodes and frames of a search to begin with.
+ROOM = 16
+
+
+class SequencesInGaps(NegativeLists):
+    """A negative sequence of which a match is looked for in the gap of each match.
+
+    Its components follow those of the match as further levels.
+    """
+
+    def __init__(self, node: NegativeSequence, negation: Negation, context: Context) -> None:
+        self.count = len(node.components)
+        super().__init__(node, negation, context)
+        bits = [context.bit_of(each.index) for each in node.components]
+        self._bits = frozen(np.array(bits, np.int64))
+        numbers = {each.index: number for number, each in enumerate(node.components)}
+        joint, first = _joint(node, context), context.levels
+        absences = [each for each in node.components if each.negated]
+        levels = {each.index: first + n for n, each in enumerate(node.positives)}
+        # Before the first component that stands behind it.
+        behind = [min(n for i, n in levels.items() if i > each.index) for each in absences]
+        self._lists = SequenceLists(
+            self.count,
+            frozen(np.array([numbers[each.index] for each in node.positives], np.int64)),
+            frozen(
+                np.array(
+                    [(numbers[c.index], n) for c, n in zip(absences, behind, strict=True)], np.int64
+                ).reshape(-1, 2)
+            ),
+        )
+        moments = MOMENTS * (joint.levels + len(absences))
+        terms = list(_terms(node, joint))
+        self._program = SeriesProgram(joint, self.rest, terms, moments, of_runs=True)
+        self._cells = self._program.cells(ROOM)
+        self._search = Search(
+            np.zeros(STATE, np.int64),
+            np.zeros((ROOM, 2), np.int64),
+            np.zeros(self.count, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def insert(self, block: Block, states: Numbers) -> None:
+        """Add the events of a block, each to the lists of its components."""
+        arrivals = self._arrivals(block, states, len(block) * self.count)
+        insert_components(arrivals, self._bits, self.arrays)
+        self.most = max(self.most, self.alive)
+
+    def forbid_sequences(self, found: Sequences, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the sequences in whose gap there is a match of this one."""
+        if keep.any():
+            self.forbid(as_bindings(found), keep, at_end=self.is_end)
+
+    def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """Clear `keep` for the matches in whose gap there is a match of the sequence."""
+        asked = int(np.count_nonzero(keep))
+        self._make_room(0, self._context.dictionary.size(self._key) * self.count)
+        matches = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+        machine, stored = self._program.machine(), self.stored()
+        self._search.state[NUMBER], self._search.state[DEPTH] = 0, FRESH
+        why = CROWDED
+        while why != DONE:
+            why = forbid_by_sequences(
+                machine, self._cells, matches, self._lists, self.arrays, self.gap, stored,
+                self._search, at_end, keep,
+            )  # fmt: skip
+            self._context.check(0)
+            if why == CROWDED:
+                self._make_nodes()
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
+
+    @property
+    def tried(self) -> int:
+        """How many events were bound, or turned away, in gaps."""
+        return int(self._search.state[TRIED])
+
+    def _make_nodes(self) -> None:
+        cells, frames = self._cells, self._search.frames
+        self._cells = self._program.cells(2 * len(cells))
+        self._cells[: len(cells)] = cells
+        frames = np.append(frames, np.zeros_like(frames), axis=0)
+        self._search = self._search._replace(frames=frames)
+
+
+def _joint(node: NegativeSequence, context: Context) -> Context:
+    """The context in which the components of the sequence follow those of a match."""
+    inside = node.positives
+    others = tuple(each for each in context.negatives if each not in inside)
+    cache = context.cache.setdefault(("negative sequence", node), {})
+    return replace(
+        context, components=(*context.components, *inside), negatives=others, cache=cache
+    )
+
+
+def _terms(node: NegativeSequence, joint: Context) -> Iterator[Term]:
+    """The conditions on several events with their moments; those on an absence come at the end."""
+    absences = [each.index for each in node.components if each.negated]
+    for conjunct in node.together:
+        assert conjunct.component is not None
+        if conjunct.kind is ConjunctClass.NEGATIVE:
+            number = absences.index(conjunct.component)
+            moment = MOMENTS * (joint.levels + number) + FINISH
+            yield Term(conjunct.condition, moment, judged=conjunct.component)
+        else:
+            yield from terms_at(conjunct, MOMENTS * joint.level_of(conjunct.component))

@@ -1,0 +1,128 @@
+"""Negative sequences without conditions between events: an index of their tight matches."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers, grown, grown_ring
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.tight_index import (
+    FIELDS,
+    forbid_matches_tightly,
+    forbid_tightly,
+    note_chains,
+)
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Checkpoint, Context, Sequences
+from sase.engine.operators.negative_lists import NegativeLists
+from sase.engine.snapshots.saved_state import Saved
+from sase.planning.negatives import NegativeSequence
+from sase.planning.nodes import Negation
+
+
+class TightSequences(NegativeLists):
+    """The tight matches of a negative sequence by key, found by chains of events."""
+
+    is_keyed, _needs_events = True, False
+
+    def __init__(self, node: NegativeSequence, negation: Negation, context: Context) -> None:
+        super().__init__(node, negation, context)
+        assert not self.rest, "a tight index knows one key"
+        steps, absences = node.chain
+        self._bits = frozen(np.array([context.bit_of(c.index) for c in steps], np.int64))
+        cuts = [(context.bit_of(c.index), step) for c, step in absences]
+        self._absences = frozen(np.array(cuts, np.int64).reshape(-1, 2))
+        self._chains = np.full((1, len(steps), FIELDS), EARLIEST, np.int64)
+        self._latest = np.full(1, EARLIEST, np.int64)
+        self._starts = np.zeros((2, len(self.arrays.row)), np.int64)
+        # Before a match an event of its window is needed, for its key: by block the last measure
+        # and the first event.
+        self._is_start = node.after is None
+        self._blocks: deque[tuple[int, int]] = deque()
+
+    def insert(self, block: Block, states: Numbers) -> None:
+        """Lead chains on by the events of a block."""
+        arrivals = self._arrivals(block, states, len(block))
+        keys = len(self.arrays.heads)
+        if keys > len(self._latest):
+            self._chains = grown(self._chains, keys, EARLIEST)
+            self._latest = grown(self._latest, keys, EARLIEST)
+        if self._is_start and len(block):
+            self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
+        note_chains(
+            arrivals, self._bits, self._absences, self._chains, self._latest, self.arrays,
+            self._starts,
+        )  # fmt: skip
+        self.most = max(self.most, self.alive)
+
+    def forbid_sequences(self, found: Sequences, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the sequences in whose gap there is a match of this one."""
+        asked = int(np.count_nonzero(keep))
+        mask = self._context.buffer.mask
+        forbid_tightly(self.arrays, self._starts, self.gap, self.stored(), mask, found, keep)
+        self._count(asked, keep)
+
+    def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """The same of matches with series."""
+        asked = int(np.count_nonzero(keep))
+        lengths = np.ascontiguousarray(found.lengths)
+        forbid_matches_tightly(
+            self.arrays, self._starts, self.gap, self.stored(), self._context.buffer.mask,
+            found.events, found.ends, lengths, at_end, keep,
+        )  # fmt: skip
+        self._count(asked, keep)
+
+    def _count(self, asked: int, keep: NDArray[np.bool_]) -> None:
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
+
+    def evict(self, bound: int) -> None:
+        """Drop the matches that end before a bound."""
+        super().evict(bound)
+        while self._blocks and self._blocks[0][0] < bound:
+            self._blocks.popleft()
+
+    def oldest(self) -> int | None:
+        """The oldest event in the window of matches to come, if it may lie before them."""
+        return self._blocks[0][1] if self._blocks else None
+
+    def checkpoint(self) -> Checkpoint:
+        """The matches, the chains, and which events are needed."""
+        return {
+            **super().checkpoint(),
+            "starts": self._starts,
+            "chains": self._chains,
+            "latest": self._latest,
+            "blocks": [list(block) for block in self._blocks],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        super().restore(saved)
+        keys = len(self.arrays.heads)
+        chains = saved.part("chains").array(None, len(self._bits), FIELDS)
+        self._latest = saved.part("latest").array(len(chains))
+        saved.check(1 <= len(chains) <= keys, "there are not as many keys as lists")
+        self._chains = chains
+        self._starts = saved.part("starts").array(2, len(self.arrays.row))
+        first, end = saved.live.first, saved.live.end
+        blocks = [part.parts(2) for part in saved.part("blocks").parts()]
+        saved.check(self._is_start or not blocks, "nothing before a match is needed")
+        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the arrays."""
+        return super().size + self._starts.nbytes + self._chains.nbytes + self._latest.nbytes
+
+    def _make_room(self, events: int, lists: int) -> None:
+        numbers = np.arange(self.arrays.sizes[1], self.arrays.sizes[0])
+        super()._make_room(events, lists)
+        room = len(self.arrays.row)
+        if room > self._starts.shape[1]:
+            self._starts = grown_ring(self._starts, room, numbers, axis=1)
