@@ -6,6 +6,7 @@ import time as clocks
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from sase.api.compiled_query import CompiledQuery, compile_query
@@ -25,10 +26,6 @@ from sase.planning.recipes import Recipe, read_recipe
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot
 
-GROUPS = (
-    "what stops a repeated group is not told: ask of one iteration, with the components of the"
-    " group in its place, as in  SEQ(A a, B b, C c)  for  SEQ(A a, (SEQ(B b, C c))+ g[])"
-)
 # Near misses that are shown, partial matches of each search, and seconds for all of them.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
@@ -57,10 +54,10 @@ def why(
     only such events are looked at. `near` is how many near misses are shown, `most` how many
     partial matches each search may find, and `seconds` how long all of them may take by `clock`;
     what these bounds end is said with "at least". Of a pattern with choices each branch is asked,
-    for an equal part of the seconds. `timeout` and `max_memory` bound all of it, and
-    end it with an error. The other keywords are those of `match`.
+    for an equal part of the seconds; of one with repeated groups, what stops one iteration of each.
+    `timeout` and `max_memory` bound all of it, and end it with an error. The other keywords are
+    those of `match`.
     """
-    from sase.diagnostics.why_not.branches import of_branches
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain
 
@@ -69,9 +66,8 @@ def why(
     source = Discovered.of(events, InputOptions(**options))
     bound(source, guard)
     with working(guard):
-        known = compile_query(query, source, params=params, plan=plan)
-    if known.bound.has_groups:
-        raise PlanError(GROUPS)
+        compiled = partial(compile_query, source=source, params=params, plan=plan)
+        known, about = _of_iteration(query, compiled)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:
@@ -81,7 +77,7 @@ def why(
         found = [
             explain(
                 each.bound,
-                query,
+                known.query,
                 each.unoptimized,
                 known.source.events,
                 restrictions,
@@ -93,7 +89,28 @@ def why(
             )
             for each in asked
         ]
-    return of_branches(known.bound, found) if known.bound.branches else found[0]
+    return _told(known, found, about)
+
+
+def _told(known: CompiledQuery, found: list[WhyNot], about: str) -> WhyNot:
+    """The explanation of a query by those of its branches, and what it is about."""
+    from sase.diagnostics.why_not.branches import of_branches
+
+    whole = of_branches(known.bound, found) if known.bound.branches else found[0]
+    return replace(whole, words=(about, *whole.words)) if about else whole
+
+
+def _of_iteration(
+    query: str, compiled: Callable[[str], CompiledQuery]
+) -> tuple[CompiledQuery, str]:
+    """The query, or where groups repeat that of one iteration, with what this leaves aside."""
+    from sase.diagnostics.why_not.one_iteration import of_one_iteration
+
+    known = compiled(query)
+    if not known.bound.has_groups:
+        return known, ""
+    once, about = of_one_iteration(query)
+    return compiled(once), about
 
 
 def _branches(known: CompiledQuery) -> Iterator[CompiledQuery]:

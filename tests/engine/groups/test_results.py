@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.errors import BudgetError, PlanError
+from sase.errors import BudgetError
 
 EVENTS = [
     {"ts": ts, "type": kind, "v": value, "id": 1}
@@ -124,9 +124,28 @@ def test_a_plan_in_json_has_iterations() -> None:
     assert sase.Plan.from_json(plan.to_json()).run(EVENTS).to_pylist() == found().to_pylist()
 
 
-def test_why_says_that_it_does_not_know_groups() -> None:
-    with pytest.raises(PlanError, match="what stops a repeated group is not told"):
-        sase.why(QUERY, EVENTS)
+def test_why_says_what_stops_one_iteration_and_what_it_leaves_aside() -> None:
+    query = """EVENT SEQ(X x, (SEQ(A a, B b, C c)){2,} g[], Y y)
+    WHERE skip_till_next_match(x, g[], y) { g[i].a.v > b.v AND g[i-1].c.v < a.v AND [id] }
+    HAVING g.len > 2 AND x.v = 0 RETURN g.len"""
+    told = sase.why(query, EVENTS)
+    assert told.words == (
+        "this is about one iteration of `g`, where at least 2 of `g` are needed; left aside:"
+        " g[i-1].c.v < a.v, g.len > 2",
+        "there is no match",
+        "1 B b has X x and A a before, with [id]; it is stopped by a.v > b.v",
+        "without a.v > b.v there would be 1 match",
+    )
+
+
+def test_why_of_branches_of_an_iteration() -> None:
+    told = sase.why("EVENT SEQ(X x, (SEQ(A a, B b) OR C c)* g[], Y y) WHERE c.v > 9", EVENTS)
+    assert [each.pattern for each in told.branches] == [
+        "SEQ(X x, A a, B b, Y y)",
+        "SEQ(X x, C c, Y y)",
+        "SEQ(X x, Y y)",
+    ]
+    assert told.words[0] == "this is about one iteration of `g`"
 
 
 def test_compare_counts_groups_and_says_what_it_does_not_tell() -> None:
