@@ -29,6 +29,7 @@ WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
+AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
@@ -469,4 +470,75 @@ FAULTS = [
         "sequences-as-joined", f"{OPERATORS}/join_tree.py", "return rows[:, order]", "return rows"
     ),
     Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - waiting]", "count]"),
+    Fault(
+        "iteration-remembers-the-last",
+        AUTOMATON,
+        "cells[node, word] = cells[nodes.ROOT, word]",
+        "cells[node, word] = cells[before, word]",
+        "groups",
+    ),
+    Fault(
+        "iteration-of-another-size",
+        AUTOMATON,
+        "written.sizes[last] = cells[node, automaton.at + SIZE]",
+        "written.sizes[last] = cells[node, nodes.LENGTH]",
+        "groups",
+    ),
+    Fault(
+        "iterations-without-least",
+        AUTOMATON,
+        "if count < edge[AT_LEAST] or",
+        "if",
+        "groups",
+    ),
+    Fault(
+        "leaving-a-group-stands-in-the-way",
+        AUTOMATON_RUNS,
+        "elif not goes_on:",
+        "else:",
+        "groups",
+    ),
+    Fault(
+        "passing-over-stands-in-the-way",
+        AUTOMATON_RUNS,
+        "if is_take or (is_first and edge[of.REPEATS] == 1):",
+        "if is_take or edge[of.REPEATS] == 1:",
+        "groups",
+    ),
+    Fault(
+        "same-match-twice",
+        AUTOMATON_RUNS,
+        "while place > 0 and cells[runs.fresh[place - 1], at] == cells[node, at]:",
+        "while False:",
+        "groups",
+    ),
+    Fault(
+        "longer-iterations-first",
+        AUTOMATON_RUNS,
+        "cells[one, at + of.SIZE] < cells[other, at + of.SIZE]",
+        "cells[one, at + of.SIZE] > cells[other, at + of.SIZE]",
+        "groups",
+    ),
+    Fault(
+        "first-iteration-is-asked",
+        PREDICATES,
+        "cells[node, row[COUNT_AT]] > row[EXEMPT]",
+        "cells[node, row[COUNT_AT]] > 0",
+        "groups",
+    ),
+    Fault(
+        "absence-of-another-iteration",
+        f"{KLEENE}/iteration_checks.py",
+        "given[given.shape[0] - 1] = matches.lasts[each]",
+        "given[given.shape[0] - 1] = node",
+        "groups",
+    ),
+    Fault(
+        "choices-wait-as-one",
+        f"{OPERATORS}/group_states.py",
+        "        if path.option is not None:\n",
+        "        if self.used:\n            return replace(path, option=0)\n"
+        "        if path.option is not None:\n",
+        "groups",
+    ),
 ]

@@ -36,7 +36,8 @@ TASKS = (
     "-k",
     "tasks or said or no_order or refused or not_matter or just_taken or text or together or group",
 )
-SUITES = {"engine": ENGINE, "spark": TASKS}
+GROUPS = ("tests/engine/groups", "tests/cases/repeated_groups")
+SUITES = {"engine": ENGINE, "spark": TASKS, "groups": GROUPS}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
