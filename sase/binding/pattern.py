@@ -87,6 +87,9 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     whole = _by_variable([outside[place] for place in sorted(outside)])
     differing = {each.key for each in whole if each.is_any and each.group is None}
     branches = tuple(_branch(each, outside, differing) for each in written.branches)
+    if any(_elements(each) > MOST_COMPONENTS for each in branches):
+        _refuse_too_many_elements(pattern, max(map(_elements, branches)), scope)
+        return None
     for number, branch in enumerate(branches, 1):
         which = f"branch {number} of {len(branches)}" if len(branches) > 1 else ""
         if not _check_positive(pattern.span, branch.components, which, scope):
@@ -206,6 +209,23 @@ def _refuse_too_many(written: Sequence[ast.Component], scope: Scope) -> None:
         f"a pattern has at most {MOST_COMPONENTS} components, and this has {len(written):,}",
         Span(first.start, last.end),
         "bind what repeats as a series, such as  A{70} a[]",
+    )
+
+
+def _elements(branch: BoundBranch) -> int:
+    """The positive components, those of a repeated group once for each branch that has them."""
+    inside = (b for each in branch.components if each.group for b in each.group.branches)
+    outside = sum(1 for each in branch.components if each.group is None and not each.negated)
+    return outside + sum(1 for b in inside for each in b.elements if not each.negated)
+
+
+def _refuse_too_many_elements(pattern: ast.Pattern, count: int, scope: Scope) -> None:
+    scope.problems.error(
+        "too-many-components",
+        f"a pattern has at most {MOST_COMPONENTS} components, where those of a repeated group count"
+        f" once for each way to write an iteration: this has {count:,}",
+        pattern.span,
+        "give the group fewer choices: each doubles them",
     )
 
 

@@ -294,16 +294,17 @@ def must_bind(part: Element | NegativeGroup | RepeatedGroup) -> bool:
 # ---------------------------------------------------------------- iterations
 
 
-def unrolled(branch: Branch, events: int) -> Iterator[Branch]:
+def unrolled(branch: Branch, events: int, *, begun: bool) -> Iterator[Branch]:
     """docs/semantics.md, Repeated groups: a branch for each way to choose iterations.
 
-    Each iteration binds an event, so there are no more of them than events.
+    Each iteration binds an event, so there are no more of them than events. With `begun` the last
+    iteration need not come to its end: what can begin it matters to skip till next match.
     """
     if not branch.parts:
         yield Branch(groups=branch.groups)
         return
     first, rest = branch.parts[0], Branch(branch.parts[1:], branch.groups)
-    for after in unrolled(rest, events):
+    for after in unrolled(rest, events, begun=begun):
         if not isinstance(first, RepeatedGroup):
             yield Branch((first, *after.parts), branch.groups, after.iterations)
             continue
@@ -315,7 +316,9 @@ def unrolled(branch: Branch, events: int) -> Iterator[Branch]:
                     for count, each in enumerate(chosen, start=1)
                     for element in each.elements
                 ]
-                if sum(map(must_bind, parts)) <= events:
+                last = parts[-1].iteration if parts and begun else None
+                whole = [each for each in parts if not last or each.iteration != last]
+                if sum(map(must_bind, whole)) + bool(last) <= events:
                     yield Branch(
                         (*parts, *after.parts), branch.groups, ((first, chosen), *after.iterations)
                     )

@@ -193,10 +193,11 @@ def state(
             branch.iterations,
         )  # fmt: skip
 
+    begun = strategy == StrategyName.SKIP_TILL_NEXT_MATCH
     return tuple(
         of_branch(each, list(_asked(written, pattern, branch)))
         for branch in pattern.branches
-        for each in unrolled(branch, len(stream.events))
+        for each in unrolled(branch, len(stream.events), begun=begun)
     )
 
 

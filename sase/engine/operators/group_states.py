@@ -17,8 +17,6 @@ from sase.engine.kernels.kleene.automaton import NfaGraph
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.sentinels import NOTHING
 
-# So many states, and ways that runs may wait for, have a bit each.
-MOST_STATES = 62
 # The moments at which a conjunct is asked, by `When`.
 MOMENTS_OF = {
     When.EVENT: (BEGIN,),
