@@ -301,7 +301,9 @@ FAULTS = [
     ),
     Fault("runs-end-but-those-of-now", RUNS, "while runs.heads[key] != NOTHING:", "while False:"),
     Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
-    Fault("by-time-untested", f"{OPERATORS}/negation.py", "if test not in keyed]", "if False]"),
+    Fault(
+        "by-time-untested", f"{OPERATORS}/negative_lists.py", "if test not in keyed]", "if False]"
+    ),
     Fault("pruned-before-having", f"{OPERATORS}/__init__.py", "top.having is not None or ", ""),
     Fault("pruned-before-absence", f"{OPERATORS}/__init__.py", " or top.input is not bottom", ""),
     Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
