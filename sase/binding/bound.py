@@ -497,6 +497,12 @@ class BoundQuery:
         return any(component.group is not None for component in self.components)
 
     @property
+    def every(self) -> tuple[BoundComponent, ...]:
+        """All components, those of negative sequences too."""
+        inside = (each for negation in self.negations for each in negation.components)
+        return (*self.components, *inside)
+
+    @property
     def level(self) -> int:
         """1 as in SASE 2006, 2 with Kleene closure or a strategy, 3 with branches or groups."""
         if self.branches or self.has_groups:

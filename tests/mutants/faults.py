@@ -21,6 +21,10 @@ NEGATIVES, CHECKS = (
     "sase/engine/kernels/scan/negation_index.py",
     "sase/engine/kernels/expressions/checks.py",
 )
+TIGHT, IN_GAPS = (
+    "sase/engine/kernels/scan/tight_index.py",
+    "sase/engine/kernels/kleene/negative_sequences.py",
+)
 RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/nfa_stack.py",
     "sase/engine/kernels/baselines/multi_stacks.py",
@@ -51,6 +55,15 @@ FAULTS = [
         "stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]",
         "True",
     ),
+    Fault("tight-tie-taken", TIGHT, "step[TIE] < tie and is", "step[TIE] <= tie and is"),
+    Fault("tight-uncut", TIGHT, "        step[BEFORE] = EARLIEST\n", "        pass\n"),
+    Fault("tight-cut-simultaneous", TIGHT, "step[CUT] < tie:", "step[CUT] <= tie:"),
+    Fault("tight-from-before", TIGHT, "place] >= earliest and", "place] >= earliest - 1 and"),
+    Fault("tight-out-of-window", TIGHT, "and starts[START_MEASURE, place] >= bound", ""),
+    Fault("tight-position-lost", TIGHT, "(tie == other and measure > other_measure)", "False"),
+    Fault("gap-from-before", IN_GAPS, "index.tie[at & mask] <= low", "index.tie[at & mask] < low"),
+    Fault("gap-kept-from", IN_GAPS, "tie[found & mask] > low", "tie[found & mask] >= low"),
+    Fault("gap-disagreeing", IN_GAPS, "(code != known or code == NOTHING)", "False"),
     Fault("evicted-early", STACKS, "MEASURE] < bound", "MEASURE] <= bound + 1"),
     Fault("evicted-last-level-kept", STACKS, "    stacks.ends[TAIL, levels - 1] =", "    _ ="),
     Fault(

@@ -82,10 +82,10 @@ def _of_query(events: Events, query: BoundQuery) -> Events:
     """The events of the query's types; all of them where some admit all or positions count."""
     window = query.window
     is_counted = window is not None and window.kind is not WindowKind.TIME
-    is_open = any(each.types is None for each in query.components)
+    is_open = any(each.types is None for each in query.every)
     if is_counted or is_open or query.strategy in CONTIGUOUS:
         return events
-    return events.at(of_types(events, {n for each in query.components for n in each.types or ()}))
+    return events.at(of_types(events, {n for each in query.every for n in each.types or ()}))
 
 
 def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bool]:

@@ -16,13 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
-from sase.binding.bound import Column, Condition, EquivalenceTest
+from sase.binding.bound import BoundNegation, Column, Condition, EquivalenceTest
 from sase.binding.folding import INT64_MIN
 from sase.binding.types import TIMES
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.why_not.distance import as_floats, compared, distances, time_scale
-from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
-from sase.diagnostics.why_not.relaxation import as_positive, differing, opposite, with_condition
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, number_of, without
+from sase.diagnostics.why_not.relaxation import (
+    as_positive,
+    differing,
+    opposite,
+    with_condition,
+    with_group,
+)
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.kernels.sentinels import NOTHING
@@ -151,6 +157,21 @@ class MatchSearch:
         allowed = self._allowed(relaxed)
         if underflows:
             allowed = np.setdiff1d(allowed, self._allowed(self._query))
+        return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
+
+    def forbidden_by_group(self, relaxed: BoundQuery, negation: BoundNegation) -> list[Match]:
+        """Search the sequences that a group between two components forbids, with its events."""
+        numbers = [c.index for c in self._query.negatives]
+        numbers += map(number_of, self._query.negations)
+        parts = [QueryPart(PartKind.NEGATION, number, "") for number in numbers]
+        level = sum(not c.negated for c in self._query.components[: negation.position])
+        query = with_group(without(self._query, parts), negation, level)
+        inside = list(range(level, level + len(negation.components)))
+
+        def rest(results: Results) -> NDArray[np.void]:
+            return _as_rows(np.delete(results.matrix, inside, axis=0))
+
+        allowed = self._allowed(relaxed)
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
 
     def _may_underflow(self) -> bool:

@@ -22,7 +22,13 @@ from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
 from sase.diagnostics.why_not.judge import Failure, MatchJudge
 from sase.diagnostics.why_not.match_search import WHOLE, Match, MatchSearch, events_of
-from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
+from sase.diagnostics.why_not.query_parts import (
+    PartKind,
+    QueryPart,
+    groups_at_the_edges,
+    number_of,
+    without,
+)
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
@@ -111,6 +117,8 @@ class NearMissSearch:
                 return self._skipping(relaxed)
             case PartKind.LEAST | PartKind.MOST:
                 return self._miscounted(part.number, relaxed)
+            case PartKind.NEGATION if part.number in map(number_of, self.query.negations):
+                return self._forbidden_by_group(part, relaxed)
             case PartKind.NEGATION if of_sequences:
                 found = self._matches.forbidden(relaxed, part)
                 return (NearMiss(each, Failure(UNKNOWN, "")) for each in found)
@@ -222,6 +230,20 @@ class NearMissSearch:
         return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
 
     # ------------------------------------------------------------ negative components
+
+    def _forbidden_by_group(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
+        """Find the events of a negative group that forbid a sequence, where they are one by one."""
+        (negation,) = (each for each in self.query.negations if number_of(each) == part.number)
+        is_plain = all(c.is_single and not c.negated for c in negation.components)
+        is_between = negation not in groups_at_the_edges(self.query)
+        if not (self._matches.of_sequences and is_plain and is_between):
+            return
+        for match in self._matches.forbidden_by_group(relaxed, negation):
+            events = np.array([match[c.index][0] for c in negation.components])
+            rows = self._sample.history.rows(events).tolist()
+            named = zip(negation.components, rows, strict=True)
+            text = " and ".join(f"{c.variable} in row {row:,}" for c, row in named)
+            yield NearMiss(match, Failure(UNKNOWN, text))
 
     def _forbidden(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find an event of a negative component that forbids a match, in each that has one."""

@@ -56,6 +56,15 @@ def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
             QueryPart(PartKind.NEGATION, c.index, f"!({shown(c)})", (c.index,))
             for c in query.negatives
         ),
+        *(
+            QueryPart(
+                PartKind.NEGATION,
+                number_of(each),
+                group_text(each),
+                tuple(c.index for c in each.components),
+            )
+            for each in query.negations
+        ),
     ]
     found += _of_series(query)
     if query.strategy is not STRATEGIES[ANY]:
@@ -90,14 +99,15 @@ def looser(query: bound.BoundQuery) -> Iterator[tuple[str, QueryPart]]:
 def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.BoundQuery:
     """Relax a query: leave some parts out, and what needs them.
 
-    Negative components may need the window, and their conditions them; without a partition its
-    events are all events, for a window and for contiguity.
+    Negative components and groups may need the window, and their conditions them; without a
+    partition its events are all events, for a window and for contiguity.
     """
     gone = {kind: {part.number for part in parts if part.kind is kind} for kind in PartKind}
     removed = gone[PartKind.OWN] | gone[PartKind.RELATION] | gone[PartKind.CONSTANT]
     negatives = gone[PartKind.NEGATION]
     if gone[PartKind.WINDOW]:
         negatives = negatives | {each.index for each in at_the_edges(query)}
+        negatives |= {number_of(each) for each in groups_at_the_edges(query)}
     tests = tuple(
         each for n, each in enumerate(query.equivalences) if n not in gone[PartKind.TEST]
     )  # fmt: skip
@@ -119,6 +129,14 @@ def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.Boun
             if n not in removed and not negatives & set(each.references)
         ),
         equivalences=tests,
+        negations=tuple(
+            replace(
+                each,
+                position=sum(c.index not in negatives for c in query.components[: each.position]),
+            )
+            for each in query.negations
+            if number_of(each) not in negatives
+        ),
         window=None if gone[PartKind.WINDOW] else _window(query.window, has_tests=bool(tests)),
         having=None if gone[PartKind.HAVING] else query.having,
     )
@@ -131,9 +149,28 @@ def at_the_edges(query: bound.BoundQuery) -> tuple[bound.BoundComponent, ...]:
     return tuple(c for c in query.negatives if not first < c.index < last)
 
 
+def groups_at_the_edges(query: bound.BoundQuery) -> tuple[bound.BoundNegation, ...]:
+    """Return the negative sequences before the first required event and after the last."""
+    required = [n for n, c in enumerate(query.components) if not c.negated and c.minimum]
+    first, last = required[0], required[-1]
+    return tuple(each for each in query.negations if not first < each.position <= last)
+
+
+def number_of(negation: bound.BoundNegation) -> int:
+    """The number of the part that a negative sequence is: the index of its first component."""
+    return negation.components[0].index
+
+
+def group_text(negation: bound.BoundNegation) -> str:
+    """A negative sequence as the pattern has it."""
+    inside = (f"!({shown(c)})" if c.negated else shown(c) for c in negation.components)
+    return f"!(SEQ({', '.join(inside)}))"
+
+
 def needing_window(query: bound.BoundQuery) -> str:
-    """Say which negative components go with the window."""
-    edges = " and ".join(f"!({shown(each)})" for each in at_the_edges(query))
+    """Say which negative components and groups go with the window."""
+    texts = [f"!({shown(each)})" for each in at_the_edges(query)]
+    edges = " and ".join([*texts, *map(group_text, groups_at_the_edges(query))])
     return f", and with it {edges}" if edges and query.window is not None else ""
 
 

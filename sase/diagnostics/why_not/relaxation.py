@@ -60,6 +60,7 @@ def _partial(
             and set(c.references) <= indexes
             and not (c.component == unfinished.index and c.when in left_out)
         ),
+        negations=(),
         having=None,
     )
 
@@ -75,6 +76,16 @@ def as_positive(query: bound.BoundQuery, index: int) -> bound.BoundQuery:
             conjunct(c.condition) if index in c.references else c for c in query.conjuncts
         ),
     )
+
+
+def with_group(
+    query: bound.BoundQuery, negation: bound.BoundNegation, place: int
+) -> bound.BoundQuery:
+    """Ask a query without negative components for the events of a group, too, at a place."""
+    own = query.components
+    components = (*own[:place], *negation.components, *own[place:])
+    asked = (conjunct(each.condition) for each in negation.conjuncts)
+    return replace(query, components=components, conjuncts=(*query.conjuncts, *asked))
 
 
 def with_condition(

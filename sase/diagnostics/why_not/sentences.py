@@ -256,4 +256,7 @@ def _skip_reason(misses: Sequence[NearMisses]) -> str:
 
 
 def _named(part: QueryPart) -> str:
-    return f"that component, {part.text}," if part.kind is PartKind.NEGATION else part.text
+    if part.kind is not PartKind.NEGATION:
+        return part.text
+    what = "group" if part.text.startswith("!(SEQ(") else "component"
+    return f"that {what}, {part.text},"

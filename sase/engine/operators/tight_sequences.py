@@ -38,7 +38,7 @@ class TightSequences(NegativeLists):
         cuts = [(context.bit_of(c.index), step) for c, step in absences]
         self._absences = frozen(np.array(cuts, np.int64).reshape(-1, 2))
         self._chains = np.full((1, len(steps), FIELDS), EARLIEST, np.int64)
-        self._latest = np.full(1, EARLIEST, np.int64)
+        self._latest = np.full((1, 2), EARLIEST, np.int64)
         self._starts = np.zeros((2, len(self.arrays.row)), np.int64)
         # Before a match an event of its window is needed, for its key: by block the last measure
         # and the first event.
@@ -106,7 +106,7 @@ class TightSequences(NegativeLists):
         super().restore(saved)
         keys = len(self.arrays.heads)
         chains = saved.part("chains").array(None, len(self._bits), FIELDS)
-        self._latest = saved.part("latest").array(len(chains))
+        self._latest = saved.part("latest").array(len(chains), 2)
         saved.check(1 <= len(chains) <= keys, "there are not as many keys as lists")
         self._chains = chains
         self._starts = saved.part("starts").array(2, len(self.arrays.row))

@@ -297,7 +297,8 @@ def attributes_of(example: Example, row: Row, shown: Row) -> Row:
         names |= {setting.type: None} | dict.fromkeys(setting.declared[row[setting.type]])
     if setting.layout == TABLES and "type" not in shown:
         del names["type"]
-    return {name: None for name in shown} | {name: row[name] for name in names}
+    made = {name: None for name in shown} | {name: row[name] for name in names}
+    return made | {setting.time: setting.clock.shown(row[setting.time])}
 
 
 def same(expected: Any, got: Any) -> bool:

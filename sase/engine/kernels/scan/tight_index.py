@@ -32,6 +32,12 @@ START, START_MEASURE = range(2)
 
 
 @inlined
+def is_later(tie: int, measure: int, other: int, other_measure: int) -> bool:
+    """Whether a start is after another one; of simultaneous ones positions tell, where measured."""
+    return tie > other or (tie == other and measure > other_measure)
+
+
+@inlined
 def settle(step: OutInts, tie: int) -> None:
     """Forget the chains that an event before `tie` keeps from going on."""
     if step[CUT] != EARLIEST and step[CUT] < tie:
@@ -44,7 +50,9 @@ def settle(step: OutInts, tie: int) -> None:
 @inlined
 def latest_start(step: OutInts, tie: int) -> tuple[int, int]:
     """Return the latest start of a chain that ends strictly before `tie`, as tie and measure."""
-    if step[TIE] < tie and step[HERE] > step[BEFORE]:
+    if step[TIE] < tie and is_later(
+        step[HERE], step[HERE_MEASURE], step[BEFORE], step[BEFORE_MEASURE]
+    ):
         return int(step[HERE]), int(step[HERE_MEASURE])
     return int(step[BEFORE]), int(step[BEFORE_MEASURE])
 
@@ -53,16 +61,16 @@ def latest_start(step: OutInts, tie: int) -> tuple[int, int]:
 def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
     """Note a chain that leads up to an event."""
     if step[TIE] < tie:
-        if step[HERE] > step[BEFORE]:
+        if is_later(step[HERE], step[HERE_MEASURE], step[BEFORE], step[BEFORE_MEASURE]):
             step[BEFORE], step[BEFORE_MEASURE] = step[HERE], step[HERE_MEASURE]
         step[TIE], step[HERE] = tie, EARLIEST
-    if start > step[HERE]:
+    if is_later(start, measure, step[HERE], step[HERE_MEASURE]):
         step[HERE], step[HERE_MEASURE] = start, measure
 
 
 @kernel
 def note_chains(
-    arrivals: Arrivals, bits: Ints, absences: IntRows, chains: OutIntCubes, latest: OutInts,
+    arrivals: Arrivals, bits: Ints, absences: IntRows, chains: OutIntCubes, latest: OutIntRows,
     index: NegativeIndex, starts: OutIntRows,
 ) -> None:  # fmt: skip
     """Lead chains on by the arrivals, and add the matches that start later than all before.
@@ -90,8 +98,8 @@ def note_chains(
             if step < last:
                 settle(chains[key, step], tie)
                 lead_to(chains[key, step], tie, start, measure)
-            elif start > latest[key]:
-                latest[key] = start
+            elif is_later(start, measure, latest[key, START], latest[key, START_MEASURE]):
+                latest[key, START], latest[key, START_MEASURE] = start, measure
                 number = index.sizes[0]
                 place, top = number & mask, index.heads[key]
                 index.row[place], index.tie[place] = arrivals.rows[i], tie
