@@ -21,7 +21,7 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
-from sase.engine.columns.gate import Gate, Proof, identity, is_sound
+from sase.engine.columns.gate import Gate, Proof, identity, is_proved_at_once, is_sound
 from sase.engine.columns.input import Input, Inputs, Origin, as_batch
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
@@ -163,8 +163,7 @@ class BatchDecoder:
         rows = batch.num_rows
         for column in self._read:
             array = batch.column(column.at)
-            is_proved = column.is_plain and array.offset >= 0 and is_sound(array)
-            if not is_proved or len(array) != rows:
+            if not is_proved_at_once(array) or len(array) != rows:
                 gate.prove(column.name, [array], rows)
 
     def load(self, batch: pa.RecordBatch) -> Events | None:

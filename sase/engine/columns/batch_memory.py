@@ -15,7 +15,14 @@ import pyarrow as pa
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.batch_decoder import BatchDecoder, SourceColumn
 from sase.engine.columns.chunks import INTEGERS
-from sase.engine.columns.gate import Proof, are_numbers, export, fits_memory, is_flat, is_sound
+from sase.engine.columns.gate import (
+    ExportedBatch,
+    Proof,
+    are_numbers,
+    fits_memory,
+    is_flat,
+    is_sound,
+)
 from sase.engine.kernels.jit.arrow_memory import form_of
 from sase.engine.kernels.scan.fused_scan import (
     CHILD,
@@ -32,14 +39,6 @@ FEW = 12
 # Arrow proves so many indexes and values of a dictionary, which the kernel proves or are known, in
 # less time than it takes to leave them out.
 FEW_INDEXES = 1 << 10
-
-
-class ExportedBatch:
-    """A batch, or some columns of it, and the address at which Arrow describes it to kernels."""
-
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self.batch = batch
-        self._held, self.address = export(batch)
 
 
 class BatchMemory:

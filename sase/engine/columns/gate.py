@@ -25,7 +25,7 @@ Whole = TypeVar("Whole")
 
 MEND = "make the column anew, for example with  pyarrow.array(values)"
 _NOT_UTF8 = re.compile(r"Invalid UTF8 sequence at string index (\d+)")
-_DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
+_DICTIONARY, _TIMESTAMP = pa.dictionary(pa.int8(), pa.int8()).id, pa.timestamp("s").id
 # Of these Arrow checks in full that each value is usual, such as one of whole days.
 _FIXED = {
     pa.date64().id, pa.time32("s").id, pa.time64("us").id, pa.decimal32(1).id,
@@ -329,19 +329,36 @@ def is_sound(given: pa.Array | pa.RecordBatch) -> bool:
     return True
 
 
-def fits_memory(batch: pa.RecordBatch) -> bool:
+def is_proved_at_once(array: pa.Array) -> bool:
+    """Whether numbers or a few coded texts are proved; if not, a gate proves them or says why."""
+    kind = array.type
+    if kind.id == _DICTIONARY:
+        values = array.dictionary
+        if values.offset < 0 or values.type.id not in _TEXTS or not fits_memory(array):
+            return False
+        if len(array) + len(values) > FEW:
+            return False
+    elif kind.id not in _NUMBERS and kind.id != _TIMESTAMP:
+        return False
+    return array.offset >= 0 and is_sound(array)
+
+
+def fits_memory(given: pa.Array | pa.RecordBatch) -> bool:
     """Whether the memory of flat columns is long enough, if none begins before it."""
     try:
-        batch.validate()
+        given.validate()
     except pa.ArrowException:
         return False
     return True
 
 
-def export(batch: pa.RecordBatch) -> tuple[object, int]:
-    """Export a batch to kernels: the capsule that holds it, and the address of its `ArrowArray`."""
-    _, capsule = batch.__arrow_c_array__()
-    return capsule, _address_in(capsule, b"arrow_array")
+class ExportedBatch:
+    """A batch, and the address at which Arrow describes it to kernels as long as this lives."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        self.held = batch.__arrow_c_array__()[1]
+        self.address: int = _address_in(self.held, b"arrow_array")
 
 
 def identity(array: pa.Array) -> tuple[object, ...]:

@@ -57,6 +57,7 @@ from sase.engine.kernels.scan.stacks import (
     Arrivals,
     StackArrays,
     evict,
+    free,
     scan,
     scan_between,
 )
@@ -218,19 +219,15 @@ class ActiveStacks:
 
     def free(self) -> int | None:
         """Free evicted instances; return the oldest live event."""
-        evict(self.stacks, self._bound)
-        cells, ends = self.stacks.cells, self.stacks.ends
-        # Instances of the last level are used up at once.
-        alive = np.flatnonzero(ends[TAIL, :-1] < ends[COUNT, :-1])
-        mask = cells.shape[1] - 1
-        oldest = [int(cells[i, ends[TAIL, i] & mask, ROW]) >> self.tagged for i in alive]
-        while self._blocks and self._blocks[0][0] < self._bound:
-            self._blocks.popleft()
-        return min([*oldest, *(first for _, first in list(self._blocks)[:1])], default=None)
+        oldest, blocks = free(self.stacks, self._bound), self._blocks
+        while blocks and blocks[0][0] < self._bound:
+            blocks.popleft()
+        found = [] if oldest == NOTHING else [oldest >> self.tagged]
+        return min([*found, blocks[0][1]] if blocks else found, default=None)
 
     def _widen(self, keys: int) -> None:
         """Give every key below a bound a stack."""
-        if keys > self._keys:
+        if keys > self.stacks.heads.shape[1]:
             heads = grown(self.stacks.heads, keys, NOTHING, axis=1)
             self.stacks = self.stacks._replace(heads=heads)
             if self._absences is not None:

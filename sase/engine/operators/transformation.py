@@ -196,7 +196,10 @@ class TransformationState:
         """The results that sequences are."""
         if isinstance(sequences, Bindings):
             return Results(sequences.mapped(self._positions), self._evaluated(sequences))
-        return Results(self._positions(sequences), self._evaluated(sequences))
+        positions = self._positions(sequences)
+        return (
+            Results(positions, self._evaluated(sequences)) if self._columns else Results(positions)
+        )
 
     def _evaluated(self, sequences: Sequences | Bindings) -> tuple[NDArray[np.int64], ...]:
         """Tags and bits of the columns of RETURN."""

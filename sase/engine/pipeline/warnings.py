@@ -94,7 +94,9 @@ class RunWarnings:
 
     def _found(self, least: int, *, of_types: bool) -> list[tuple[object, str]]:
         """Each warning with what tells it from others; of at least so many events that tie."""
-        found: list[tuple[object, str]] = [(text, text) for text in self._plan.warnings]
+        found: list[tuple[object, str]] = []
+        if self._plan.warnings:
+            found += [(text, text) for text in self._plan.warnings]
         if of_types:
             found += self._unseen_types()
         doubt = doubt_of_unit(self._plan.schema, *self._latest)

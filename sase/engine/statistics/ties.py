@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from sase.binding.schema import ROW_ORDER
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
@@ -18,6 +19,19 @@ MANY, SLICE, LEAST = 1 << 18, 1 << 12, 1 << 10
 # A share above which the order of simultaneous events is worth to be thought of: a twentieth.
 SHARE = 20
 FEW_TYPES = 8
+
+
+class _SeenTypes(NamedTuple):
+    """The types that a query sees: their codes, and a mask by code plus one: some have no type."""
+
+    names: tuple[str, ...]
+    codes: list[int]
+    mask: Mask
+
+    def among(self, types: TypeCodes) -> Mask:
+        """Which events of these types the query sees."""
+        found: Mask = self.mask[types.astype(np.intp) + 1]
+        return found
 
 
 class TieShare:
@@ -30,7 +44,7 @@ class TieShare:
         self.events = self.tied = 0
         self.is_sample = False
         self._types = types
-        self._seen: tuple[tuple[str, ...], Mask] | None = None
+        self._seen: _SeenTypes | None = None
         # How many of the last order key were counted, or what tells the last events.
         self._last: int | Callable[[], Events] = 0
 
@@ -114,24 +128,28 @@ class TieShare:
 
     def _count_seen(self, events: Events) -> int:
         """How many events the query sees."""
-        names = (self._types or frozenset()).intersection(events.type_names)
-        if self._types is None or len(events) <= SLICE or len(names) > FEW_TYPES:
-            seen = self._is_seen(events, 0, len(events))
-            return len(events) if seen is None else int(np.count_nonzero(seen))
+        seen = self._seen_of(events.type_names)
+        if seen is None:
+            return len(events)
+        if len(seen.codes) > FEW_TYPES:
+            return int(np.count_nonzero(seen.among(events.types)))
         # To compare codes with one after the other is faster by far than to look each up.
-        codes = map(events.type_names.index, names)
-        return sum(int(np.count_nonzero(events.types == code)) for code in codes)
+        return sum([int(np.count_nonzero(events.types == code)) for code in seen.codes])
 
     def _is_seen(self, events: Events, begin: int, end: int) -> Mask | None:
         """Which events of a range the query sees, None for all."""
+        seen = self._seen_of(events.type_names)
+        return None if seen is None else seen.among(events.types[begin:end])
+
+    def _seen_of(self, names: tuple[str, ...]) -> _SeenTypes | None:
+        """Which types of these names the query sees, None for all."""
         if self._types is None:
             return None
-        if self._seen is None or self._seen[0] != events.type_names:
-            # By code plus one, since some have no type.
-            wanted = [False, *(name in self._types for name in events.type_names)]
-            self._seen = events.type_names, np.array(wanted)
-        found: Mask = self._seen[1][events.types[begin:end].astype(np.intp) + 1]
-        return found
+        if self._seen is None or self._seen.names != names:
+            wanted = [name in self._types for name in names]
+            codes = [code for code, is_seen in enumerate(wanted) if is_seen]
+            self._seen = _SeenTypes(names, codes, np.array([False, *wanted]))
+        return self._seen
 
     def warning(self, seq: str | None) -> str:
         """How many tie in time, and in `seq` if there is one, what that means, and what to do."""

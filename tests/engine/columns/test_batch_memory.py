@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns.gate import export
+from sase.engine.columns.gate import ExportedBatch
 from sase.engine.kernels.jit.arrow_memory import CHILDREN, OFFSET
 from sase.engine.pipeline.matcher import Matcher
 from tests.engine.columns.test_gate import NOT_UTF8, bits, buffer, streamed, texts
@@ -82,10 +82,10 @@ class Exported:
 def moved(array: pa.Array, offset: int) -> pa.Array:
     """An array as another library may hand it over: with an offset of its own."""
     whole = pa.record_batch({"x": array})
-    capsule, address = export(whole)
-    (child,) = words(words(address)[CHILDREN], 1)
+    exported = ExportedBatch(whole)
+    (child,) = words(words(exported.address)[CHILDREN], 1)
     words(child)[OFFSET] = offset
-    return pa.record_batch(Exported(whole.schema.__arrow_c_schema__(), capsule)).column(0)
+    return pa.record_batch(Exported(whole.schema.__arrow_c_schema__(), exported.held)).column(0)
 
 
 def words(address: int, count: int = 8) -> Any:
@@ -113,6 +113,10 @@ OTHERS: dict[str, tuple[pa.Array, str | None]] = {
 }
 
 
+# Those that a fused push leaves to the loader, if it has all columns proved.
+REFUSED = ("texts before the memory", "numbers before the memory", "NULLs miscounted")
+
+
 @pytest.mark.parametrize("is_wide", [False, True])
 @pytest.mark.parametrize("name", OTHERS)
 def test_columns_that_nobody_reads(name: str, *, is_wide: bool) -> None:
@@ -123,6 +127,8 @@ def test_columns_that_nobody_reads(name: str, *, is_wide: bool) -> None:
     matcher = sase.compile("EVENT SEQ(a a, b b) WHERE [id] WITHIN 10000", first.schema).open()
     found = [matcher.push(batch(begin, other=other, **more)) for begin in range(0, 400, 2)]
     assert [len(each) for each in found] == list(range(1, 201))
+    taken = [use.events for use in matcher.finish().report.fused if use.path == PUSHED]
+    assert taken == ([] if name in REFUSED and not is_wide else [398])
     if why is None:
         assert len(found[-1].to_arrow()) == 200
     else:

@@ -130,6 +130,22 @@ evicted = inlined(_evicted)
 evict = kernel(_evicted)
 
 
+@kernel
+def free(stacks: StackArrays, bound: int) -> int:
+    """Evict instances, and return the oldest event of those left, `NOTHING` without one.
+
+    Instances of the last level are used up at once.
+    """
+    evicted(stacks, bound)
+    mask, oldest = stacks.cells.shape[1] - 1, NOTHING
+    for level in range(stacks.cells.shape[0] - 1):
+        tail = stacks.ends[TAIL, level]
+        if tail < stacks.ends[COUNT, level]:
+            row = stacks.cells[level, tail & mask, ROW]
+            oldest = row if oldest == NOTHING else min(row, oldest)
+    return int(oldest)
+
+
 # ---------------------------------------------------------------- negative components
 
 

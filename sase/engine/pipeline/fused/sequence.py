@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from sase.binding.bound import WindowKind
@@ -100,7 +101,7 @@ class SequenceOperators:
         known = shared.states_of, count, (0, first, last, 2), dictionary, dictionary.key(tests)
         return cls(scan, construction, results, *known)
 
-    @property
+    @cached_property
     def measure(self) -> int:
         """What the window measures of an event."""
         return PLACE if _counts_events(self.scan) else TIME
@@ -124,7 +125,7 @@ class SequenceOperators:
         clock = NO_CLOCK if pipeline.stopwatch is None else CLOCK
         return self.stacks.counting(self.construction.tally, clock)
 
-    @property
+    @cached_property
     def stacks(self) -> ActiveStacks:
         """Those that the scan writes to."""
         assert isinstance(self.scan.stacks, ActiveStacks)

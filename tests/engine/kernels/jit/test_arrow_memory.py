@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns.gate import export
+from sase.engine.columns.gate import ExportedBatch
 from sase.engine.kernels.jit import arrow_memory
 from sase.engine.kernels.jit.arrow_memory import CHILDREN, DICTIONARY, form_of
 from sase.engine.kernels.jit.intrinsics import LANES, low_bit
@@ -50,10 +50,10 @@ def test_numbers(name: str, values: list[int | None], data: st.DataObject) -> No
     uncounted = pa.Array.from_buffers(whole.type, count, whole.buffers(), -1, begin)
     for numbers in (whole.slice(begin, count), uncounted):
         out = np.empty(count, np.int64)
-        _held, address = export(pa.record_batch({"x": numbers}))
+        exported = ExportedBatch(pa.record_batch({"x": numbers}))
         form = form_of(8 * dtype.itemsize, is_signed=dtype.kind == "i")
         expected = given[begin : begin + count]
-        assert read(address, form, out) == (None not in expected)
+        assert read(exported.address, form, out) == (None not in expected)
         pairs = zip(expected, out.tolist(), strict=True)
         assert [None if e is None else o for e, o in pairs] == expected
 
@@ -76,16 +76,16 @@ def test_dictionaries(dictionary: pa.Array, *, is_same: bool) -> None:
     """The same one is the same memory: what another one holds is not looked at."""
     buffers = [buffer.address if buffer else 0 for buffer in DICTIONARY_OF_TWO.buffers()]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), dictionary)
-    _held, address = export(pa.record_batch({"x": column}))
-    assert has_dictionary(address, np.array([0, 2, *buffers])) == is_same
+    exported = ExportedBatch(pa.record_batch({"x": column}))
+    assert has_dictionary(exported.address, np.array([0, 2, *buffers])) == is_same
 
 
 def test_nothing_is_held_any_more() -> None:
     before = pa.total_allocated_bytes()
     for _ in range(3):
-        held, _ = export(pa.record_batch({"x": pa.array(range(1000))}))
+        exported = ExportedBatch(pa.record_batch({"x": pa.array(range(1000))}))
         assert pa.total_allocated_bytes() > before
-        del held
+        del exported
         assert pa.total_allocated_bytes() == before
 
 
