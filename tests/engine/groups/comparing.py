@@ -16,7 +16,7 @@ Found = list[tuple[Any, str]]
 
 def expected(drawn: Drawn) -> Found:
     """The matches, by the naive matcher."""
-    found = naive.match(parse_query(drawn.text), drawn.rows)
+    found = naive.match(parse_query(drawn.text), drawn.rows, types=drawn.types)
     return [(_tuples(each.events), str(dict(each.values or {}))) for each in found]
 
 
@@ -26,12 +26,14 @@ def _tuples(rows: Any) -> Any:
 
 def matched(drawn: Drawn, plan: str, **options: Any) -> Found:
     """The matches, in one go."""
-    return _found(drawn, sase.match(drawn.text, drawn.rows, plan=plan, **options))
+    return _found(
+        drawn, sase.match(drawn.text, drawn.rows, plan=plan, types=drawn.types, **options)
+    )
 
 
 def pushed(drawn: Drawn, plan: str, cuts: Sequence[int], *, restored: bool) -> Found:
     """The matches of rows that are pushed in pieces, by a matcher that may be restored."""
-    whole = sase.compile(drawn.text, drawn.rows, plan=plan)
+    whole = sase.compile(drawn.text, drawn.rows, plan=plan, types=drawn.types)
     matcher, found = whole.open(), Found()
     for begin, end in zip((0, *cuts), (*cuts, len(drawn.rows)), strict=True):
         found += _found(drawn, matcher.push(drawn.rows[begin:end]))

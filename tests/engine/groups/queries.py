@@ -29,6 +29,8 @@ class Drawn:
     text: str
     rows: list[Row]
     returned: bool = False
+    # The attributes that each type declares; all of them if that is not said.
+    types: dict[str, dict[str, str]] | None = None
 
 
 class Writer:
@@ -196,6 +198,17 @@ def rows(random: Random, most: int) -> list[Row]:
     return found
 
 
+def types(random: Random) -> dict[str, dict[str, str]] | None:
+    """Most attributes of each type, or nothing."""
+    attributes = {"v": "integer", "w": "float", "k": "integer"}
+    if random.randrange(3):
+        return None
+    return {
+        kind: {name: of for name, of in attributes.items() if random.randrange(4)}
+        for kind in (*TYPES, "D")
+    }
+
+
 def draw(seed: int) -> Drawn:
     """A query and a stream of a seed; it may be one that is refused."""
     random = Random(seed)
@@ -222,4 +235,4 @@ def draw(seed: int) -> Drawn:
     returned = random.randrange(4) == 0
     if returned:
         text += f" RETURN {writer.returned()}"
-    return Drawn(text, rows(random, MOST_EVENTS.get(writer.branches, 4)), returned)
+    return Drawn(text, rows(random, MOST_EVENTS.get(writer.branches, 4)), returned, types(random))
