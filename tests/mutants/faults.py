@@ -43,6 +43,8 @@ FUSED_SCAN, SCAN_KERNEL = (
     "sase/engine/kernels/scan/fused_scan.py",
 )
 
+UNION_ORDER = "sase/engine/kernels/scan/union_order.py"
+
 FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
     Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
@@ -556,4 +558,47 @@ FAULTS = [
         "        if path.option is not None:\n",
         "groups",
     ),
+    Fault(
+        "sifted-within-the-window",
+        SCAN_KERNEL,
+        "passes = reach >= window_start",
+        "passes = reach > window_start",
+    ),
+    Fault(
+        "sifted-by-the-first-level",
+        SCAN_KERNEL,
+        "                heads[levels + level, key] = measure\n",
+        "                pass\n",
+    ),
+    Fault(
+        "pairs-end-at-the-first",
+        WALK,
+        "            second = cell[BELOW]\n",
+        "            second = -1\n",
+    ),
+    Fault(
+        "choices-in-the-wrong-order",
+        f"{OPERATORS}/branch_scan.py",
+        "behind *= len(shared.choices[level])",
+        "behind *= 1",
+    ),
+    Fault(
+        "branches-merged-too-far",
+        f"{OPERATORS}/union_merge.py",
+        "min(ends.values())",
+        "max(ends.values())",
+    ),
+    Fault(
+        "longer-branch-first",
+        UNION_ORDER,
+        "return 1 if left >= first else -1",
+        "return -1 if left >= first else 1",
+    ),
+    Fault(
+        "branch-of-earlier-events-first",
+        UNION_ORDER,
+        "matches.events[left] > matches",
+        "matches.events[left] < matches",
+    ),
+    Fault("the-same-of-two-branches", UNION_ORDER, "order[place]) != 0", "order[place]) != 2"),
 ]

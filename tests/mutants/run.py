@@ -23,6 +23,7 @@ ENGINE = (
     "tests/engine/kernels",
     "tests/engine/operators",
     "tests/engine/matching",
+    "tests/engine/branches",
     "tests/engine/pipeline/test_late_rows.py",
     "tests/engine/pipeline/test_fused_scan.py",
     "tests/engine/pipeline/test_fused_lines.py",

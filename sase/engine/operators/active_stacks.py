@@ -50,6 +50,7 @@ from sase.engine.kernels.scan.stacks import (
     DROPPED,
     EARLIER,
     FIELDS,
+    REACH,
     RIP,
     ROW,
     TAIL,
@@ -75,7 +76,7 @@ class ActiveStacks:
         levels, room = context.levels, context.options.stack
         self.stacks = StackArrays(
             np.zeros((levels, room, FIELDS), np.int64),
-            np.full((levels, 1), NOTHING, np.int64),
+            np.full((2 * levels, 1), NOTHING, np.int64),
             np.zeros((3, levels), np.int64),
         )
         self._absences = _absences(above, context) if above.negations else None
@@ -304,7 +305,9 @@ class ActiveStacks:
             "tie": self._absences.tie, "measure": self._absences.measure
         }  # fmt: skip
         return {
-            "stacks": self.stacks._asdict(),
+            "stacks": self.stacks._replace(
+                heads=self.stacks.heads[: len(self.stacks.cells)]
+            )._asdict(),
             "walk": self._walk._asdict(),
             "absences": absences,
             "bound": self._bound,
@@ -339,7 +342,9 @@ class ActiveStacks:
         saved.check((heads < ends[COUNT, :, np.newaxis]).all(), "a head is no instance")
         for level in range(levels):
             self._check_level(saved, cells, ends, level)
-        return StackArrays(cells, heads, ends)
+        # Of a stack whose last instance is dead the reach is of no matter.
+        last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, heads, strict=True)]
+        return StackArrays(cells, np.concatenate([heads, last]), ends)
 
     def _check_level(self, saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
         count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]

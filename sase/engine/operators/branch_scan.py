@@ -20,7 +20,11 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context, Counters, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.operators.union_bindings import BranchLevels, BranchSequences, UnionBindings
+from sase.engine.operators.union_bindings import (
+    BranchLevels,
+    BranchSequences,
+    UnionBindings,
+)
 from sase.engine.plan import EnginePlan
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import Operator, chain, name_of
@@ -140,14 +144,14 @@ class _BranchTable:
     """Of which branch matches are, by the types of their events.
 
     `variables` is by branch and level; of each level with a choice there is by code or by tag of a
-    type what it adds to the place among the `branches`.
+    type what it adds to the place among the `branches`; of the only one, the branch.
     """
 
-    branches: Numbers
+    branches: NDArray[np.int16]
     variables: Numbers
     count: int
-    codes: dict[int, Numbers]
-    tags: dict[int, Numbers]
+    codes: dict[int, NDArray[np.int16]]
+    tags: dict[int, NDArray[np.int16]]
 
     @classmethod
     def of(cls, shared: SharedScan, levels: list[BranchLevels], context: Context) -> _BranchTable:
@@ -156,30 +160,35 @@ class _BranchTable:
         for number in shared.branches:
             variables[number] = levels[number].slots
         known = context.dictionary.type_dictionary.codes
-        codes, tags = dict[int, Numbers](), dict[int, Numbers]()
+        codes, tags = dict[int, NDArray[np.int16]](), dict[int, NDArray[np.int16]]()
         behind = 1
         for level in reversed(shared.levels):
-            codes[level] = np.zeros(len(known) + 2, np.int64)
-            tags[level] = np.zeros(MOST_TAGS, np.int64)
+            codes[level] = np.zeros(len(known) + 2, np.int16)
+            tags[level] = np.zeros(MOST_TAGS, np.int16)
             for place, component in enumerate(shared.choices[level]):
                 for name in component.types or ():
                     codes[level][known[name]] = behind * place
                     tags[level][shared.types.index(name)] = behind * place
             behind *= len(shared.choices[level])
-        return cls(np.array(shared.branches), variables, levels[0].count, codes, tags)
+        branches = np.array(shared.branches, np.int16)
+        if len(codes) == 1:  # then that is the branch itself
+            codes, tags = ({k: branches[v] for k, v in each.items()} for each in (codes, tags))
+        return cls(branches, variables, levels[0].count, codes, tags)
 
     def by_types(self, rows: Numbers, types: NDArray[np.int16]) -> UnionBindings:
         """Sequences with the types of their events."""
-        places = sum(adds[types[level]] for level, adds in self.codes.items())
-        return self._sequences(rows, places)
+        added = [adds.take(types[level], mode="wrap") for level, adds in self.codes.items()]
+        return self._sequences(rows, added)
 
     def by_tags(self, rows: Numbers) -> UnionBindings:
         """Sequences of numbers with tags."""
-        places = sum(adds[rows[level] & (MOST_TAGS - 1)] for level, adds in self.tags.items())
-        return self._sequences(rows >> TAG_BITS, places)
+        added = [adds.take(rows[level] & (MOST_TAGS - 1)) for level, adds in self.tags.items()]
+        rows >>= TAG_BITS  # which construction handed on, and holds no more
+        return self._sequences(rows, added)
 
-    def _sequences(self, rows: Numbers, places: Any) -> UnionBindings:
-        return BranchSequences(rows, self.branches[places], self.variables, self.count)
+    def _sequences(self, rows: Numbers, added: list[NDArray[np.int16]]) -> UnionBindings:
+        branches = added[0] if len(added) == 1 else self.branches[sum(added)]
+        return BranchSequences(rows, branches, self.variables, self.count)
 
 
 @dataclass

@@ -19,6 +19,9 @@ from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Union, reading
 
+# Branches are 256 at most, but snapshots have them as they have all numbers.
+BranchNumbers: TypeAlias = NDArray[np.int16 | np.int64]
+
 
 @dataclass(frozen=True)
 class BranchLevels:
@@ -81,7 +84,7 @@ class UnionBindings(Bindings):
         ends: Numbers,
         lengths: Numbers,
         slots: Numbers,
-        branches: Numbers,
+        branches: BranchNumbers,
         values: tuple[Numbers, ...] = (),
         iterations: UnionIterations | None = None,
     ) -> None:
@@ -114,7 +117,7 @@ class UnionBindings(Bindings):
             np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
             np.concatenate([part.lengths for part in parts], axis=1),
             np.concatenate([part.slots for part in parts]),
-            np.concatenate([part.branches for part in parts]),
+            np.concatenate([part.branches for part in parts]).astype(np.int64, copy=False),
             tuple(map(np.concatenate, values)),
             UnionIterations.united([part.known_iterations for part in parts])
             if any(part.iterations for part in parts)
@@ -167,7 +170,8 @@ class UnionBindings(Bindings):
 
     def checkpoint(self) -> dict[str, Numbers]:
         """The arrays."""
-        saved = {**super().checkpoint(), "slots": self.slots, "branches": self.branches}
+        branches = self.branches.astype(np.int64)
+        saved = {**super().checkpoint(), "slots": self.slots, "branches": branches}
         return saved if self.iterations is None else {**saved, **self.iterations.checkpoint()}
 
     @classmethod
@@ -205,7 +209,7 @@ class BranchSequences(UnionBindings):
     def __init__(
         self,
         rows: Numbers,
-        branches: Numbers,
+        branches: BranchNumbers,
         table: Numbers,
         count: int,
         values: tuple[Numbers, ...] = (),
@@ -285,11 +289,11 @@ class BranchSequences(UnionBindings):
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> BranchSequences:
         """Map the event numbers."""
-        rows = np.stack([change(row) for row in self.rows])
+        rows = change(self.rows.reshape(-1)).reshape(self.rows.shape)
         return self._with(rows, self.branches, self.values)
 
     def _with(
-        self, rows: Numbers, branches: Numbers, values: tuple[Numbers, ...]
+        self, rows: Numbers, branches: BranchNumbers, values: tuple[Numbers, ...]
     ) -> BranchSequences:
         return BranchSequences(rows, branches, self.table, self.count, values)
 

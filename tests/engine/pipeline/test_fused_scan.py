@@ -239,7 +239,7 @@ def test_keys_that_come_to_be_far_apart(taken: list[tuple[int, int]]) -> None:
     assert len(plan.run(events, threads=1)) == 15_000 * 3 + 3
     ((count, reached),) = taken
     assert count == len(ids)
-    assert reached == (count - 4) // scan.STEP * scan.STEP
+    assert count - 4 - scan.STEP < reached <= count - 4  # up to the step in which they are
 
 
 def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,58 @@ def write_all(
     return written
 
 
+@inlined
+def write_pairs(
+    stacks: StackArrays, walk: Walk, bound: int, out: OutIntRows, written: int
+) -> tuple[int, int]:
+    """Write the sequences of any first two events that may be, unchecked; the count and a level."""
+    cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
+    mask, room, visited = cells.shape[1] - 1, out.shape[1], 0
+    first, second, tail, level = choice[0], choice[1], stacks.ends[TAIL, 1], 1
+    while second >= tail and level > 0:
+        cell = cells[1, second & mask]
+        if cell[REACH] < bound:
+            break
+        visited += 1
+        first, row = cell[RIP], cell[ROW]
+        while written < room and first >= stacks.ends[TAIL, 0]:
+            other = cells[0, first & mask]
+            if other[REACH] < bound:
+                break
+            out[0, written], out[1, written] = other[ROW], row
+            first = other[BELOW]
+            written += 1
+        if written == room:  # whether or not there are more first events
+            level = 0
+        else:
+            second = cell[BELOW]
+    for above in range(2, cells.shape[0]):
+        row = cells[above, choice[above] & mask, ROW]
+        for place in range(begin, written):
+            out[above, place] = row
+    choice[0], choice[1] = first, second
+    walk.levels[VISITED, 0] += written - begin
+    walk.levels[VISITED, 1] += visited
+    return written, level
+
+
+@inlined
+def write_on(
+    stacks: StackArrays, walk: Walk, level: int, bound: int, tally: Tally | None, out: OutIntRows,
+    written: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the sequences of any events of the first levels; the count, and the level after."""
+    if level == 0:
+        written = write_all(stacks, walk, bound, tally, out, written)
+        if written < out.shape[1]:
+            level = next_choice(stacks, walk, 1)
+    else:
+        written, level = write_pairs(stacks, walk, bound, out, written)
+        if level > 0:
+            level = next_choice(stacks, walk, 2)
+    return written, level
+
+
 @linked
 def may_be_first(stacks: StackArrays, walk: Walk, final: int, place: int) -> bool:
     """Whether no event of a negated start lies before a first event, in the window of the final."""
@@ -117,6 +169,8 @@ def _constructed(
     last, mask = cells.shape[0] - 1, cells.shape[1] - 1
     span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
     room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
+    # At the first levels no event is asked for more than its reach.
+    unchecked = 0 if asks_first or last == 0 else 1 if has_floors or last == 1 else 2
     number, level, until = walk.at[0], walk.at[1], walk.levels[VISITED, 0] + PATIENCE
     while number < count and written < room:
         final = number & mask
@@ -124,10 +178,8 @@ def _constructed(
         if level == FRESH:
             level, choice[last] = last, number
         while level <= last and written < room:
-            if level == 0 and last > 0 and not asks_first:
-                written = write_all(stacks, walk, bound, tally, out, written)
-                if written < room:
-                    level = next_choice(stacks, walk, 1)
+            if level < unchecked:
+                written, level = write_on(stacks, walk, level, bound, tally, out, written)
                 continue
             place = choice[level] & mask
             cell = cells[level, place]

@@ -35,6 +35,7 @@ from sase.engine.kernels.scan.construction import Walk, construct_at, construct_
 from sase.engine.kernels.scan.key_hash import excess
 from sase.engine.kernels.scan.stacks import (
     COUNT,
+    DROPPED,
     TAG_AT,
     TAIL,
     Absences,
@@ -175,8 +176,9 @@ def admit_types(types: int, form: int, states: Ints, room: OutIntRows, size: int
 def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
     """Write the codes of the keys of events; return false if a key is out of range."""
     columns, digits, beyond = reading.columns, reading.digits, 0
-    for place in range(count):
-        room[KEY, place] = 0
+    if columns.shape[0] == KEYS:
+        for place in range(count):
+            room[KEY, place] = 0
     for row in range(columns.shape[0] - KEYS):
         if row == digits.shape[0]:  # nothing is known of keys yet
             return count == 0
@@ -186,16 +188,15 @@ def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) ->
         for place in range(count):
             key = number(address, form, room[PLACE, place])
             beyond |= excess(key, least, bits)
-            room[KEY, place] |= (key - least) << shift
+            others = room[KEY, place] if row > 0 else 0
+            room[KEY, place] = others | (key - least) << shift
     return beyond == 0
 
 
 @inlined
-def describe(
-    reading: ScanInput, sought: ScanRange, begin: int, count: int, room: OutIntRows
-) -> None:
-    """Write times, states, ties and positions of events."""
-    columns, states, ties = reading.columns, reading.states, reading.ties
+def describe(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> None:
+    """Write times and states of events."""
+    columns, states = reading.columns, reading.states
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     address += begin << (form >> 1)
     for place in range(count):
@@ -204,7 +205,47 @@ def describe(
     address += begin << (form >> 1)
     for place in range(count):
         room[STATE, place] = states[number(address, form, room[PLACE, place]) + 1]
-    position, tie = sought.position + begin, sought.tie
+
+
+@inlined
+def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: OutIntRows) -> int:
+    """Keep the events that may follow an instance within the window; return how many.
+
+    Simultaneous events are told apart later. What is kept is chosen without branches, of which
+    every second would be mispredicted.
+    """
+    levels, heads, dropped = stacks.cells.shape[0], stacks.heads, stacks.ends[DROPPED]
+    bits = (1 << TAG_AT) - 1 if sought.tagged else -1
+    position, kept = sought.position + begin, 0
+    for place in range(count):
+        row, time = room[PLACE, place], room[TIME, place]
+        state, key = room[STATE, place], room[KEY, place]
+        measure = position + row if sought.measure == PLACE else time
+        every = state & bits
+        level, passes = low_bit(every), True
+        if every & (every - 1) != 0:  # an event of several levels
+            while every != 0:
+                level = low_bit(every)
+                every &= every - 1
+                heads[levels + level, key] = measure
+        else:
+            before = heads[levels + max(level - 1, 0), key]
+            reach = measure if level == 0 else before
+            passes = reach >= window_start(measure, sought.span)
+            heads[levels + level, key] = reach  # where it does not pass, nothing on the stack does
+            dropped[level] += not passes
+        room[PLACE, kept], room[TIME, kept] = row, time
+        room[STATE, kept], room[KEY, kept] = state, key
+        kept += passes
+    return kept
+
+
+@inlined
+def number_events(
+    reading: ScanInput, sought: ScanRange, begin: int, count: int, room: OutIntRows
+) -> None:
+    """Write the ties of events, and their numbers over their places."""
+    ties, position, tie = reading.ties, sought.position + begin, sought.tie
     if ties.shape[0] > 0:
         for place in range(count):
             room[TIE, place] = tie + ties[begin + room[PLACE, place]]
@@ -280,17 +321,20 @@ def _fused_scan(
         if not encode_keys(reading, begin, count, room):
             lacks = CODES
             break
-        describe(reading, sought, begin, count, room)
-        if counting is not None:
-            note_time(counting, ADMISSION)
+        describe(reading, begin, count, room)
         if counting is not None or count > free_places(stacks):
             evicted(stacks, bound_before(reading, sought, begin))
             if count > free_places(stacks):
                 lacks = count
                 break
+        # What negative components forbid is counted, which the scan does.
+        kept = sift(sought, stacks, begin, count, room) if absences is None else count
+        number_events(reading, sought, begin, kept, room)
+        if counting is not None:
+            note_time(counting, ADMISSION)
         arrivals = Arrivals(
-            room[PLACE, :count], room[STATE, :count], room[KEY, :count],
-            room[sought.measure, :count], room[TIE, :count],
+            room[PLACE, :kept], room[STATE, :kept], room[KEY, :kept],
+            room[sought.measure, :kept], room[TIE, :kept],
         )  # fmt: skip
         if absences is None:
             scan_at(calls.scan, arrivals, stacks, None, sought.span)

@@ -41,7 +41,11 @@ COUNT, TAIL, DROPPED = range(3)
 
 
 class StackArrays(NamedTuple):
-    """Instances by level, place and field; the top of each partition's stack; counts by level."""
+    """Instances by level, place and field; the top of each partition's stack; counts by level.
+
+    Behind the `heads` of all levels there is by level and partition the REACH of the last instance
+    that was pushed, or that could have been: no sequence through the stack has a later start.
+    """
 
     cells: OutIntCubes
     heads: OutIntRows
@@ -103,12 +107,13 @@ def push(
     below = top if alive else NOTHING
     # Past the whole group of simultaneous events, so that no walk goes through it one by one.
     earlier = below
-    if alive and stacks.cells[level, top & mask, TIE] == tie:
+    if alive & (stacks.cells[level, top & mask, TIE] == tie):  # one branch, and rarely taken
         earlier = stacks.cells[level, top & mask, EARLIER]
     cell = stacks.cells[level, place]
     cell[ROW], cell[RIP], cell[BELOW], cell[EARLIER] = row, rip, below, earlier
     cell[TIE], cell[MEASURE], cell[REACH] = tie, measure, reach
     stacks.heads[level, key] = number
+    stacks.heads[stacks.cells.shape[0] + level, key] = reach
     stacks.ends[COUNT, level] = number + 1
     return place
 

@@ -30,8 +30,9 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
 
-# So many events are gone through at a time, and at most so many by one call.
-STEP, MOST = 1 << 13, 1 << 20
+# So many events are gone through at a time, of which at most about so many are admitted, that what
+# is written of them stays in the nearest cache; and at most so many by one call.
+STEP, ADMITTED, MOST = 1 << 13, 1 << 10, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
 NO_DIGITS = np.zeros((0, 3), np.int64)
@@ -82,7 +83,8 @@ class FusedScan:
         fused, at = self._fused, self._pipeline.at
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
         position, reading = at.events, self._reading(events, arrays)
-        room = np.empty((ROWS, min(self._step, len(events)) + 1), np.int64)
+        step = self._step_of(events)
+        room = np.empty((ROWS, min(step, len(events)) + 1), np.int64)
         begin, passed, admitted = 0, 0, 0
         watch, counting = self._stopwatch, self._counting
         while passed < len(events):
@@ -97,7 +99,7 @@ class FusedScan:
             if found.written:
                 yield from fused.shown(watch, iter((construction.detach(found.written),)))
             # Where the walk goes on those of the last step may still need what is before them.
-            done = begin if found.written < out.shape[1] else max(begin - self._step, passed)
+            done = begin if found.written < out.shape[1] else max(begin - step, passed)
             if done > passed:
                 at.events = position + done
                 self._note(events, passed, done, admitted)
@@ -111,6 +113,12 @@ class FusedScan:
         if begin < len(events):
             self.meter.refused = NO_CODES
         return begin
+
+    def _step_of(self, events: Events) -> int:
+        """The events of a step, by how many of the first ones are admitted."""
+        types = events.types[:STEP].astype(np.int64)
+        admitted = int(np.count_nonzero(self._fused.states_of(events.type_names)[types + 1]))
+        return min(self._step, max(ADMITTED * len(types) // max(admitted, 1), ADMITTED))
 
     def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
         """Advance the watermark to the last of some events."""
