@@ -51,7 +51,7 @@ class Inner:
 
     variable: int
     part: Part
-    name: str = field(default="", compare=False)
+    name: str = ""
 
 
 # What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds.

@@ -100,6 +100,10 @@ QUERIES = [
         " HAVING sum(a[].v) > 5 AND a.len > 2 RETURN a[a.len].v AS last, count(a[]) AS n"
     ),
     Query("EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE [k] AND a.v < b.v WITHIN 9"),
+    Query(
+        "EVENT SEQ(A a, (SEQ(B b, !(N n), C+ c[]) OR D d)+ g[], B e) WHERE [k] AND b.v < c[i].v"
+        " AND g[i].b.v > g[i-1].b.w AND e.v > g[1].d.v WITHIN 9 RETURN g.len, avg(g[].b.v) AS m"
+    ),
     Query("EVENT SEQ(A a, !(N n), B{2,} b[]) WHERE partition_contiguity { [k] } WITHIN 9"),
     Query("EVENT SEQ(A a, !(SEQ(B b, !(N n), C c)), D d) WHERE [k] AND b.v < a.v WITHIN 9"),
 ]
