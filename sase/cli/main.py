@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
+from sase.address_space import is_tight
 from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
 from sase.nearest import nearest
@@ -46,9 +47,9 @@ COMMANDS = (
 FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
-# Bytes of addresses with which all that is needed can be loaded, and what to say below that.
-ROOM = 2 << 30
-UNLOADED = "there is not enough memory to load a library: a limit such as `ulimit -v` is too low"
+UNLOADED = (
+    "there is not enough memory to load or compile code: a limit such as `ulimit -v` is too low"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = f": {printable_lines(str(error))}" if str(error) else ""
         print(f"sase: error: there is not enough memory{reason}", file=sys.stderr)
         return FAILED
-    except ImportError as error:
-        if not _has_little_memory():
+    except (ImportError, SystemError) as error:  # LLVM is at a loss in the midst of compiling
+        if not is_tight():
             raise
         print(f"sase: error: {UNLOADED}: {printable_lines(str(error))}", file=sys.stderr)
         return FAILED
     except OSError as error:
         _drop(sys.stdout)
-        is_unloaded = "shared object" in str(error) and _has_little_memory()
+        is_unloaded = "shared object" in str(error) and is_tight()
         reason = f"{UNLOADED}: {error}" if is_unloaded else str(error)
         print(f"sase: error: {printable_lines(reason)}", file=sys.stderr)
         return FAILED
@@ -165,16 +166,6 @@ def _write_any_character() -> None:
     """Escape what the terminal's encoding lacks (standard error does by itself)."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _has_little_memory() -> bool:
-    """Whether the process may have few addresses, as by `ulimit -v`."""
-    try:
-        import resource
-    except ImportError:  # on Windows, which has no such limit
-        return False
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return limit != resource.RLIM_INFINITY and limit < ROOM
 
 
 def _drop(*streams: TextIO | None) -> None:

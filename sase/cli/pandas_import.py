@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from sase.address_space import require_addresses
+
 
 class _Hidden:
     """A finder for `sys.meta_path` that says that pandas is not installed."""
@@ -29,6 +31,7 @@ def hide_pandas() -> None:
     """Have Arrow make its first value as if there was no pandas; later imports find it."""
     if not HostProcess.is_command or "pandas" in sys.modules:
         return
+    require_addresses()
     import pyarrow
 
     hidden = _Hidden()

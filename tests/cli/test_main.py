@@ -281,7 +281,9 @@ def test_libraries_that_are_not_loaded_for_want_of_memory(
         monkeypatch.setattr("sase.cli.main.import_module", fail)
         limit[0] = 100 << 20
         assert program.main(["run"]) == 1
-        assert "there is not enough memory to load a library: a limit" in capsys.readouterr().err
+        assert (
+            "there is not enough memory to load or compile code: a limit" in capsys.readouterr().err
+        )
         limit[0] = resource.RLIM_INFINITY
         if error is ImportError:
             with pytest.raises(ImportError):

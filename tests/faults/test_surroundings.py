@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import QUERY, Programs, ended, program, programs, write_events
+from tests.faults.processes import (
+    QUERY,
+    Ended,
+    Programs,
+    ended,
+    program,
+    programs,
+    write_events,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
 
@@ -102,3 +112,43 @@ def test_too_little_memory(
     assert (status, out) == (1, "")
     assert err.splitlines()[-1].startswith("sase: error: there is not enough memory: Unable to")
     assert os.listdir() == []
+
+
+@pytest.mark.parametrize("megabytes", [100, 300])
+@pytest.mark.parametrize("name", ["run", "why"])
+def test_too_few_addresses_to_begin(name: str, megabytes: int, events: Path) -> None:
+    """As by `ulimit -v`: our sentence stands alone, and not behind what libraries say."""
+    status, out, err = limited(megabytes, name, "-q", QUERY, "--events", str(events))
+    assert (status, out) == (1, "")
+    (line,) = err.splitlines()
+    assert line.startswith(
+        f"sase {name}: error: a limit such as `ulimit -v` leaves {megabytes} MiB"
+    )
+    assert line.endswith("takes 512 MiB at least: allow 2,048 MiB")
+
+
+def test_what_loads_no_library_needs_no_addresses() -> None:
+    status, _, err = limited(60, "check", "-q", QUERY)
+    assert (status, err) == (0, "1 text checked: no problems\n")
+
+
+def test_a_script_is_told_before_it_loads_a_library() -> None:
+    script = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))\n"
+        "import sase\n"
+        "try:\n"
+        "    sase.match('EVENT A a', [])\n"
+        "except sase.BudgetError as problem:\n"
+        "    print(problem)\n"
+    )
+    status, out, err = ended([sys.executable, "-c", script])
+    assert (status, err) == (0, "")
+    assert out.startswith("a limit such as `ulimit -v` leaves 200 MiB of addresses")
+
+
+def limited(megabytes: int, *arguments: str) -> Ended:
+    """What becomes of the program in a process of so many addresses."""
+    size = megabytes << 20
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (size, size))
+    return ended(program(*arguments), preexec_fn=limit)

@@ -18,6 +18,7 @@ LAYERS = [
     "private_folder",
     "source",
     "errors",
+    "address_space",
     "partial_file",
     "signature",
     "lang",
@@ -98,7 +99,8 @@ INSIDE_FUNCTIONS = {"networkx", "polars"}
 # imported inside functions.
 LIGHT = ("sase.cli", "sase.__main__")
 LIGHT_IMPORTS = {
-    "sase", "cli", "digits", "errors", "nearest", "partial_file", "printable", "source",
+    "sase", "address_space", "cli", "digits", "errors", "nearest", "partial_file", "printable",
+    "source",
 }  # fmt: skip
 
 # The naive matcher judges the engine, so it shares nothing with it but the syntax tree.
