@@ -98,27 +98,6 @@ def in_a_row(make: Make, repeats: int, enough: float) -> Make:
     return make_it
 
 
-def collapsed(text: str, plan: str = "optimized") -> Make:
-    """The collapsed form of the matches: a row for each event that some end at."""
-
-    def make(table: pa.Table) -> Way:
-        named = recipe(plan)
-
-        def run() -> Any:
-            found = sase.match(
-                text, table, plan=named, output="compressed", threads=1, **_types(table)
-            )
-            return found, found.to_arrow()
-
-        def told(ran: Any) -> Outcome:
-            found, rows = ran
-            return Outcome(found.count(), None, {"rows": rows.num_rows})
-
-        return Way(run, told)
-
-    return make
-
-
 def counted(text: str, plan: str = "optimized") -> Make:
     """The number of matches alone, compiled each time."""
 
@@ -133,19 +112,26 @@ def counted(text: str, plan: str = "optimized") -> Make:
     return make
 
 
-def compressed(text: str, plan: str = "optimized") -> Make:
-    """The matches as a set that is counted, compiled each time."""
+def compressed(text: str, plan: str = "optimized", *, rows: bool = False) -> Make:
+    """The matches as a set that is counted, compiled each time.
+
+    With `rows` it is made in its collapsed form: a row for each event that some end at.
+    """
 
     def make(table: pa.Table) -> Way:
         named = recipe(plan)
 
-        def run() -> int:
+        def run() -> Any:
             found = sase.match(
                 text, table, plan=named, output="compressed", threads=1, **_types(table)
             )
-            return found.count()
+            return found, found.to_arrow().num_rows if rows else found.count()
 
-        return Way(run, lambda count: Outcome(count))
+        def told(ran: Any) -> Outcome:
+            found, made = ran
+            return Outcome(found.count(), None, {"rows": made}) if rows else Outcome(made)
+
+        return Way(run, told)
 
     return make
 

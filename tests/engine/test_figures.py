@@ -14,6 +14,7 @@ from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.planning.recipes import recipe_names
+from tests.engine.series.routes import OF_RUNS
 
 PAPERS = Path(__file__).parents[1] / "data" / "paper_cases.json"
 CASES = {case["id"]: case for case in json.loads(PAPERS.read_text(encoding="utf-8"))["cases"]}
@@ -276,16 +277,7 @@ def flow(run: Run) -> tuple[int | None, ...]:
 
 def test_every_recipe_of_sequences_has_its_flow() -> None:
     """Those of runs have other operators."""
-    assert set(recipe_names()) - set(FLOWS) == {
-        "nfab",
-        "nfab_merged",
-        "nfab_versioned",
-        "backtrack",
-        "backtrack_reread",
-        "postponed",
-        "postponed_filters",
-        "collapsed",
-    }
+    assert set(recipe_names()) - set(FLOWS) == set(OF_RUNS)
 
 
 @pytest.mark.parametrize("recipe", FLOWS)

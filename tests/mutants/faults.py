@@ -12,7 +12,8 @@ class Fault(NamedTuple):
     path: str
     right: str
     wrong: str
-    # What is run: the parts of the suite that are of the engine, or of what tasks on Spark do.
+    # What is run: the parts of the suite that are of the engine, of series alone, or of what tasks
+    # on Spark do.
     suite: str = "engine"
 
 
@@ -34,6 +35,9 @@ JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
+LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
+REREADING = "sase/engine/kernels/baselines/rereading.py"
+VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
@@ -328,6 +332,74 @@ FAULTS = [
         CANDIDATES,
         "state[DEPTH], state[WAYS] = depth,",
         "state[DEPTH], state[WAYS] = 0,",
+    ),
+    Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass", "series"),
+    Fault("told-lines-ended", LINE_SCAN, "if begin <= lasts[i] or", "if True or", "series"),
+    Fault("told-lines-go-on", LINE_SCAN, "if begin <= lasts[i] or", "if False and", "series"),
+    Fault(
+        "discarded-where-it-holds",
+        FILTERS,
+        "if not holds_with_earlier(",
+        "if holds_with_earlier(",
+        "series",
+    ),
+    Fault(
+        "discarded-from-afar",
+        FILTERS,
+        "    return True\n\n\n@linked\ndef holds_with(",
+        "    return False\n\n\n@linked\ndef holds_with(",
+        "series",
+    ),
+    Fault("first-event-goes-on", FILTERS, "further >= least - 1", "further >= least", "series"),
+    Fault(
+        "put-off-behind-its-event",
+        REREADING,
+        "push(search, node, place - 1, stop)",
+        "push(search, node, place, stop)",
+        "series",
+    ),
+    Fault(
+        "first-found-is-first",
+        REREADING,
+        "if comes_before(cells, node, before):",
+        "if False:",
+        "series",
+    ),
+    Fault(
+        "read-to-before-the-end",
+        REREADING,
+        "min(stop, search.state[ENDS] + 1) if",
+        "min(stop, search.state[ENDS]) if",
+        "series",
+    ),
+    Fault(
+        "begun-within-the-first",
+        REREADING,
+        "incoming.ties[i] <= runs.taken[incoming.keys[i]]",
+        "False",
+        "series",
+    ),
+    Fault(
+        "own-version-alone",
+        VERSIONED,
+        "pointer[VERSION + 1 + level] <= version",
+        "pointer[VERSION + 1 + level] == version",
+        "series",
+    ),
+    Fault("any-version", VERSIONED, "if pointer[place] != version[place]:", "if False:", "series"),
+    Fault(
+        "version-left-as-it-was",
+        VERSIONED,
+        "VERSION + 1 + cells[before, nodes.LEVEL]] += 1",
+        "VERSION + 1 + cells[before, nodes.LEVEL]] += 0",
+        "series",
+    ),
+    Fault(
+        "version-of-the-one-left",
+        VERSIONED,
+        "+= versions[before, LEFT]",
+        "+= 0",
+        "series",
     ),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),

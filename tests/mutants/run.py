@@ -38,7 +38,15 @@ TASKS = (
     "tasks or said or no_order or refused or not_matter or just_taken or text or together or group",
 )
 GROUPS = ("tests/engine/groups", "tests/cases/repeated_groups")
-SUITES = {"engine": ENGINE, "spark": TASKS, "groups": GROUPS}
+# What is found of series by every way of evaluating runs.
+SERIES = (
+    "tests/engine/series/test_versioned.py",
+    "tests/engine/series/test_backtracking.py",
+    "tests/engine/series/test_early_filters.py",
+    "tests/engine/series/test_lines.py",
+    "tests/engine/series/test_pruned.py",
+)
+SUITES = {"engine": ENGINE, "series": SERIES, "spark": TASKS, "groups": GROUPS}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:

@@ -57,6 +57,14 @@ def unpruned_runs(plan: Operator) -> RunEvaluation | Declined:
     return PRUNED if require(plan, Transformation).prunes else runs_as_written(plan)
 
 
+def runs_of_several(plan: Operator, otherwise: str) -> RunEvaluation | Declined:
+    """The same, where a match may have several events; `otherwise` says what it is without."""
+    runs = unpruned_runs(plan)
+    if isinstance(runs, RunEvaluation) and runs.is_alone:
+        return Declined(f"a match is a single event, {otherwise}")
+    return runs
+
+
 def reads_series(runs: RunEvaluation) -> str | None:
     """The first condition that ranges over the events of a series, as text."""
     names = {component.index: component.variable for component in runs.components}

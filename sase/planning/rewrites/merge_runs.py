@@ -10,17 +10,15 @@ from sase.planning.rewrites.contract import (
     Declined,
     Outcome,
     reads_series,
-    unpruned_runs,
+    runs_of_several,
 )
 
 
 def merge_runs(plan: Operator) -> Outcome:
     """What a match is asked when it is whole is asked of each, since all are told."""
-    runs = unpruned_runs(plan)
+    runs = runs_of_several(plan, "and no two are alike")
     if isinstance(runs, Declined):
         return runs
-    if runs.is_alone:
-        return Declined("a match is a single event, and no two are alike")
     if runs.mixes_partitions:
         return MIXED
     ranging = reads_series(runs)

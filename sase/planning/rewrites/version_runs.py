@@ -6,16 +6,14 @@ from dataclasses import replace
 
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import Declined, Outcome, reads_series, unpruned_runs
+from sase.planning.rewrites.contract import Declined, Outcome, reads_series, runs_of_several
 
 
 def version_runs(plan: Operator) -> Outcome:
     """A version tells runs apart of which at most one stays at a component that others leave."""
-    runs = unpruned_runs(plan)
+    runs = runs_of_several(plan, "and shares none")
     if isinstance(runs, Declined):
         return runs
-    if runs.is_alone:
-        return Declined("a match is a single event, and shares none")
     # Contiguity is of what may lie in other partitions, too, where some events have none.
     if runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH or runs.is_watched:
         for component in runs.components:

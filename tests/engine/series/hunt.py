@@ -1,9 +1,9 @@
 """Look for queries of level 2 of which the engine and the naive matcher find different matches.
 
-    python -m tests.engine.series.hunt SEED COUNT
+    python -m tests.engine.series.hunt SEED COUNT [RECIPE …]
 
-tries the examples of the numbers from SEED on, and prints each that fails with as few events and
-clauses as it still fails with.
+tries the examples of the numbers from SEED on, by any recipe or in turn by those that are named,
+and prints each that fails with as few events and clauses as it still fails with.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -111,7 +111,17 @@ def hunt(first: int, count: int, case: Drawn = case) -> Counter[str]:
     return faults
 
 
+def by(recipes: Sequence[str]) -> Drawn:
+    """What is drawn for a number, with these recipes in turn."""
+
+    def drawn(number: int) -> tuple[SeriesExample, Way]:
+        example, way = case(number)
+        return example, replace(way, recipe=recipes[number % len(recipes)], order=(), off=None)
+
+    return drawn
+
+
 if __name__ == "__main__":
-    total = hunt(int(sys.argv[1]), int(sys.argv[2]))
+    total = hunt(int(sys.argv[1]), int(sys.argv[2]), by(sys.argv[3:]) if sys.argv[3:] else case)
     print(f"{sys.argv[2]} examples: {dict(total) or 'no fault'}")
     sys.exit(bool(total))

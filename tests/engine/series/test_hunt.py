@@ -47,3 +47,12 @@ def test_a_fault_is_shown_with_few_events(monkeypatch: pytest.MonkeyPatch) -> No
         example, _ = hunt.shrunk(*one)
         assert 2 <= len(example.rows) <= 3
         assert hunt.fault(example, one[1]).startswith("rows: ")
+
+
+def test_recipes_that_are_named_are_taken_in_turn() -> None:
+    drawn, recipes = hunt.by(["postponed", "nfab_merged"]), []
+    for number in range(4):
+        example, way = drawn(number)
+        recipes.append(way.recipe)
+        assert example == case(number)[0]
+    assert recipes == ["postponed", "nfab_merged"] * 2
