@@ -12,6 +12,8 @@ from experiments.core.results import Results
 
 Check = Callable[[Results], Verdict]
 RATE = "events_per_s"
+# By the clock of the processor, which what else runs on the machine does not change.
+CPU_RATE = "events_per_cpu_s"
 
 
 def ahead(

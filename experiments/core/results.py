@@ -18,6 +18,8 @@ COLUMNS = (
     "panel", "x", "way", "status", "note", "events", "matches", "log10_matches", "check", "rounds",
     "wall_s", "wall_low_s", "wall_high_s", "cpu_s", "grown_bytes", "events_per_s",
 )  # fmt: skip
+# What is made of the others when they are read.
+MADE = ("events_per_cpu_s",)
 PLACE = ("size", "commit", "machine", "versions", "measured_at")
 _TEXTS = {"panel", "way", "status", "note", *PLACE}
 
@@ -87,9 +89,15 @@ def read(path: Path) -> Results:
 
 
 def _row(line: Mapping[str, str]) -> Row:
-    return {
+    found = {
         name: text if name in _TEXTS else _value(text) for name, text in line.items() if text != ""
     } | {name: line.get(name, "") for name in _TEXTS}
+    return found | _by_processor(found)
+
+
+def _by_processor(row: Row) -> Row:
+    """The rate by the time of the processor, which no file has."""
+    return {"events_per_cpu_s": row["events"] / row["cpu_s"]} if row.get("cpu_s") else {}
 
 
 def _value(text: str) -> Any:
@@ -103,13 +111,16 @@ def _value(text: str) -> Any:
 
 def write(path: Path, rows: Sequence[Row]) -> None:
     """All rows as a file, which is there whole or not at all."""
-    more = {name: None for row in rows for name in row if name not in COLUMNS + PLACE}
+    left = (*COLUMNS, *PLACE, *MADE)
+    more = {name: None for row in rows for name in row if name not in left}
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     with partial.open("w", encoding="utf-8", newline="") as file:
         written = csv.DictWriter(file, [*COLUMNS, *more, *PLACE], lineterminator="\n")
         written.writeheader()
-        written.writerows({name: _text(value) for name, value in row.items()} for row in rows)
+        written.writerows(
+            {name: _text(value) for name, value in row.items() if name not in MADE} for row in rows
+        )
     partial.replace(path)
 
 

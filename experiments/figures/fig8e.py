@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import ahead, near
+from experiments.core.checks import CPU_RATE, ahead, near
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
 from experiments.core.ways import listed
 from experiments.figures.stocks import SOURCE, query, stream
@@ -32,15 +32,15 @@ EXPERIMENT = Experiment(
     "Where a run soon comes to a match both are alike; for p*3 under skip till next match the basic"
     " algorithm is an order of magnitude faster.",
     points,
-    (Plot("events_per_s", "events/s", "", log_y=True, bars=True),),
+    (Plot(CPU_RATE, "events/s of the processor", "", log_y=True, bars=True),),
     (
         Finding(
             "p3: both alike (time of the processor within 3)",
-            near(BASIC, PRINTED, 3, y="cpu_s", when=lambda x: "*" not in x),
+            near(BASIC, PRINTED, 3, y=CPU_RATE, when=lambda x: "*" not in x),
         ),
         Finding(
             "p*3-s3: basic many times (here: 5) as fast",
-            ahead(BASIC, PRINTED, 5, when=lambda x: x == "p*3-s3"),
+            ahead(BASIC, PRINTED, 5, y=CPU_RATE, when=lambda x: x == "p*3-s3"),
             (
                 Reason(
                     "Most runs fail at c, so that backtracking tries many. But all runs at once are"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import ahead, dearer, every
+from experiments.core.checks import CPU_RATE, ahead, dearer, every
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.figures.stocks import IN_NODES, SOURCE, figured, over_queries, query, stream
@@ -46,12 +46,14 @@ def is_large(x: float) -> bool:
 
 def most_for_p1(results: Results) -> Verdict:
     """That merging gains most where all runs that overlap are merged."""
-    gains = {name: results.ratios(IN_NODES, MERGED, "cpu_s", name).get(2_000) for name in GAINING}
+    gains = {name: results.ratios(MERGED, IN_NODES, CPU_RATE, name).get(2_000) for name in GAINING}
     known = {name: gain for name, gain in gains.items() if gain is not None}
     told = ", ".join(f"{gain:.3g} for {name}" for name, gain in known.items())
     if len(known) < len(GAINING):
         return Verdict(None, "not all queries are measured")
-    return Verdict(max(known, key=lambda name: known[name]) == "p1-s3", f"CPU time, {told}")
+    return Verdict(
+        max(known, key=lambda name: known[name]) == "p1-s3", f"{MERGED} : {IN_NODES} = {told}"
+    )
 
 
 EXPERIMENT = Experiment(
@@ -60,12 +62,12 @@ EXPERIMENT = Experiment(
     f"{SOURCE}, experiment 5",
     "Merging gains for all queries: 1.5 times for p1-s3, 1.4 for p2-s3, 1.5 for p3-s3.",
     points,
-    (Plot("events_per_s", "events/s", "", log_y=True, bars=True),),
+    (Plot(CPU_RATE, "events/s of the processor", "", log_y=True, bars=True),),
     (
         Finding(
             "merging takes less time of the processor than runs in lines, under skip till next"
             " match",
-            ahead(BASIC, MERGED, y="cpu_s", when=gaining),
+            ahead(MERGED, BASIC, y=CPU_RATE, when=gaining),
             (
                 Reason(
                     "Lines, which share nothing, are shown as many events or more. But time goes by"
@@ -80,7 +82,7 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "and than runs in nodes",
-            ahead(IN_NODES, MERGED, y="cpu_s", when=gaining),
+            ahead(MERGED, IN_NODES, y=CPU_RATE, when=gaining),
             (
                 Reason(
                     "Fewer events are shown to runs, and the buffer is updated less often. But time"
@@ -105,18 +107,25 @@ OVER_WINDOWS = Experiment(
     "Without construction merging gains 1.4 to 2.1 times: most for p2 where W is large, less for"
     " p3, of whose runs fewer can be merged.",
     without_construction,
-    (Plot("events_per_s", "events/s, no match is built", "W, events of a partition", log_y=True),),
+    (
+        Plot(
+            CPU_RATE,
+            "events/s of the processor, no match is built",
+            "W, events of a partition",
+            log_y=True,
+        ),
+    ),
     (
         *(
             Finding(
                 f"{name}: merging gains time of the processor at every W over runs in nodes",
-                ahead(IN_NODES, MERGED, y="cpu_s", panel=name),
+                ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name),
                 (
                     Reason(
                         "It does where W is large (2,000). Where it is small few runs are alive and"
                         " fewer are merged, and a step of a merged run costs more.",
                         every(
-                            ahead(IN_NODES, MERGED, y="cpu_s", panel=name, when=is_large),
+                            ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name, when=is_large),
                             dearer(MERGED, IN_NODES, 1.05, of="cpu_s", by="steps", panel=name),
                         ),
                     ),
@@ -127,7 +136,7 @@ OVER_WINDOWS = Experiment(
         *(
             Finding(
                 f"{name}: and over runs in lines",
-                ahead(BASIC, MERGED, y="cpu_s", panel=name),
+                ahead(MERGED, BASIC, y=CPU_RATE, panel=name),
                 (
                     Reason(
                         "Merging saves steps. But an event that a line takes is a number more in"
