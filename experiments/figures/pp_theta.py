@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import Check, ahead, every, falls_faster, near, rates, slope
+from experiments.core.checks import CPU_RATE, Check, ahead, every, falls_faster, near, rates, slope
 from experiments.core.experiment import (
     Experiment,
     Finding,
@@ -57,7 +57,7 @@ def fewer(column: str, panel: str) -> Check:
 def by_theta(panel: str) -> Check:
     """That NFAb loses a greater share from the least θ to the greatest than the filters do."""
     # Of false-value consistent conditions θ falls as the value grows.
-    return falls_faster("nfab", FILTERED[panel], panel=panel, down=panel == F)
+    return falls_faster("nfab", FILTERED[panel], y=CPU_RATE, panel=panel, down=panel == F)
 
 
 LEAST = VALUES["both"][0]
@@ -79,7 +79,7 @@ EXPERIMENT = Experiment(
     " and change little for true-value consistent ones.",
     points,
     (
-        Plot("events_per_s", "events/s", THETA, "theta", log_x=True, log_y=True),
+        Plot(CPU_RATE, "events/s of the processor", THETA, "theta", log_x=True, log_y=True),
         Plot(
             "runs_or_visits", "runs, or instances visited", THETA, "theta", log_x=True, log_y=True
         ),
@@ -105,17 +105,25 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "with filters it is faster than NFAb for every class and θ",
-            every(*(ahead(FILTERED[panel], "nfab", panel=panel) for panel in CLASSES)),
+            every(*(ahead(FILTERED[panel], "nfab", y=CPU_RATE, panel=panel) for panel in CLASSES)),
             (
                 Reason(
                     "It is but for the least θ of the class both, where hardly a run is made and"
                     " both take what it takes to look at the events.",
                     every(
-                        near(FILTERED["both"], "nfab", 1.5, panel="both", when=is_least),
+                        near(
+                            FILTERED["both"], "nfab", 1.5, y=CPU_RATE, panel="both", when=is_least
+                        ),
                         rates("nfab", 0, 0.2, of="runs", by="events", panel="both", when=is_least),
-                        ahead(FILTERED["both"], "nfab", panel="both", when=lambda x: x > LEAST),
+                        ahead(
+                            FILTERED["both"],
+                            "nfab",
+                            y=CPU_RATE,
+                            panel="both",
+                            when=lambda x: x > LEAST,
+                        ),
                         *(
-                            ahead(FILTERED[panel], "nfab", panel=panel)
+                            ahead(FILTERED[panel], "nfab", y=CPU_RATE, panel=panel)
                             for panel in CLASSES
                             if panel != "both"
                         ),
@@ -125,12 +133,19 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "early filters gain for false-value consistent predicates, up to θ = 0.2 twice or more",
-            ahead("postponed_filters", "postponed", 2, panel=F, when=lambda x: x >= 978),
+            ahead(
+                "postponed_filters", "postponed", 2, y=CPU_RATE, panel=F, when=lambda x: x >= 978
+            ),
         ),
         Finding(
             "(ours) they never cost more than a twentieth, for true- and false-value consistent"
             " ones",
-            every(*(ahead("postponed_filters", "postponed", 1 / 1.05, panel=p) for p in (T, F))),
+            every(
+                *(
+                    ahead("postponed_filters", "postponed", 1 / 1.05, y=CPU_RATE, panel=p)
+                    for p in (T, F)
+                )
+            ),
         ),
         Finding(
             "(ours) for both classes walks visit fewer events at each θ",
@@ -138,12 +153,15 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "early filters change little (within 1.5) for true-value consistent predicates",
-            near("postponed", "postponed_filters", 1.5, panel=T),
+            near("postponed", "postponed_filters", 1.5, y=CPU_RATE, panel=T),
             (
                 Reason(
                     "They gain: the greatest value of a series so far is below x where each event's"
                     " is, so that events which fail are no candidates, and walks visit fewer.",
-                    every(fewer("visited", T), ahead("postponed_filters", "postponed", panel=T)),
+                    every(
+                        fewer("visited", T),
+                        ahead("postponed_filters", "postponed", y=CPU_RATE, panel=T),
+                    ),
                 ),
             ),
         ),

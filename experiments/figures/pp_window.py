@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import Check, ahead, every, falls_faster, near
+from experiments.core.checks import CPU_RATE, Check, ahead, every, falls_faster, near
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.figures.postponing import CLASSES, FILTERED, SOURCE, Shares, query, ways
@@ -42,7 +42,7 @@ def keeps(share: float, panel: str) -> Check:
     """That postponing with filters keeps such a share of its throughput to the longest window."""
 
     def check(results: Results) -> Verdict:
-        curve = results.curve(FILTERED[panel], panel=panel)
+        curve = results.curve(FILTERED[panel], CPU_RATE, panel)
         if len(curve) < 2:
             return Verdict(None, f"{panel}: too few points")
         (first, before), (last, after) = curve[0], curve[-1]
@@ -56,7 +56,7 @@ def follows_matches(panel: str) -> Check:
     """That from the shortest window to the longest time grows by at most as much as matches do."""
 
     def check(results: Results) -> Verdict:
-        times, matches = (results.curve(FILTERED[panel], y, panel) for y in ("wall_s", "matches"))
+        times, matches = (results.curve(FILTERED[panel], y, panel) for y in ("cpu_s", "matches"))
         if len(times) < 2:
             return Verdict(None, f"{panel}: too few points")
         time, found = times[-1][1] / times[0][1], matches[-1][1] / max(matches[0][1], 1)
@@ -72,7 +72,7 @@ def orders(factor: float) -> Check:
     def check(results: Results) -> Verdict:
         best = {}
         for panel in CLASSES:
-            ratios = results.ratios(FILTERED[panel], "nfab", panel=panel)
+            ratios = results.ratios(FILTERED[panel], "nfab", CPU_RATE, panel)
             lost = [
                 f"NFAb {row['status']} at W = {row['x']}"
                 for row in results.rows
@@ -96,13 +96,18 @@ EXPERIMENT = Experiment(
     " exponentially; postponing goes down only slightly and is up to 383 times as fast.",
     points,
     (
-        Plot("events_per_s", "events/s", "W", log_x=True, log_y=True),
+        Plot(CPU_RATE, "events/s of the processor", "W", log_x=True, log_y=True),
         Plot("runs_or_visits", "runs, or instances visited", "W", log_x=True, log_y=True),
     ),
     (
         Finding(
             "NFAb loses a greater share of its throughput than postponing with filters",
-            every(*(falls_faster("nfab", FILTERED[panel], panel=panel) for panel in CLASSES)),
+            every(
+                *(
+                    falls_faster("nfab", FILTERED[panel], y=CPU_RATE, panel=panel)
+                    for panel in CLASSES
+                )
+            ),
         ),
         Finding(
             "postponing with filters goes down only slightly (keeps half) to W = 100,000",
@@ -116,7 +121,12 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "with filters it is at least as fast as NFAb (within 1.1) for every class and W",
-            every(*(ahead(FILTERED[panel], "nfab", 1 / 1.1, panel=panel) for panel in CLASSES)),
+            every(
+                *(
+                    ahead(FILTERED[panel], "nfab", 1 / 1.1, y=CPU_RATE, panel=panel)
+                    for panel in CLASSES
+                )
+            ),
             (
                 Reason(
                     "These figures are older than the early filters of both aggregate classes: with"
