@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import CPU_RATE, Check, ahead, every, falls_faster, near
+from experiments.core.checks import CPU_RATE, Check, ahead, every, falls_faster, near, rates
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.figures.postponing import CLASSES, FILTERED, SOURCE, Shares, query, ways
@@ -20,8 +20,15 @@ VALUES = {
 # Within a minute it should not matter how large the window is: the shares grow as it shrinks.
 SMALL = {"full": 1.0, "quick": 10.0, "tiny": 300.0}
 
-BOTH = ("postponed_filters", "postponed")
-AGGREGATES = ("true-value consistent", "false-value consistent")
+
+def is_long(x: float) -> bool:
+    """Whether a window has so many candidates that there are runs in number."""
+    return x >= 75_000
+
+
+def is_short(x: float) -> bool:
+    """Whether it has few."""
+    return x <= 25_000
 
 
 def points(size: Size) -> Iterator[Point]:
@@ -129,9 +136,36 @@ EXPERIMENT = Experiment(
             ),
             (
                 Reason(
-                    "These figures are older than the early filters of both aggregate classes: with"
-                    " filters walks visit as many instances as without.",
-                    every(*(near(*BOTH, 1.0001, y="visited", panel=panel) for panel in AGGREGATES)),
+                    "It is ahead from W = 75,000 on. Up to 25,000 hardly a run is made, fewer"
+                    " than one for ten events, and both take what it takes to look at the events.",
+                    every(
+                        *(
+                            check
+                            for panel in CLASSES
+                            for check in (
+                                ahead(
+                                    FILTERED[panel], "nfab", y=CPU_RATE, panel=panel, when=is_long
+                                ),
+                                near(
+                                    FILTERED[panel],
+                                    "nfab",
+                                    1.25,
+                                    y=CPU_RATE,
+                                    panel=panel,
+                                    when=is_short,
+                                ),
+                                rates(
+                                    "nfab",
+                                    0,
+                                    0.1,
+                                    of="runs",
+                                    by="events",
+                                    panel=panel,
+                                    when=is_short,
+                                ),
+                            )
+                        )
+                    ),
                 ),
             ),
         ),
