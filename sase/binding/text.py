@@ -53,7 +53,8 @@ def value_text(value: bound.Expression, names: Names) -> str:
         case bound.Constant(value=number):
             return str(number)
         case bound.Placeholder(name=name):
-            return f":{name}"
+            # The length of a group with `?`, a number once a branch is chosen, has a dot.
+            return name if "." in name else f":{name}"
         case bound.Reference(attribute=attribute):
             return f"{_events(value, names)}.{attribute}"
         case bound.Aggregate(function=function):
