@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from sase.planning.quantities import duration
-from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN
+from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN
 
 
 class Feed(Enum):
@@ -38,8 +38,8 @@ class PhysicalPath:
 
 
 Paths: TypeAlias = tuple[PhysicalPath, ...]
-# Nothing was passed over where something is for the other kind of plans.
-OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason)
+# Nothing was passed over where something is for another kind of plans.
+OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason, NO_NEGATIVE_GROUP.reason)
 
 
 def executed(paths: Paths) -> str:

@@ -14,7 +14,7 @@ from sase.binding.bound import BoundComponent
 from sase.binding.text import condition_text, test_text
 from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.nodes import Negation, Operator, exchanged, find, variables_of
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, Declined, Outcome
 
 # Steps of a chain, each of which has a state of its own for every key.
 MOST_STEPS = 64
@@ -24,7 +24,7 @@ def index_tight_sequences(plan: Operator) -> Outcome:
     """Each negative sequence that chains decide; the others are looked for in each gap."""
     negation = find(plan, Negation)
     if negation is None or not negation.sequences:
-        return Declined("there is no negative group to decide")
+        return NO_NEGATIVE_GROUP
     obstacles = {each: _obstacle(each, plan) for each in negation.sequences}
     if all(obstacle is not None for obstacle in obstacles.values()):
         return Declined("; ".join(f"!({each.name}): {why}" for each, why in obstacles.items()))
