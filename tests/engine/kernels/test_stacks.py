@@ -59,7 +59,7 @@ def test_the_kernels_alone() -> None:
     """Arrays in, arrays out: figure 3 with room for two sequences at a time."""
     stacks = StackArrays(
         np.zeros((3, 4, FIELDS), np.int64),
-        np.full((3, 1), NOTHING, np.int64),
+        np.full((6, 1), NOTHING, np.int64),
         np.zeros((3, 3), np.int64),
     )
     scan(arrivals(events_of("S005", "ABD")), stacks, None, ANY_SPAN)
