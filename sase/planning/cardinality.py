@@ -27,6 +27,8 @@ from sase.planning.statistics import Statistics
 
 # How likely two events agree on an attribute without statistics.
 UNKNOWN_AGREEMENT = 0.01
+# Of so many events at most one is of a component that is rare.
+FEW_ARE = 64
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,29 @@ class Cardinalities:
         return count if limit is None else min(count, float(limit))
 
     # ------------------------------------------------------------ joins of a tree
+
+    @cached_property
+    def rarest(self) -> int | None:
+        """The level of the fewest events, if they are so few that only those near them matter."""
+        window = window_of(self.plan)
+        is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
+        negation = nodes.find(self.plan, nodes.Negation)
+        if is_ranked or (negation is not None and negation.sequences):
+            return None
+        rows = [self.statistics.rows_of(each.types) for each in self.scan.components]
+        is_rare = min(rows) * FEW_ARE <= self.statistics.rows
+        return rows.index(min(rows)) if is_rare else None
+
+    @cached_property
+    def near(self) -> float:
+        """The share of events near one of the rarest component: in the window, of the same key."""
+        if self.rarest is None:
+            return 1.0
+        rare = self.scan.components[self.rarest]
+        others = [each for each in self.scan.components if each is not rare]
+        agreed = self.agreement(self.key[:1], (rare, others[0]))
+        reach = self.walked / self.span * (1 + (0 < self.rarest < len(others)))
+        return min(self.statistics.rows_of(rare.types) * reach * agreed, 1.0)
 
     def records(self, low: int, high: int) -> float:
         """The sequences of the events of some levels that joins make; of one level its events."""

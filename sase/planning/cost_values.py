@@ -20,6 +20,12 @@ NANOSECONDS: Mapping[str, float] = {
     "stored": 9.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 80.0,  # an instance on the stacks of several attributes
+    "near": 4.0,  # an event of the input, where only those near few come to leaves
+    "sought": 12.0,  # a record that looks for those before it, which a join gives it
+    "linked": 4.0,  # a record that others may find
+    "paired": 8.0,  # a pair of records that a join tries
+    "made": 8.0,  # a record that it makes
+    "ordered": 60.0,  # a sequence that is put into the order of results
     "visited": 15.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence

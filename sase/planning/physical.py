@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from sase.planning.quantities import duration
-from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN
+from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE
 
 
 class Feed(Enum):
@@ -39,7 +39,7 @@ class PhysicalPath:
 
 Paths: TypeAlias = tuple[PhysicalPath, ...]
 # Nothing was passed over where something is for another kind of plans.
-OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason, NO_NEGATIVE_GROUP.reason)
+OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason, NO_NEGATIVE_GROUP.reason, NO_TREE.reason)
 
 
 def executed(paths: Paths) -> str:

@@ -8,14 +8,12 @@ statistics all gaps are alike, and a range is halved.
 from __future__ import annotations
 
 from sase.planning.cardinality import Cardinalities
+from sase.planning.cost_values import NANOSECONDS
 from sase.planning.nodes import Operator, SequenceScan, require
 from sase.planning.statistics import Statistics
 from sase.planning.trees import JoinPart
 
 SHAPES = ("left_deep", "right_deep", "bushy")
-# What a join costs: a record on the right that looks for others, one on the left that is linked,
-# a pair that is tried, and a record that is made.
-SOUGHT, LINKED, TRIED, MADE = 12.0, 4.0, 6.0, 8.0
 
 
 def ordered(shape: str, plan: Operator, statistics: Statistics | None) -> tuple[int, ...]:
@@ -53,12 +51,17 @@ def _cheapest(figures: Cardinalities, levels: int) -> tuple[int, ...]:
     return best[0, levels - 1][1]
 
 
+def join_work(figures: Cardinalities, part: JoinPart) -> dict[str, float]:
+    """The work of a join."""
+    low, split, high = part
+    return {
+        "sought": figures.records(split + 1, high),
+        "linked": figures.records(low, split),
+        "paired": figures.pairs(low, split, high),
+        "made": figures.records(low, high),
+    }
+
+
 def join_cost(figures: Cardinalities, part: JoinPart) -> float:
     """The nanoseconds of a join."""
-    low, split, high = part
-    return (
-        SOUGHT * figures.records(split + 1, high)
-        + LINKED * figures.records(low, split)
-        + TRIED * figures.pairs(low, split, high)
-        + MADE * figures.records(low, high)
-    )
+    return sum(NANOSECONDS[unit] * count for unit, count in join_work(figures, part).items())

@@ -673,4 +673,16 @@ FAULTS = [
         "matches.events[left] < matches",
     ),
     Fault("the-same-of-two-branches", UNION_ORDER, "order[place]) != 0", "order[place]) != 2"),
+    Fault(
+        "neighbour-left-too-soon",
+        "sase/engine/kernels/scan/neighbours.py",
+        "until = ends[left]\n",
+        "until = ends[left] - 1\n",
+    ),
+    Fault(
+        "narrowed-without-what-follows",
+        "sase/engine/pipeline/fused/neighbours.py",
+        "level == len(plan.positives) - 1 and not is_ended",
+        "level == len(plan.positives) - 1",
+    ),
 ]

@@ -69,13 +69,18 @@ class BlockBuilder:
         self._states: tuple[tuple[str, ...], Numbers] | None = None
         self._usual = FEW
 
-    def blocks(self, events: Events, size: int, first: int = 0) -> Iterator[Block]:
-        """Yield the blocks of events that follow those seen before, from place `first` on."""
+    def blocks(
+        self, events: Events, size: int, first: int = 0, only: Numbers | None = None
+    ) -> Iterator[Block]:
+        """Yield the blocks of events that follow those seen before, from place `first` on.
+
+        They have events at some places `only`, if these are given.
+        """
         at, count = self.at, len(events.ts)
         position, tie = at.events - first, at.ties
         for begin in range(first, count, size):
             end = min(begin + size, count)
-            block = self._block(EventRange(events, begin, end, position, tie))
+            block = self._block(EventRange(events, begin, end, position, tie), only)
             at.numbers += len(block.places)
             at.events = position + end
             yield block
@@ -101,9 +106,14 @@ class BlockBuilder:
         if self.ranked:
             self._rank_coding.restore(saved.part("ranks"))
 
-    def _block(self, span: EventRange) -> Block:
+    def _block(self, span: EventRange, only: Numbers | None) -> Block:
         events, begin, end = span.events, span.begin, span.end
-        places, states, ts = self._admitted(events, begin, end)
+        if only is None:
+            places, states, ts = self._admitted(events, begin, end)
+        else:
+            assert not self.ranked, "events are ranked among all"
+            first, last = np.searchsorted(only, (begin, end))
+            places, states, ts = self._admitted_of(events, only[first:last])
         block = self._make(span, places, states, ts)
         if self.ranked:
             if len(block) == end - begin:
@@ -129,6 +139,13 @@ class BlockBuilder:
             count = admit(types, ts, states, begin, out)
         self._usual = max(count, FEW)
         return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
+
+    def _admitted_of(self, events: Events, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The same of events at some places."""
+        states = self.states_of(events.type_names)[events.types[places] + 1]
+        is_admitted = states != 0
+        places = places[is_admitted]
+        return places, states[is_admitted], events.ts[places]
 
     def _make(self, span: EventRange, places: Numbers, states: Numbers, ts: Numbers) -> Block:
         positions = places + span.position if span.position else places

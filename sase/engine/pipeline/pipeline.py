@@ -4,6 +4,7 @@ A batch is a stream that is pushed as one piece: both go through `run`, block by
 fused path where the plan has one (see `fused`).
 """
 
+# long because: the loop over blocks, what it evicts and what it reports are of one state
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -56,9 +57,9 @@ class Slice:
     by_first: bool = False
 
     def owned(self, results: Results) -> Results:
-        """Keep the results that the slice owns."""
+        """Keep the results that the slice owns; of none, as where they were kept before, none."""
         owner = results.first if self.by_first else results.last
-        if owner.min() >= self.begin and owner.max() < self.end:
+        if not len(results) or (owner.min() >= self.begin and owner.max() < self.end):
             return results
         return results.at((owner >= self.begin) & (owner < self.end))
 
@@ -242,7 +243,12 @@ class Pipeline:
             return
         path = self.loaded_path
         begin = 0 if path is None else (yield from self._run_fused(path, events))
-        blocks, stopwatch = self._blocks(events, begin), self.stopwatch
+        made = self.builder.blocks(events, self.plan.options.block, begin)
+        yield from self.run_blocks(events, made)
+
+    def run_blocks(self, events: Events, made: Iterator[Block]) -> Generator[Results, None, None]:
+        """Yield the results of the blocks of events."""
+        blocks, stopwatch = self._blocks(made), self.stopwatch
         for block in blocks if stopwatch is None else stopwatch.pulled(0, blocks):
             yield from self._through("push", block)
             yield from self._advance(Watermark(int(events.ts[block.range.end - 1]), block.end))
@@ -277,9 +283,9 @@ class Pipeline:
         if not self.is_done():
             yield from self._advance(Watermark(END, self.at.events, is_final=True))
 
-    def _blocks(self, events: Events, begin: int) -> Iterator[Block]:
-        """The blocks of events, of which the event buffer has what operators asked to be kept."""
-        for block in self.builder.blocks(events, self.plan.options.block, begin):
+    def _blocks(self, made: Iterator[Block]) -> Iterator[Block]:
+        """Blocks, of which the event buffer has what operators asked to be kept."""
+        for block in made:
             if self.keeps_events:
                 self.context.buffer.append_block(block)
             if self.warnings.unseen:

@@ -22,12 +22,22 @@ def reasons(
         case SequenceScan():
             yield from _of_scan(operator, words, statistics)
         case SequenceConstruction() | Selection():
+            if isinstance(operator, SequenceConstruction) and operator.joins:
+                yield from _of_tree(operator, statistics)
             for conjunct in operator.conditions:
                 if len(conjunct.references) > 1:
                     text = condition_text(conjunct.condition, words.names)
                     share = statistics.selectivity(text)
                     if share is not None:
                         yield f"{text} lets {percentage(share)} pass"
+
+
+def _of_tree(construction: SequenceConstruction, statistics: Statistics) -> Iterator[str]:
+    """The component at which joins begin."""
+    components = construction.input.components
+    rows = [statistics.rows_of(each.types) for each in components]
+    rarest = components[rows.index(min(rows))].variable
+    yield f"the rarest is {rarest}, {percentage(min(rows) / max(statistics.rows, 1))} of all events"
 
 
 def _of_scan(scan: SequenceScan, words: OperatorText, statistics: Statistics) -> Iterator[str]:

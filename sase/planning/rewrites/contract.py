@@ -34,6 +34,7 @@ class Declined:
 NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
 NO_NEGATIVE_GROUP = Declined("the pattern has no negative group")
+NO_TREE = Declined("the plan has no tree of joins")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
 PRUNED = Declined("the first match of a partition ends its other runs")
 GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")

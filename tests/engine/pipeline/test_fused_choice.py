@@ -13,6 +13,7 @@ import sase
 from sase.engine.pipeline.fused.choose import FUSED, open_pipeline, physical_plan
 from sase.engine.pipeline.fused.scan import FusedScan
 from sase.planning.physical import Feed
+from sase.planning.rewrites.contract import NO_SCAN, NO_TREE
 from tests.engine.pipeline.unfused import unfused
 
 COUNT = 400
@@ -47,7 +48,9 @@ def said(plan: sase.Plan) -> list[str | None]:
 
 @pytest.mark.parametrize("text", SAID)
 def test_each_path_executes_a_plan_or_says_why_not(text: str) -> None:
-    for declined, words in zip(said(sase.compile(text, EVENTS)), SAID[text], strict=True):
+    *others, of_trees = said(sase.compile(text, EVENTS))
+    assert of_trees == (NO_SCAN if "+" in text else NO_TREE).reason
+    for declined, words in zip(others, SAID[text], strict=True):
         assert (declined is None) == (words == ""), declined
         assert words in (declined or "")
 
@@ -71,7 +74,7 @@ def test_without_fused_paths_the_result_is_the_same(text: str) -> None:
     assert unfused(plan).run(EVENTS).rows == rows
     assert unfused(plan).run(EVENTS).report.fused == ()
     assert sase.match(text, EVENTS, plan="unfused").rows == rows
-    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 3
+    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 4
 
 
 def test_a_run_counts_what_a_path_took() -> None:
@@ -289,9 +292,9 @@ def test_explain_says_what_executes_files_that_are_read_in_pieces(
     pyarrow.parquet.write_table(ENCODED, tmp_path / "e.parquet")
     monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
     for text, lines in ((PLAIN, None), (LINES, "events come in pieces")):
-        scan, fused_lines, _ = sase.explain(text, tmp_path).physical
+        scan, fused_lines, *_ = sase.explain(text, tmp_path).physical
         measured = sase.explain(text, tmp_path, analyze=True).physical
-        assert [each.declined for each in measured] == [scan.declined, fused_lines.declined]
+        assert [each.declined for each in measured[:2]] == [scan.declined, fused_lines.declined]
         used = sase.match(text, tmp_path).report.fused
         assert [use.path for use in used] == [
             path.name for path in (scan, fused_lines) if path.declined is None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
-from sase.engine.pipeline.fused import push, scan
+from sase.engine.pipeline.fused import neighbours, push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
@@ -35,6 +35,7 @@ FUSED: tuple[FusedKind, ...] = (
         _fused_lines,
     ),
     push.KIND,
+    neighbours.KIND,
 )
 
 

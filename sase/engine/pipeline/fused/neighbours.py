@@ -1,0 +1,195 @@
+"""The narrowed scan: only events near those of the rarest component come to the leaves of a tree.
+
+Where all events are loaded, and one component has few of them, a match lies around one of these: in
+the window, and of the same key. The few are found in the column of types, and one pass over the
+column of a key finds what is near; no other event is looked at. A walk begins at final events and
+finds its way by what stacks know of each event, so it has no use of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+from weakref import proxy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundWindow, WindowKind
+from sase.binding.types import Kind
+from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.scan.neighbours import neighbours, places_of
+from sase.engine.kernels.sentinels import EARLIEST, LATEST
+from sase.engine.operators.contract import size_of
+from sase.engine.operators.join_tree import JoinTree
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.fused.contract import FusedKind
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.cardinality import FEW_ARE
+from sase.planning.nodes import Negation, find
+from sase.planning.physical import Feed
+from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
+from sase.planning.split import negations_of
+
+# Places for keys, which fit the cache; keys that share one are let through together.
+PLACES = 1 << 12
+# The types of so many events tell which component is the rarest.
+SAMPLED = 1 << 16
+
+
+class NarrowedScan:
+    """Takes a pipeline through the events near the rarest component."""
+
+    # The few may come at the end.
+    needs_all = True
+
+    def __init__(self, pipeline: Pipeline, scan: SequenceScanState, tree: JoinTree) -> None:
+        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        self._pipeline, self._window, self._tests = proxy(pipeline), scan.measured, tree.tests
+        self.meter = pipeline.meter(KIND.name)
+        self._found: tuple[Events, Numbers | None] | None = None
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> NarrowedScan | Declined:
+        """Return the path of a pipeline of joins, or why it declines."""
+        scan = pipeline.operators[0]
+        if not isinstance(scan, SequenceScanState):
+            return NO_SCAN
+        if not isinstance(scan.stacks, JoinTree):
+            return NO_TREE
+        components = (*pipeline.plan.positives, *pipeline.plan.negatives)
+        negation = find(pipeline.plan.operators, Negation)
+        asks_more = {
+            "events come in pieces": pipeline.dictionary.streaming,
+            "events are ranked in their partitions": pipeline.plan.ranked,
+            "events of other types count": pipeline.plan.watches_all,
+            "negative groups look for events of their own": negation and negation.sequences,
+            "a component is of any type": any(each.types is None for each in components),
+        }
+        for reason, holds in asks_more.items():
+            if holds:
+                return Declined(reason)
+        return cls(pipeline, scan, scan.stacks)
+
+    def prepare(self, events: Events) -> None:
+        """Nothing needs the calling thread."""
+
+    def takes_all(self, events: Events) -> bool:
+        """Whether one component has few events, so that others need not be partitioned."""
+        return self._near(events) is not None
+
+    def run(self, events: Events) -> Generator[Results, None, int]:
+        """Yield the results of all events, or of none."""
+        near = self._near(events)
+        if near is None:
+            self.meter.refused = "no component is rare enough"
+            return 0
+        pipeline = self._pipeline
+        # Whether a type occurs is mostly known by these already.
+        for rows in (near, slice(0, len(events))):
+            if pipeline.warnings.unseen:
+                pipeline.warnings.note_types(events, rows)
+        size = pipeline.plan.options.block
+        size *= max(len(events) // (len(near) + 1), 1)  # so that a block has enough of them
+        yield from pipeline.run_blocks(events, pipeline.builder.blocks(events, size, only=near))
+        return len(events)
+
+    def _near(self, events: Events) -> Numbers | None:
+        """The places of the events near the rarest component; None if it is not rare."""
+        if self._found is None or self._found[0] is not events:
+            self._found = (events, self._neighbours(events))
+        return self._found[1]
+
+    def _neighbours(self, events: Events) -> Numbers | None:
+        few = self._few(events)
+        if few is None:
+            return None
+        level, places = few
+        begins, ends = self._ranges(events, level, places)
+        # What is in several ranges is in the last of them.
+        apart = np.minimum(ends, np.append(begins[1:], len(events))) - begins
+        length, keys = int(apart.sum()), self._keys(events)
+        if keys is None:
+            if length > len(events) // 2:
+                return None
+            shifts = np.repeat(begins - np.cumsum(apart) + apart, apart)
+            return np.asarray(np.arange(length) + shifts)
+        out = np.empty(length + 1, np.int64)
+        count = neighbours(keys, places, begins, ends, np.zeros(PLACES, np.int64), out)
+        return out[:count]
+
+    def _few(self, events: Events) -> tuple[int, Numbers] | None:
+        """The rarest level and its events, if they are few."""
+        builder = self._pipeline.builder
+        states = builder.states_of(events.type_names)
+        level = rarest(events, states, builder.positives)
+        if level is None:
+            return None
+        places = np.empty(len(events) // FEW_ARE, np.int64)
+        count = places_of(events.types, states, level, places)
+        return None if count > len(places) else (level, places[:count])
+
+    def _ranges(self, events: Events, level: int, places: Numbers) -> tuple[Numbers, Numbers]:
+        """Where the ranges around some events of a level begin and end."""
+        plan, window = self._pipeline.plan, self._window
+        count = len(events)
+        begins, ends = np.zeros(len(places), np.int64), np.full(len(places), count)
+        negations = negations_of(plan.operators)
+        is_started = any(each.before == 0 for each in negations)
+        is_ended = any(each.before is None for each in negations)
+        if window is not None:
+            begins, ends = _around(events, places, window)
+        if level == 0 and not is_started:
+            begins = places.copy()
+        if level == len(plan.positives) - 1 and not is_ended:
+            ends = places + 1
+        return begins, ends
+
+    def _keys(self, events: Events) -> NDArray[Any] | None:
+        """The numbers of an attribute on which all events of a match agree, if there is one."""
+        for test in self._tests:
+            if test.attributes or test.value is not None:
+                continue
+            column = events.columns.get(test.attribute)
+            if column is None or self._pipeline.types.declare(test.attribute) is not None:
+                continue
+            # What is NULL may be let through, since no match has it.
+            if column.dictionary is not None or column.type.kind is Kind.INTEGER:
+                return np.ascontiguousarray(column.values)
+        return None
+
+
+def rarest(events: Events, states: Numbers, levels: int) -> int | None:
+    """The level of the fewest of some events, as a sample tells, if they are few.
+
+    `states` are by the code of a type plus one.
+    """
+    sample = events.types[:: max(len(events) // SAMPLED, 1)].astype(np.int64) + 1
+    counts = np.bincount(sample, minlength=len(states))
+    rows = [int(counts[(states >> level) & 1 != 0].sum()) for level in range(levels)]
+    return rows.index(min(rows)) if min(rows) * FEW_ARE <= len(sample) else None
+
+
+def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbers, Numbers]:
+    """The ranges of the events within a window of some, on both sides."""
+    size = size_of(window)
+    if window.kind is WindowKind.EVENTS:
+        size = min(size, len(events))
+        return np.maximum(places - size, 0), np.minimum(places + size + 1, len(events))
+    times = events.ts[places]
+    first = np.where(times < EARLIEST + size, EARLIEST, times - size)
+    last = np.where(times > LATEST - size, LATEST, times + size)
+    return (
+        np.searchsorted(events.ts, first, "left").astype(np.int64),
+        np.searchsorted(events.ts, last, "right").astype(np.int64),
+    )
+
+
+KIND = FusedKind(
+    "narrowed scan",
+    Feed.LOADED,
+    "only events near those of the rarest component come to the leaves of a tree",
+    NarrowedScan.of,
+)
