@@ -26,7 +26,10 @@ def check_sequences(
     plan: Any, matches: Any, scan: dict[str, Any], construction: dict[str, Any]
 ) -> int:
     check_scan(scan)
-    check_construction(construction, find(plan.operators, SequenceConstruction).negations)
+    if "most_joined" in construction:
+        check_joins(construction)
+    else:
+        check_construction(construction, find(plan.operators, SequenceConstruction).negations)
     if matches.report.is_complete and "pushed" in scan:
         assert construction["walks"] == scan["pushed"][-1]
     return int(construction["sequences"])
@@ -73,7 +76,18 @@ def check_scan(scan: dict[str, Any]) -> None:
         )
         assert pushed - evicted == alive
         assert most <= pushed
-        assert scan.get("forbidden", scan["filtered"])[level] <= scan["filtered"][level]
+        if "filtered" in scan:  # leaf buffers take what comes
+            assert scan.get("forbidden", scan["filtered"])[level] <= scan["filtered"][level]
+
+
+def check_joins(counted: dict[str, Any]) -> None:
+    """Of the pairs that joins try some pass; conditions reject no more than the others."""
+    visited, passed = counted["visited"], counted["passed"]
+    assert visited[-1] == passed[-1] == counted["walks"]
+    assert all(0 <= let <= tried for tried, let in zip(visited, passed, strict=True))
+    assert sum(passed) + sum(counted["rejected"].values()) <= sum(visited)
+    assert counted["sequences"] <= max(passed[:-1], default=0)
+    assert all(most <= let for most, let in zip(counted["most_joined"], passed, strict=True))
 
 
 def check_construction(counted: dict[str, Any], negations: Any) -> None:
