@@ -35,7 +35,6 @@ from sase.engine.columns.strings import (
     string_column,
 )
 from sase.engine.columns.type_codes import MOST
-from sase.engine.kernels.jit.signatures import frozen
 from sase.errors import DataError
 
 _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
@@ -212,6 +211,8 @@ class BatchTypes:
     """The types of batches that share a dictionary without NULL."""
 
     def __init__(self, decoder: BatchDecoder, dictionary: pa.Array, mapping: Translation) -> None:
+        from sase.engine.kernels.jit.signatures import frozen  # Numba, which takes long
+
         self.decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
         # Held, since another one may stand where it was once it is gone.
         self._dictionary = dictionary

@@ -7,7 +7,7 @@ import pytest
 from sase.binding import bind_text
 from sase.engine.expressions import ProgramLayout, columns_needed, lower_terms
 from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
-from sase.engine.expressions.series import Term, laid_out
+from sase.engine.expressions.series import Fills, NodeWords, Term, laid_out
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT_BEFORE,
@@ -32,7 +32,10 @@ def found(condition: str, variable: str, moment: int) -> DirectComparison:
     term = Term(conjunct.condition, MOMENTS * level + moment, OWN[variable])
     needs = columns_needed([conjunct.condition])
     base = ProgramLayout({need: 0 if need[1] == "n" else 1 for need in needs})
-    layouts, fills, _ = laid_out([term], {0: 0, 1: 1, 2: 2}, base, 0)
+    words = NodeWords(0)
+    layouts, fills, _ = laid_out(
+        [term], words, base, lambda each: Fills(each, {0: 0, 1: 1, 2: 2}, words, base)
+    )
     lower_terms([(term.term, layouts[0])])
     return direct_comparison(term.term, fills[0])
 
