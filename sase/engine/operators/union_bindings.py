@@ -188,6 +188,8 @@ class UnionBindings(Bindings):
         )
         for each in levels:
             own = restored.at(branches == each.branch)
+            is_own = int(own.lengths[each.slots].sum()) == len(own.events)
+            saved.check(is_own, "a match has events of another branch")
             native = each.native(own)
             if each.groups is not None:
                 assert isinstance(native, GroupBindings)
@@ -196,6 +198,8 @@ class UnionBindings(Bindings):
             is_whole = bool((made.lengths == own.lengths).all())
             is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())
             saved.check(is_whole and is_same, "a match is none of its branch")
+            known = made.known_iterations.is_same_as(own.known_iterations)
+            saved.check(known, "iterations are not those of their branch")
         return restored
 
 
