@@ -110,8 +110,6 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
                 _bind_branch(query, written, pattern, branch, own)
                 for branch, own in zip(pattern.branches, scopes, strict=True)
             )
-            for each in made:
-                _refuse_beside_negative(each, scope)
             bound = made[0] if len(made) == 1 else replace(bound, branches=made)
     _warn_of_never_true(scopes, scope)
     scope.clause = Clause.RETURN
@@ -233,18 +231,6 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             query.strategy.span,
             "use one of the four strategies, such as  skip_till_next_match",
         )
-
-
-def _refuse_beside_negative(bound: BoundQuery, scope: Scope) -> None:
-    """A repeated group and a negative one in one sequence are bound, and cannot run yet."""
-    for each in bound.components if bound.negations else ():
-        if each.group is not None:
-            scope.problems.error(
-                "not-supported-yet",
-                "a repeated group and a negative one in one sequence are not supported yet",
-                each.span,
-                "ask in two queries, one for each of the groups",
-            )
 
 
 def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> StrategyName:

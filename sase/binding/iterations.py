@@ -151,7 +151,8 @@ def _of_branches(
         return
     placing = _Placing(condition, chosen, scope.components)
     mentioned = variables_in(conjunct)
-    outer = [c for c in scope.components if c.negated and c.variable in mentioned]
+    forbidden = [c for c in scope.components if c.is_absent and c.named and c.variable in mentioned]
+    outer = [each for each in forbidden if each.negated]
     inner = [
         (each, variable)
         for each in scope.components
@@ -159,11 +160,18 @@ def _of_branches(
         for variable in each.group.variables
         if variable.negated and variable.variable in mentioned
     ]
-    if len(outer) + len(inner) > 1:
-        negatives = [*outer, *(variable for _, variable in inner)]
+    elements = {scope.element_of(each) for each in forbidden}
+    within = [each for each in outer if each.inside is not None]
+    if len(elements) + len(inner) > 1 or len(within) > 1:
+        negatives = [
+            *(forbidden if len(elements) + len(inner) > 1 else within),
+            *(v for _, v in inner),
+        ]
         refuse_two_negatives(conjunct, negatives, scope)
     elif outer:
         yield placing.conjunct(outer[0], When.EVENT, ConjunctClass.NEGATIVE)
+    elif forbidden:
+        yield placing.of_sequence()
     elif inner:
         if placing.looks_elsewhere(inner[0][0]):
             _refuse_elsewhere(conjunct, inner[0][1], scope)
@@ -178,10 +186,11 @@ def refuse_two_negatives(
 ) -> None:
     """The error of a conjunct on several absences."""
     names = " and ".join(component.variable for component in negatives)
+    has_groups = any(each.inside is not None and not each.negated for each in negatives)
+    what = "elements" if has_groups else "components"
     scope.problems.error(
         "two-negatives",
-        f"this condition mentions two negative components, {names}: each absence is checked by"
-        " itself",
+        f"this condition mentions two negative {what}, {names}: each absence is checked by itself",
         node.span,
         "relate each of them to an event of the match, in conditions of their own",
     )
@@ -239,6 +248,14 @@ class _Placing:
             for number in range(len(last.group.branches)):
                 yield self._in_iteration(last, last.group, number, When.FIRST)
 
+    def of_sequence(self) -> Conjunct:
+        """What events of a negative sequence must fulfil to forbid: asked at the last of them."""
+        used = [each.component for each in self._found]
+        last = self.components[max(used)] if used else None
+        if last is None or last.inside is None:
+            return Conjunct(self.condition, ConjunctClass.CONSTANT, span=self.condition.span)
+        return self.conjunct(last, When.of([each.part for each in self._of(last.index)]))
+
     def of_negative(
         self, component: BoundComponent, negative: BoundComponent
     ) -> Iterator[PlacedConjunct]:
@@ -256,7 +273,10 @@ class _Placing:
         kind: ConjunctClass = ConjunctClass.SEVERAL,
     ) -> Conjunct:
         """It as a conjunct of the pattern, checked at one of its components."""
-        used = sorted({each.component for each in self._found})
+        used = sorted(
+            {each.component for each in self._found}
+            | {each.component.index for each in self.chosen}
+        )
         ranges = (*self._series(last, when), *self._groups())
         return Conjunct(
             self.condition, kind, tuple(used), last.index, when, ranges, span=self.condition.span

@@ -21,9 +21,9 @@ from sase.engine.kernels.kleene.iteration_checks import (
     select_groups,
 )
 from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.group_bindings import GroupBindings
+from sase.engine.operators.group_matches import matches_of, shape_of
 from sase.engine.operators.group_program import GroupProgram
 from sase.engine.operators.group_states import GroupStates
 from sase.engine.operators.selection import SequenceFilter
@@ -45,7 +45,7 @@ class GroupCheck:
         self.states = GroupStates(context.components, len(tests))
         self.program = GroupProgram(context, self.states, tests, terms, moments)
         self._cells = self.program.cells(16)
-        self._shape = _shape(self.states)
+        self._shape = shape_of(self.states)
 
     def arguments(
         self, found: GroupBindings
@@ -54,37 +54,8 @@ class GroupCheck:
         longest = 1 + int(found.lengths.sum(axis=0).max(initial=0))
         if longest > len(self._cells):
             self._cells = self.program.cells(2 * longest)
-        arrays = GroupMatches(
-            found.events,
-            found.slots,
-            found.ends,
-            np.ascontiguousarray(found.lengths),
-            np.ascontiguousarray(found.counts),
-            found.sizes,
-            found.branches,
-            np.zeros(len(found.sizes), np.int64),
-        )
+        arrays = matches_of(found)
         return self.program.machine(), self.program.automaton, self._shape, self._cells, arrays
-
-
-def _shape(states: GroupStates) -> Shape:
-    """How matches are bound again."""
-    groups, first, rows = list[int](), list[int](), list[list[int]]()
-    widest = max(len(states.group(g).variables) for g in range(len(states.levels)))
-    for level, component in enumerate(states.components):
-        if component.group is None:
-            groups.append(NOTHING)
-            first.append(states.numbers[component.index])
-            continue
-        group = states.levels.index(level)
-        groups.append(group)
-        first.append(len(rows))
-        for branch in range(len(component.group.branches)):
-            row = [0] * widest
-            for each in states.of_branch(group, branch):
-                row[each.slot] = each.number
-            rows.append(row)
-    return Shape(np.array(groups), np.array(first), np.array(rows))
 
 
 class GroupHaving(SequenceFilter):

@@ -204,6 +204,10 @@ def _opened(
         from sase.engine.operators.tight_sequences import TightSequences
 
         return TightSequences(sequence, node, context)
+    if context.has_groups:
+        from sase.engine.operators.group_sequences import GroupSequencesInGaps
+
+        return GroupSequencesInGaps(sequence, node, context)
     from sase.engine.operators.negative_sequences import SequencesInGaps
 
     return SequencesInGaps(sequence, node, context)

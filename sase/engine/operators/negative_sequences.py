@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import ConjunctClass
+from sase.binding.bound import Conjunct, ConjunctClass
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
@@ -27,7 +28,7 @@ from sase.engine.kernels.kleene.negative_sequences import (
     insert_components,
 )
 from sase.engine.kernels.kleene.residual_checks import MatchArrays
-from sase.engine.kernels.kleene.run_nodes import FINISH, MOMENTS
+from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS
 from sase.engine.operators.bindings import Bindings, as_bindings
 from sase.engine.operators.contract import Context, Sequences
 from sase.engine.operators.evaluation import terms_at
@@ -52,7 +53,8 @@ class SequencesInGaps(NegativeLists):
         bits = [context.bit_of(each.index) for each in node.components]
         self._bits = frozen(np.array(bits, np.int64))
         numbers = {each.index: number for number, each in enumerate(node.components)}
-        joint, first = _joint(node, context), context.levels
+        joint = _joint(node, context)
+        first = self._first = self._levels(joint) - len(node.positives)
         absences = [each for each in node.components if each.negated]
         levels = {each.index: first + n for n, each in enumerate(node.positives)}
         # Before the first component that stands behind it.
@@ -66,9 +68,9 @@ class SequencesInGaps(NegativeLists):
                 ).reshape(-1, 2)
             ),
         )
-        moments = MOMENTS * (joint.levels + len(absences))
-        terms = list(_terms(node, joint))
-        self._program = SeriesProgram(joint, self.rest, terms, moments, of_runs=True)
+        moments = MOMENTS * (first + self.count)
+        terms = [self._term(conjunct, term) for conjunct, term in _terms(node, levels, first)]
+        self._program = self._make_program(joint, terms, moments)
         self._cells = self._program.cells(ROOM)
         self._search = Search(
             np.zeros(STATE, np.int64),
@@ -76,6 +78,18 @@ class SequencesInGaps(NegativeLists):
             np.zeros(self.count, np.int64),
             np.zeros(2, np.int64),
         )
+
+    def _levels(self, joint: Context) -> int:
+        """How many levels there are, with those of the sequence."""
+        return joint.levels
+
+    def _term(self, conjunct: Conjunct, term: Term) -> Term:
+        """How programs are given a condition."""
+        return term
+
+    def _make_program(self, joint: Context, terms: list[Term], moments: int) -> Any:
+        """The program of the conditions."""
+        return SeriesProgram(joint, self.rest, terms, moments, of_runs=True)
 
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block, each to the lists of its components."""
@@ -92,20 +106,23 @@ class SequencesInGaps(NegativeLists):
         """Clear `keep` for the matches in whose gap there is a match of the sequence."""
         asked = int(np.count_nonzero(keep))
         self._make_room(0, self._context.dictionary.size(self._key) * self.count)
-        matches = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
-        machine, stored = self._program.machine(), self.stored()
         self._search.state[NUMBER], self._search.state[DEPTH] = 0, FRESH
         why = CROWDED
         while why != DONE:
-            why = forbid_by_sequences(
-                machine, self._cells, matches, self._lists, self.arrays, self.gap, stored,
-                self._search, at_end, keep,
-            )  # fmt: skip
+            why = self._search_gaps(found, keep, at_end=at_end)
             self._context.check(0)
             if why == CROWDED:
                 self._make_nodes()
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
+
+    def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
+        """Go on with the search; return why it stopped."""
+        matches = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+        return forbid_by_sequences(
+            self._program.machine(), self._cells, matches, self._lists, self.arrays, self.gap,
+            self.stored(), self._search, at_end, keep,
+        )  # fmt: skip
 
     @property
     def tried(self) -> int:
@@ -130,14 +147,19 @@ def _joint(node: NegativeSequence, context: Context) -> Context:
     )
 
 
-def _terms(node: NegativeSequence, joint: Context) -> Iterator[Term]:
+def _terms(
+    node: NegativeSequence, levels: Mapping[int, int], first: int
+) -> Iterator[tuple[Conjunct, Term]]:
     """The conditions on several events with their moments; those on an absence come at the end."""
     absences = [each.index for each in node.components if each.negated]
+    must = next(each for each in node.positives if each.minimum > 0)
     for conjunct in node.together:
-        assert conjunct.component is not None
-        if conjunct.kind is ConjunctClass.NEGATIVE:
+        if conjunct.component is None:
+            yield conjunct, Term(conjunct.condition, MOMENTS * levels[must.index] + BEGIN)
+        elif conjunct.kind is ConjunctClass.NEGATIVE:
             number = absences.index(conjunct.component)
-            moment = MOMENTS * (joint.levels + number) + FINISH
-            yield Term(conjunct.condition, moment, judged=conjunct.component)
+            moment = MOMENTS * (first + len(levels) + number) + FINISH
+            yield conjunct, Term(conjunct.condition, moment, judged=conjunct.component)
         else:
-            yield from terms_at(conjunct, MOMENTS * joint.level_of(conjunct.component))
+            for term in terms_at(conjunct, MOMENTS * levels[conjunct.component]):
+                yield conjunct, term

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import sase
+from sase.errors import SaseError
 from sase.lang.parser import parse_query
 from tests import naive
 from tests.engine.groups.queries import Drawn
+
+PLANS = ("basic", "nfab", "optimized")
 
 # Of each match what its variables bind, and the values of RETURN as text, in which NaN is itself.
 Found = list[tuple[Any, str]]
@@ -58,3 +62,25 @@ def _bound(column: Any) -> Any:
     if any(isinstance(each, dict) for each in column):
         return tuple(tuple(map(_bound, each.values())) for each in column)
     return tuple(column)
+
+
+def compared(number: int, draw: Callable[[int], Drawn]) -> str | None:
+    """What differs for the query of a number, by one way of running it."""
+    drawn, random = draw(number), Random(number)
+    plan, way = PLANS[number % 3], number // 3 % 3
+    try:
+        if way == 0:
+            found = matched(drawn, plan)
+        else:
+            size = len(drawn.rows)
+            cuts = sorted(random.sample(range(size + 1), min(size, random.randrange(1, 4))))
+            found = pushed(drawn, plan, cuts, restored=way == 2)
+    except SaseError:
+        return None
+    try:
+        wanted = expected(drawn)
+    except (NotImplementedError, ValueError):
+        return None
+    if found == wanted:
+        return None
+    return f"{number} {plan} {way}: {drawn.text}\n{drawn.types}\n{drawn.rows}\n{found}\n{wanted}"

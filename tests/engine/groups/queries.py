@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -40,7 +41,7 @@ class Writer:
         self.random = random
         self.variables: list[Variable] = []
         self.groups: list[str] = []
-        self.names = iter("abcdefhjklmnopqrsuvwxyz")
+        self.names: Iterator[str] = iter("abcdefhjklmnopqrsuvwxyz")
         self.may_end = False
         self.branches = 0
 
@@ -212,7 +213,11 @@ def types(random: Random) -> dict[str, dict[str, str]] | None:
 def draw(seed: int) -> Drawn:
     """A query and a stream of a seed; it may be one that is refused."""
     random = Random(seed)
-    writer = Writer(random)
+    return drawn_by(Writer(random), random)
+
+
+def drawn_by(writer: Writer, random: Random) -> Drawn:
+    """What a writer writes, and a stream."""
     pattern = writer.pattern()
     strategy = random.choice(STRATEGIES)
     parts = [writer.conjunct() for _ in range(random.choice((0, 0, 1, 1, 2)))]

@@ -13,8 +13,8 @@ import sase
 from sase.lang.parser import parse_query
 from tests import naive
 from tests.engine.groups import queries
+from tests.engine.groups.comparing import compared
 from tests.engine.groups.queries import Writer
-from tests.engine.groups.test_engine_is_naive import compared
 from tests.seeds import draw_numbers
 
 QUERIES = {
@@ -114,5 +114,5 @@ def test_the_engine_is_the_naive_matcher_for_drawn_branches(
     monkeypatch.setattr(queries, "Writer", BranchWriter)
     monkeypatch.setattr(queries, "MOST_EVENTS", {1: 7, 2: 5, 3: 4})
     for number in draw_numbers(settings().max_examples * 3):
-        fault = compared(number)
+        fault = compared(number, queries.draw)
         assert fault is None, fault

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import UNDECLARED
-from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
-from sase.engine.kernels.kleene.residual_checks import MatchArrays, rebuilt
+from sase.engine.kernels.kleene.residual_checks import MatchArrays, begin_of, rebuilt
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT,
@@ -224,61 +224,78 @@ def search(
     return DONE
 
 
+@linked
+def may_begin(
+    machine: Machine, events: OutInts, split: int, lists: SequenceLists, index: NegativeIndex,
+    gap: Gap, stored: Stored, found: Search, first: int, key: int,
+) -> bool:  # fmt: skip
+    """Find the gap of a match; say whether each component that must be bound has an event in it."""
+    mask, end = machine.mask, events.shape[0]
+    earliest, bound = EARLIEST + 1, EARLIEST
+    if split == 0:
+        last = stored.measure[events[end - 1] & mask]
+        bound = max(window_start(last, gap.bounds[0]), gap.bounds[1])
+    else:
+        earliest = stored.tie[events[split - 1] & mask] + 1
+    found.bounds[0], found.bounds[1] = earliest, bound
+    for own in range(lists.width):
+        if split == end:
+            measure = stored.measure[events[0] & mask]
+            top = last_in_window(index, key * lists.width + own, measure, gap)
+        else:
+            tie = stored.tie[events[split] & mask]
+            top = last_with_less(index, index.tie, key * lists.width + own, tie)
+        found.tops[own] = top
+    for level in range(first, levels_of(machine)):
+        if machine.tables[1 + level, 0] > 0:
+            top = found.tops[lists.levels[level - first]]
+            if top < index.sizes[1] or index.tie[top & (index.row.shape[0] - 1)] < earliest:
+                return False
+    return True
+
+
+@linked
+def begin_search(found: Search, lists: SequenceLists, first: int, node: int) -> None:
+    """Begin a search behind the last node of a match."""
+    found.state[BASE], found.state[DEPTH] = node, 0
+    found.frames[0, TRYING] = first
+    found.frames[0, CURSOR] = found.tops[lists.levels[0]]
+
+
+@inlined
+def key_of(stored: Stored, machine: Machine, event: int) -> int:
+    """Return the key of a match by its first event."""
+    return int(stored.key[event & machine.mask]) if stored.key.shape[0] > 0 else 0
+
+
 @kernel
 def forbid_by_sequences(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
     index: NegativeIndex, gap: Gap, stored: Stored, found: Search, at_end: bool, keep: OutFlags,
 ) -> int:  # fmt: skip
     """Clear `keep` for the matches with a match of the sequence in the gap, on from a state."""
-    state, first, mask = found.state, matches.lengths.shape[0], machine.mask
+    state, first = found.state, matches.lengths.shape[0]
     while state[NUMBER] < keep.shape[0]:
         number = state[NUMBER]
         begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
-        split = begin
-        for level in range(gap.levels[0] + 1):
-            split += matches.lengths[level, number]
-        if not keep[number] or (split == end) != at_end:
-            state[NUMBER] += 1
-            continue
-        place = matches.events[begin] & mask
-        key = stored.key[place] if stored.key.shape[0] > 0 else 0
-        if key < 0:
-            state[NUMBER] += 1
-            continue
-        if state[DEPTH] == FRESH:
-            if end - begin + 1 >= cells.shape[0]:
-                return CROWDED
-            may_be = True
-            earliest, bound = EARLIEST + 1, EARLIEST
-            if split == begin:
-                last = stored.measure[matches.events[end - 1] & mask]
-                bound = max(window_start(last, gap.bounds[0]), gap.bounds[1])
-            else:
-                earliest = stored.tie[matches.events[split - 1] & mask] + 1
-            found.bounds[0], found.bounds[1] = earliest, bound
-            for own in range(lists.width):
-                if split == end:
-                    top = last_in_window(index, key * lists.width + own, stored.measure[place], gap)
-                else:
-                    tie = stored.tie[matches.events[split] & mask]
-                    top = last_with_less(index, index.tie, key * lists.width + own, tie)
-                found.tops[own] = top
-            for level in range(first, levels_of(machine)):
-                if machine.tables[1 + level, 0] > 0:
-                    top = found.tops[lists.levels[level - first]]
-                    if top < index.sizes[1] or index.tie[top & (index.row.shape[0] - 1)] < earliest:
-                        may_be = False
-            if not may_be:
-                state[NUMBER] += 1
-                continue
-            state[BASE], state[DEPTH] = rebuilt(machine, cells, matches, number), 0
-            found.frames[0, TRYING] = first
-            found.frames[0, CURSOR] = found.tops[lists.levels[0]]
-        why = search(machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1)
-        if why != DONE:
-            return why
-        if state[DEPTH] >= 0:
-            keep[number] = False
-        state[DEPTH] = FRESH
+        split = begin_of(matches.ends, matches.lengths, gap.levels[0] + 1, number)
+        key = key_of(stored, machine, matches.events[begin])
+        if keep[number] and (split == end) == at_end and key >= 0:
+            if state[DEPTH] == FRESH:
+                if end - begin + 1 >= cells.shape[0]:
+                    return CROWDED
+                events = matches.events[begin:end]
+                if may_begin(
+                    machine, events, split - begin, lists, index, gap, stored, found, first, key
+                ):
+                    begin_search(found, lists, first, rebuilt(machine, cells, matches, number))
+            why = search(
+                machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1
+            )
+            if why != DONE:
+                return why
+            if state[DEPTH] >= 0:
+                keep[number] = False
+            state[DEPTH] = FRESH
         state[NUMBER] += 1
     return DONE
