@@ -33,7 +33,7 @@ MIXED = EVENTS.take(pa.array(sorted(range(50), key=lambda row: row + (row * 7) %
 # What counts runs and events that the window has ended already: they go sooner or later, with the
 # next event or when a state is saved.
 SEEN = ("steps", "most_alive")
-HELD = (*SEEN, "alive", "expired", "candidates")
+HELD = (*SEEN, "alive", "expired", "candidates", "reread")
 
 
 def on(
