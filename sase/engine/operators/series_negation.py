@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from sase.engine.kernels.kleene.residual_checks import (
     forbid_matches,
     select_matches,
 )
-from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.negation import NegationBase, detected, open_sequences
@@ -32,8 +31,12 @@ if TYPE_CHECKING:
     from sase.engine.operators.tight_sequences import TightSequences
 
 
-class _SeriesCheck:
+class SeriesCheck:
     """Terms over finished matches, and nodes to bind the longest of them."""
+
+    select: ClassVar[Callable[..., None]] = staticmethod(select_matches)
+    evaluate: ClassVar[Callable[..., None]] = staticmethod(evaluate_matches)
+    forbid: ClassVar[Callable[..., None]] = staticmethod(forbid_matches)
 
     def __init__(
         self,
@@ -42,14 +45,28 @@ class _SeriesCheck:
         terms: Sequence[Term],
         moments: int,
     ) -> None:
-        self.program = SeriesProgram(context, tests, terms, moments)
+        self.program = self._make_program(context, tests, terms, moments)
         self._cells = self.program.cells(16)
 
-    def arguments(self, found: Bindings) -> tuple[Machine, Numbers, MatchArrays]:
+    def _make_program(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> Any:
+        """The program of the terms."""
+        return SeriesProgram(context, tests, terms, moments)
+
+    def arguments(self, found: Any) -> Any:
         """What kernels take of some matches, with nodes for any of them."""
         longest = 1 + int(found.lengths.sum(axis=0).max(initial=0))
         if longest > len(self._cells):
             self._cells = self.program.cells(2 * longest)
+        return self._arrays(found)
+
+    def _arrays(self, found: Any) -> Any:
+        """The program, the nodes, and the matches."""
         arrays = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
         return self.program.machine(), self._cells, arrays
 
@@ -57,14 +74,16 @@ class _SeriesCheck:
 class SeriesHaving(SequenceFilter):
     """HAVING of bindings."""
 
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
     def __init__(self, conditions: Sequence[Condition], context: Context) -> None:
         super().__init__()
-        self._check = _SeriesCheck(context, [], [Term(each) for each in conditions], 1)
+        self._check = self.check(context, [], [Term(each) for each in conditions], 1)
 
-    def passes(self, sequences: Bindings) -> NDArray[np.bool_]:  # type: ignore[override]
+    def passes(self, sequences: Any) -> NDArray[np.bool_]:
         """Whether each match satisfies it."""
         keep = np.empty(sequences.size, np.bool_)
-        select_matches(*self._check.arguments(sequences), keep)
+        self._check.select(*self._check.arguments(sequences), keep)
         return keep
 
     def analysis(self) -> Counters:
@@ -75,46 +94,45 @@ class SeriesHaving(SequenceFilter):
 class SeriesValues:
     """The columns of RETURN of bindings."""
 
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
     def __init__(self, columns: Sequence[Column], context: Context) -> None:
         terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
         self._count = len(terms)
-        self._check = _SeriesCheck(context, [], terms, len(terms)) if terms else None
+        self._check = self.check(context, [], terms, len(terms)) if terms else None
 
-    def evaluate(self, found: Bindings) -> tuple[Numbers, ...]:
+    def evaluate(self, found: Any) -> tuple[Numbers, ...]:
         """Tag and bits of each column for each match."""
         if self._check is None:
             return ()
         out = np.empty((self._count, found.size, 2), np.int64)
-        evaluate_matches(*self._check.arguments(found), self._check.program.stack.values, out)
+        check = self._check
+        check.evaluate(*check.arguments(found), check.program.stack.values, out)
         return tuple(out)
 
 
 class SeriesAbsence(IndexedEvents):
-    """The index of a negation of bindings."""
+    """The index of a negation of bindings, with its conditions."""
 
-    def forbid(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> None:
-        """Clear `keep` for the matches that some event forbids."""
-        raise NotImplementedError
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
+    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
+        super().__init__(negation, node, context)
+        self._check = self.check(context, self.rest, self._terms(negation), 1)
+
+    def _terms(self, negation: NegativeComponent) -> Sequence[Term]:
+        """What is asked of an event together with a match."""
+        return [Term(each, judged=negation.component.index) for each in self.several]
 
     def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
         """Whether nothing is bound behind the component, for each match."""
         return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
 
-
-class _Absence(SeriesAbsence):
-    """The index of a negation of bindings, with its conditions."""
-
-    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
-        super().__init__(negation, node, context)
-        index = negation.component.index
-        terms = [Term(condition, judged=index) for condition in self.several]
-        self._check = _SeriesCheck(context, self.rest, terms, 1)
-
-    def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+    def forbid(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> None:
         """Clear `keep` for the matches that some event forbids."""
         asked = int(np.count_nonzero(keep))
         matches = self._check.arguments(found)
-        forbid_matches(*matches, self.arrays, self.gap, self.stored(), at_end, keep)
+        self._check.forbid(*matches, self.arrays, self.gap, self.stored(), at_end, keep)
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
 
@@ -122,7 +140,7 @@ class _Absence(SeriesAbsence):
 class SeriesNegationState(NegationBase):
     """A running negation of bindings: the gap of a component depends on what a match binds."""
 
-    absence: ClassVar[type[SeriesAbsence]] = _Absence
+    absence: ClassVar[type[SeriesAbsence]] = SeriesAbsence
 
     def __init__(self, node: Negation, context: Context) -> None:
         self._absences: list[SeriesAbsence | SequencesInGaps | TightSequences] = [

@@ -97,7 +97,7 @@ class Results:
 
 def _having(
     node: Transformation, context: Context, *, of_series: bool
-) -> ConditionFilter | SeriesHaving | GroupHaving | None:
+) -> ConditionFilter | SeriesHaving | None:
     if node.having is None:
         return None
     conditions = list(conjoined(node.having))
@@ -163,8 +163,8 @@ class TransformationState:
 
     def accepted(self, bindings: Bindings) -> NDArray[np.bool_]:
         """Which matches HAVING accepts."""
-        assert isinstance(self._having, SeriesHaving | GroupHaving)
-        return self._having.passes(bindings)  # type: ignore[arg-type]
+        assert isinstance(self._having, SeriesHaving)
+        return self._having.passes(bindings)
 
     def judged(
         self, sequences: Sequences | Bindings
