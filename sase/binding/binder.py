@@ -89,6 +89,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None
+    _check_greedy(query, pattern, scope)
     written, scopes = list(top_level(query.where)), [scope]
     for branch in pattern.branches:
         check_negations(branch, query.window, scope)
@@ -231,6 +232,25 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             query.strategy.span,
             "use one of the four strategies, such as  skip_till_next_match",
         )
+
+
+def _check_greedy(query: ast.Query, pattern: BoundPattern, scope: Scope) -> None:
+    """A run that takes all it can is of a pattern without repeated groups."""
+    is_greedy = query.strategy and query.strategy.name is StrategyName.EARLIEST_MAXIMAL
+    groups = [each for branch in pattern.branches for each in branch.components if each.group]
+    if query.strategy and is_greedy and groups:
+        scope.problems.error(
+            "greedy-groups",
+            "earliest_maximal is for patterns without repeated groups, and this has"
+            f" {_quoted(groups[0])}",
+            query.strategy.span,
+            "use  skip_till_next_match , or ask in two queries: the outer one repeats the results"
+            " of the inner one",
+        )
+
+
+def _quoted(group: BoundComponent) -> str:
+    return f"`{group.variable}`" if group.named else "one"
 
 
 def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> StrategyName:

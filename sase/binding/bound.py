@@ -8,10 +8,11 @@ Components are named by their index in the pattern, negative ones counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from itertools import groupby
 from typing import TypeAlias
 
 from sase.binding.types import DataType
@@ -260,13 +261,28 @@ class Quantified:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberCheck:
+    """Where a condition on several members of a set is checked, if this one is bound last of them.
+
+    It is checked `when` the member has bound an event, if the `awaited` members have one by then;
+    of the `quantified` series it ranges over the events that are bound by then.
+    """
+
+    component: int
+    when: When
+    quantified: tuple[Quantified, ...] = ()
+    awaited: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunct:
     """One operand of the flat conjunction in WHERE, and everything by which it is placed.
 
     `component` is where it is checked, `when` at which of its events: the place of its last
     identifier, or for a condition on a negative component (P−) that component. `references` are
     the components that it reads; `quantified` the series whose every event it speaks of. `derived`
-    is what the planner added because it follows from others.
+    is what the planner added because it follows from others. Where the order in which a set is
+    bound decides which identifier is the last, `checks` say it, for each member that it mentions.
     """
 
     condition: Condition
@@ -276,6 +292,7 @@ class Conjunct:
     when: When = When.EVENT
     quantified: tuple[Quantified, ...] = ()
     derived: bool = False
+    checks: tuple[MemberCheck, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
@@ -373,7 +390,9 @@ class BoundComponent:
     """A component: the types that it admits, and how many events it binds.
 
     A repeated group is one, whose minimum and maximum count iterations. `inside` is the number of
-    the negative group whose sequence it is in.
+    the negative group whose sequence it is in, `set_of` that of the set whose member it is.
+    `written` is the place of its variable in the order of first writing, if that is not its index
+    among the positive components.
     """
 
     index: int
@@ -388,6 +407,8 @@ class BoundComponent:
     is_series: bool = False
     group: RepeatedGroup | None = None
     inside: int | None = None
+    set_of: int | None = None
+    written: int | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
@@ -415,6 +436,19 @@ class BoundComponent:
     def is_optional(self) -> bool:
         """Whether it is written with `?`: one event or none."""
         return not self.is_series and self.minimum == 0
+
+
+def elements_of(components: Sequence[BoundComponent]) -> list[tuple[int, ...]]:
+    """The places of components, those of the members of a set together."""
+    places = groupby(
+        range(len(components)), lambda n: (components[n].set_of is None and n, components[n].set_of)
+    )
+    return [tuple(own) for _, own in places]
+
+
+def ranks_of(components: Sequence[BoundComponent]) -> list[int]:
+    """Of each component, by its place, the rank of its variable in the order of first writing."""
+    return [n if each.written is None else each.written for n, each in enumerate(components)]
 
 
 class WindowKind(Enum):
@@ -497,6 +531,11 @@ class BoundQuery:
         return any(component.group is not None for component in self.components)
 
     @property
+    def has_sets(self) -> bool:
+        """Whether a component is a member of a set."""
+        return any(each.set_of is not None for each in self.components)
+
+    @property
     def every(self) -> tuple[BoundComponent, ...]:
         """All components, those of negative sequences too."""
         inside = (each for negation in self.negations for each in negation.components)
@@ -504,8 +543,8 @@ class BoundQuery:
 
     @property
     def level(self) -> int:
-        """1 as in SASE 2006, 2 with Kleene closure or a strategy, 3 with branches or groups."""
-        if self.branches or self.has_groups:
+        """1 as in SASE 2006, 2 with Kleene closure or a strategy, 3 with branches, groups, sets."""
+        if self.branches or self.has_groups or self.has_sets:
             return 3
         simple = all(component.is_single for component in self.positives)
         return 1 if simple and self.strategy is StrategyName.SKIP_TILL_ANY_MATCH else 2

@@ -14,6 +14,7 @@ from math import prod
 from typing import TypeAlias
 
 from sase.binding.scope import Scope
+from sase.binding.sets import members_of
 from sase.lang import ast
 from sase.source import Span
 
@@ -24,12 +25,14 @@ MOST_BRANCHES = 256
 class PlacedComponent:
     """A component, and its number among all of the written pattern.
 
-    `group` is the number of the negative group of which it is in an alternative.
+    `group` is the number of the negative group of which it is in an alternative, `set_of` that of
+    the set of which it is a member.
     """
 
     part: ast.Component
     place: int
     group: int | None = None
+    set_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,8 @@ class _Writing:
     # The number of the negative group whose inside it writes out, and how many there are.
     inside: int | None = None
     negatives: int = 0
+    # How many sets there are.
+    sets: int = 0
     _places: Iterator[int] = field(default_factory=count)
 
     def branches_of(self, pattern: ast.Pattern) -> list[WrittenBranch]:
@@ -141,6 +146,8 @@ class _Writing:
             case ast.Alternatives(patterns=patterns):
                 found = [branch for part in patterns for branch in self.branches_of(part)]
                 return self._bounded(found, len(found), pattern.span)
+            case ast.SetOf() if not self._is_inside:
+                return self._set(pattern)
             case ast.Group() if self._is_choice(pattern):
                 return self._choice(pattern)
             case ast.Group(negated=False) if not self._is_inside:
@@ -161,6 +168,16 @@ class _Writing:
             own = frozenset((group.variable.text,))
             branches = [replace(each, present=each.present | own) for each in branches]
         return self._bounded([*branches, WrittenBranch()], len(branches) + 1, group.span)
+
+    def _set(self, written: ast.SetOf) -> list[WrittenBranch]:
+        """One branch: the members of a set one after the other; of one member that alone."""
+        members = members_of(written, self.scope)
+        self.is_fine = self.is_fine and bool(members)
+        number, self.sets = self.sets, self.sets + 1
+        own = number if len(members) > 1 else None
+        placed = [PlacedComponent(each, next(self._places), set_of=own) for each in members]
+        self.components += placed
+        return [WrittenBranch(tuple(placed))]
 
     def _repeated(self, group: ast.Group) -> list[WrittenBranch]:
         """One branch, with the branches of an iteration inside of the group."""
@@ -297,11 +314,12 @@ class _Writing:
         elif self.is_repeated and not (isinstance(part, ast.Group) and part.negated):
             self._refuse_inside(part)
         else:
-            what, hint = "SET", "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)"
-            if isinstance(part, ast.Group):
-                what = "a negative group in a repeated one"
-                hint = "forbid single events inside of it, such as  !(X x)"
-            self.error("not-supported-yet", f"{what} is not supported yet", part.span, hint)
+            self.error(
+                "not-supported-yet",
+                "a negative group in a repeated one is not supported yet",
+                part.span,
+                "forbid single events inside of it, such as  !(X x)",
+            )
 
     def _refuse_inside(self, part: ast.Node) -> None:
         """What no iteration of a repeated group may have."""

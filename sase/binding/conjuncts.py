@@ -13,6 +13,7 @@ from sase.binding.bound import (
     Condition,
     Conjunct,
     ConjunctClass,
+    MemberCheck,
     Part,
     Quantified,
     Reference,
@@ -81,7 +82,11 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     if negatives or not used:
         kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
     last = negatives[0] if negatives else components[-1] if components else None
+    members = [] if last is None or negatives else _of_set(last, components)
+    whole = [each for each in members if When.of(_parts(each, found)) is When.WHOLE]
+    last = whole[-1] if whole else last
     when = When.of(_parts(last, found)) if last else When.EVENT
+    checks = () if whole or len(members) < 2 else tuple(_checks(members, components, found))
     return Conjunct(
         condition,
         kind,
@@ -89,8 +94,30 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
         last.index if last else None,
         when,
         tuple(_quantified(components, found, last, when)),
+        checks=checks,
         span=condition.span,
     )
+
+
+def _of_set(last: BoundComponent, components: list[BoundComponent]) -> list[BoundComponent]:
+    """The members among components of the set that the last of them is in."""
+    own = [each for each in components if each.set_of == last.set_of]
+    return [] if last.set_of is None else own
+
+
+def _checks(
+    members: list[BoundComponent],
+    components: list[BoundComponent],
+    found: list[Reference | Aggregate],
+) -> Iterator[MemberCheck]:
+    """Where a condition on several members of a set is checked, whichever is bound last."""
+    awaited = {
+        each.index for each in members if When.of(_parts(each, found)) in (When.EVENT, When.FIRST)
+    }
+    for each in members:
+        when = When.of(_parts(each, found))
+        ranges = tuple(_quantified(components, found, each, when))
+        yield MemberCheck(each.index, when, ranges, tuple(sorted(awaited - {each.index})))
 
 
 def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:

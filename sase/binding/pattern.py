@@ -75,7 +75,7 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     if len(longest) > MOST_COMPONENTS:
         _refuse_too_many([each.part for each in longest], scope)
         return None
-    every = [_component(each.part, each.place, scope) for each in written.components]
+    every = [_component(each, scope) for each in written.components]
     sequences = [negation for branch in written.branches for negation in branch.negations]
     within = {each.place: n.group for n in sequences for each in n.components}
     every = [replace(each, inside=within.get(place)) for place, each in enumerate(every)]
@@ -86,7 +86,7 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     outside = {each.index: each for each in every if each.index not in inside} | groups
     whole = _by_variable([outside[place] for place in sorted(outside)])
     differing = {each.key for each in whole if each.is_any and each.group is None}
-    branches = tuple(_branch(each, outside, differing) for each in written.branches)
+    branches = tuple(_ranked(_branch(each, outside, differing), whole) for each in written.branches)
     if any(_elements(each) > MOST_COMPONENTS for each in branches):
         _refuse_too_many_elements(pattern, max(map(_elements, branches)), scope)
         return None
@@ -113,8 +113,14 @@ def _branch(
     A variable that stands for other types elsewhere is treated as one of `ANY` of them all.
     """
     own = [by_place[each.place] for each in branch.every]
+    sets = list(dict.fromkeys(each.set_of for each in own if each.set_of is not None))
     components = tuple(
-        replace(each, index=index, is_any=each.is_any or each.key in differing)
+        replace(
+            each,
+            index=index,
+            is_any=each.is_any or each.key in differing,
+            set_of=None if each.set_of is None else sets.index(each.set_of),
+        )
         for index, each in enumerate(own)
     )
     begin = len(branch.components)
@@ -127,6 +133,19 @@ def _branch(
     return BoundBranch(
         components[: len(branch.components)], branch.present, tuple(negations), alternatives
     )
+
+
+def _ranked(branch: BoundBranch, whole: Sequence[BoundComponent]) -> BoundBranch:
+    """A branch with sets, in which variables know their order if the pattern has another one."""
+    if all(each.set_of is None for each in branch.components):
+        return branch
+    positive = [each.key for each in whole if not each.is_absent]
+    ranks = {key: rank for rank, key in enumerate(positive)}
+    own = [ranks[each.key] for each in branch.components if each.key in ranks]
+    if own == sorted(own):
+        return branch
+    components = tuple(replace(each, written=ranks.get(each.key)) for each in branch.components)
+    return replace(branch, components=components)
 
 
 def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
@@ -171,7 +190,9 @@ def _by_variable(every: list[BoundComponent]) -> tuple[BoundComponent, ...]:
     for each in every:
         known = found.get(each.key)
         found[each.key] = each if known is None else _united(known, each)
-    return tuple(replace(each, index=index) for index, each in enumerate(found.values()))
+    return tuple(
+        replace(each, index=index, set_of=None) for index, each in enumerate(found.values())
+    )
 
 
 def _united(one: BoundComponent, other: BoundComponent) -> BoundComponent:
@@ -241,7 +262,8 @@ def _check_types(span: Span, components: Iterable[BoundComponent], scope: Scope)
         )
 
 
-def _component(part: ast.Component, index: int, scope: Scope) -> BoundComponent:
+def _component(placed: PlacedComponent, scope: Scope) -> BoundComponent:
+    part, index = placed.part, placed.place
     quantifier = part.quantifier
     types = tuple(_types(part.test, scope))
     is_any = isinstance(part.test, ast.AnyTest)
@@ -256,6 +278,7 @@ def _component(part: ast.Component, index: int, scope: Scope) -> BoundComponent:
         minimum=quantifier.minimum if quantifier else 1,
         maximum=quantifier.maximum if quantifier else 1,
         is_series=quantifier is not None and quantifier.symbol != "?",
+        set_of=placed.set_of,
         span=part.span,
     )
     if quantifier:

@@ -1,0 +1,76 @@
+"""Check sets: their members are single events and series, of which one must occur."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from sase.binding.scope import Scope
+from sase.lang import ast
+
+
+def members_of(written: ast.SetOf, scope: Scope) -> tuple[ast.Component, ...]:
+    """The members of a set; none where there is an error."""
+    members = tuple(each for each in written.members if _is_member(each, scope))
+    if written.negated:
+        scope.problems.error(
+            "negative-set",
+            "a SET cannot be negative",
+            written.span,
+            "write the orders out:  !(SEQ(A a, B b) OR SEQ(B b, A a))",
+        )
+    elif len(members) == len(written.members) and not any(map(_must_occur, members)):
+        scope.problems.error(
+            "empty-set",
+            "a SET needs a member that must occur, and here all are optional",
+            written.span,
+            "make one of its members take at least one event, or leave SET out, where the order is"
+            " as written",
+        )
+    elif len(members) == len(written.members):
+        refuse_set(written, scope)
+        return members
+    return ()
+
+
+def refuse_set(written: ast.SetOf, scope: Scope) -> None:
+    """Sets have no evaluation yet."""
+    scope.problems.error(
+        "not-supported-yet",
+        "SET is not supported yet",
+        written.span,
+        "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)",
+    )
+
+
+def _must_occur(member: ast.Component) -> bool:
+    return member.quantifier is None or member.quantifier.minimum > 0
+
+
+def _is_member(part: ast.PatternPart, scope: Scope) -> TypeGuard[ast.Component]:
+    """Whether a part can be a member of a set; or an error."""
+    if isinstance(part, ast.Component) and not part.negated:
+        return True
+    what, hint = _what(part)
+    scope.problems.error(
+        "set-member",
+        f"{what} cannot be a member of a SET: its members are single events and series",
+        part.span,
+        hint,
+    )
+    return False
+
+
+def _what(part: ast.PatternPart) -> tuple[str, str]:
+    """What a part is that cannot be a member, and what to write instead."""
+    if part.negated:
+        beside = "SEQ(!X x, SET(A a, B b), !Y y)"
+        return "what must not occur", f"put the absence before or behind the SET:  {beside}"
+    if isinstance(part, ast.SetOf):
+        return "a SET", "leave the inner SET out: its members are members of the outer one"
+    if isinstance(part, ast.Group) and part.quantifier is not None:
+        return "a group", "repeat single components, such as  B+ b[] , or ask in two queries"
+    each = "SET(A a, B b) OR SET(A a, C c)"
+    return "a group", (
+        "let a member take several types, such as  ANY(B, C) x , or write the SET out for each"
+        f" choice:  {each}"
+    )
