@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import product
@@ -191,14 +191,13 @@ class Condition:
         """The components it mentions."""
         return {number for number, _ in self.parts}
 
-    @property
-    def last_identifier(self) -> tuple[int, Part] | None:
-        """The latest bound thing it mentions; none for a condition without any variable."""
-        return max(self.parts, default=None)
+    def mentions(self, number: int, part: Part) -> bool:
+        """Whether it mentions c[1], c[i], or c as a whole."""
+        return (number, part) in self.parts
 
-    def ends_with(self, part: Part) -> bool:
-        """Whether its last identifier is c[1], c[i], c as a whole."""
-        return self.last_identifier is not None and self.last_identifier[1] == part
+    def is_of_whole(self, step: Sequence[int]) -> bool:
+        """Whether it mentions one of these components as a whole."""
+        return any(self.mentions(number, Part.WHOLE) for number in step)
 
 
 def condition(expression: ast.Expression, scope: Scope) -> Condition:
@@ -256,9 +255,13 @@ def _indexes(condition: Condition, number: int, scope: Scope, only_newest: bool)
     return range(max(start, count - 1) if only_newest else start, count)
 
 
-def is_checked(condition: Condition, bound: Mapping[int, tuple[Event, ...]]) -> bool:
-    """On an empty series a condition whose last identifier is a[1] is not checked."""
-    if condition.last_identifier is None:
-        return True
-    number, part = condition.last_identifier
-    return part != Part.FIRST or bool(bound.get(number))
+def is_checked(
+    condition: Condition, last: Sequence[int], bound: Mapping[int, tuple[Event, ...]]
+) -> bool:
+    """On an empty series a condition whose last identifier is a[1] is not checked.
+
+    `last` is what it mentions last in the pattern: a component, or the members of a set.
+    """
+    return condition.is_of_whole(last) or not any(
+        condition.mentions(number, Part.FIRST) and not bound.get(number) for number in last
+    )

@@ -15,18 +15,29 @@ from tests.naive.problem import Bound, Problem, events_in, least, most, passes
 
 def by_formula(problem: Problem) -> list[Bound]:
     """The matches, before negation."""
-    components = [problem.components[number] for number in problem.positives]
-    every_way = bindings(components, problem.stream.events)
+    steps = [[problem.components[number] for number in step] for step in problem.steps]
+    every_way = bindings(steps, problem.stream.events)
     return [bound for bound in every_way if is_match(problem, bound)]
 
 
-def bindings(components: Sequence[ast.Component], events: Series) -> Iterator[Bound]:
-    """Every way to bind components, in their order, to events that follow strictly."""
+def bindings(steps: Sequence[Sequence[ast.Component]], events: Series) -> Iterator[Bound]:
+    """Every way to bind components, step by step, to events that follow strictly."""
+    if not steps:
+        yield ()
+        return
+    for members in members_of(steps[0], events):
+        for rest in bindings(steps[1:], after(events_in(members), events)):
+            yield (*members, *rest)
+
+
+def members_of(components: Sequence[ast.Component], events: Series) -> Iterator[Bound]:
+    """docs/semantics.md, Sets: every way to bind members, in any order, to different events."""
     if not components:
         yield ()
         return
     for series in series_of(components[0], events):
-        for rest in bindings(components[1:], after(series, events)):
+        others = tuple(event for event in events if event not in series)
+        for rest in members_of(components[1:], others):
             yield (series, *rest)
 
 
@@ -54,5 +65,9 @@ def is_match(problem: Problem, bound: Bound) -> bool:
         bool(events)
         and (problem.window is None or problem.window.holds(events))
         and all(problem.agrees(event, events[:n]) for n, event in enumerate(events))
-        and all(holds(each, scope) for each in problem.p_plus if is_checked(each, binding))
+        and all(
+            holds(each, scope)
+            for each in problem.p_plus
+            if is_checked(each, problem.last_step(each), binding)
+        )
     )

@@ -77,10 +77,8 @@ def _has_match(problem: Problem, bound: Bound, forbidding: Forbidding) -> bool:
     """docs/semantics.md, Negative groups: whether its pattern has a match in the interval."""
     events = problem.stream.events
     inside = tuple(b for b in events if _in_gap(problem, bound, forbidding.position, b))
-    components = [forbidding.group.elements[place].component for place in forbidding.positives]
-    return any(
-        _is_match(problem, bound, forbidding, inner) for inner in bindings(components, inside)
-    )
+    steps = [[forbidding.group.elements[place].component] for place in forbidding.positives]
+    return any(_is_match(problem, bound, forbidding, inner) for inner in bindings(steps, inside))
 
 
 def _is_match(problem: Problem, bound: Bound, forbidding: Forbidding, inner: Bound) -> bool:
@@ -93,7 +91,11 @@ def _is_match(problem: Problem, bound: Bound, forbidding: Forbidding, inner: Bou
     return (
         bool(events)
         and all(_agrees(problem, b, (*others, *events[:n])) for n, b in enumerate(events))
-        and all(holds(each, scope) for each in forbidding.own if is_checked(each, binding))
+        and all(
+            holds(each, scope)
+            for each in forbidding.own
+            if is_checked(each, problem.last_step(each), binding)
+        )
         and not any(
             _forbids_inside(problem, bound, forbidding, inner, place, x)
             for place in forbidding.negatives

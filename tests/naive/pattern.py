@@ -18,12 +18,14 @@ OF_ITERATION = "\0"
 class Element:
     """A component, and its place among all components of the written pattern, from 1.
 
-    Of an iteration: of which group, and which one, from 1.
+    Of an iteration: of which group, and which one, from 1. Of a member of a set: the place of the
+    first one.
     """
 
     component: ast.Component
     place: int
     iteration: tuple[str, int] | None = None
+    of_set: int | None = None
 
     @property
     def name(self) -> str:
@@ -204,6 +206,8 @@ def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
             return [_joined(chosen) for chosen in product(*choices)]
         case ast.Alternatives(patterns):
             return [branch for each in patterns for branch in _branches(each, places)]
+        case ast.SetOf(members, False):
+            return [Branch(_members(members, places))]
         case ast.Group(inner, None, None, True):
             return [Branch(tuple(_negative_groups(_branches(inner, places))))]
         case ast.Group(inner, None, None, False):
@@ -218,7 +222,21 @@ def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
             name = variable.text if variable else f"group_{first}"
             return [Branch((_repeated(name, quantifier, within),))]
         case _:
-            raise NotImplementedError(f"{type(pattern).__name__} in a pattern (level 3)")
+            raise NotImplementedError(f"{type(pattern).__name__} in a pattern")
+
+
+def _members(members: Sequence[ast.PatternPart], places: Iterator[int]) -> tuple[Element, ...]:
+    """docs/semantics.md, Sets: single components and series, of which one cannot be empty."""
+    first, found = None, list[Element]()
+    for member in members:
+        if not isinstance(member, ast.Component) or member.negated:
+            raise ValueError("a member of a set that is neither a single component nor a series")
+        place = next(places)
+        first = place if first is None else first
+        found.append(Element(member, place, of_set=first))
+    if not any(map(must_bind, found)):
+        raise ValueError("a set that can be empty")
+    return tuple(found)
 
 
 def _joined(parts: tuple[Branch, ...]) -> Branch:
@@ -237,6 +255,7 @@ def _repeated(name: str, quantifier: ast.Quantifier, branches: tuple[Branch, ...
     for branch in branches:
         if len(branch.parts) > len(branch.elements):
             raise NotImplementedError("a negative group in a repeated group")
+        _refuse_sets(branch.elements)
         _refuse_negative_edges(branch.elements)
     return RepeatedGroup(name, quantifier, branches)
 
@@ -246,10 +265,16 @@ def _negative_groups(branches: list[Branch]) -> Iterator[NegativeGroup]:
     for branch in branches:
         if len(branch.parts) > len(branch.elements) or branch.groups:
             raise ValueError("a negative group in a negative group, or `(…)? g`")
+        _refuse_sets(branch.elements)
         _refuse_negative_edges(branch.elements)
     written = tuple(element for branch in branches for element in branch.elements)
     for branch in branches:
         yield NegativeGroup(branch.elements, written)
+
+
+def _refuse_sets(elements: tuple[Element, ...]) -> None:
+    if any(element.of_set is not None for element in elements):
+        raise ValueError("a set in a repeated or negative group")
 
 
 def _refuse_negative_edges(elements: tuple[Element, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from sase.lang import ast
@@ -77,7 +78,7 @@ class Problem:
         """The components of the branch."""
         return tuple(element.component for element in self.elements)
 
-    @property
+    @cached_property
     def positives(self) -> list[int]:
         """The numbers of the positive components: c1 … cn."""
         return [n for n, component in enumerate(self.components) if not component.negated]
@@ -87,7 +88,7 @@ class Problem:
         """The numbers of the negative components."""
         return [n for n, component in enumerate(self.components) if component.negated]
 
-    @property
+    @cached_property
     def p_plus(self) -> list[Condition]:
         """docs/semantics.md, Conjuncts: the conditions that mention no negative component."""
         negatives = set(self.negatives)
@@ -109,6 +110,25 @@ class Problem:
         """docs/semantics.md, Sequences, gives the meaning: no series, skip till any match."""
         plain = all(component.quantifier is None for component in self.components)
         return plain and self.strategy == StrategyName.SKIP_TILL_ANY_MATCH
+
+    @cached_property
+    def steps(self) -> list[list[int]]:
+        """The positive components that follow one another; members of a set are one step."""
+        found: list[list[int]] = []
+        for number in self.positives:
+            of_set = self.elements[number].of_set
+            if of_set is not None and found and self.elements[found[-1][0]].of_set == of_set:
+                found[-1].append(number)
+            else:
+                found.append([number])
+        return found
+
+    def last_step(self, condition: Condition) -> list[int]:
+        """What a condition mentions last in the pattern: a component, or the members of a set."""
+        if not condition.parts:
+            return []
+        number = max(condition.components)
+        return next((step for step in self.steps if number in step), [number])
 
     def binding(self, bound: Bound, **more: Series) -> dict[int, Series]:
         """What each component, by its number, has bound."""
@@ -146,8 +166,9 @@ def passes(component: ast.Component, event: Event) -> bool:
 
 
 def events_in(bound: Bound) -> Series:
-    """All events of a match, in their order."""
-    return tuple(event for series in bound for event in series)
+    """All events of a match, in the order of the stream."""
+    events = (event for series in bound for event in series)
+    return tuple(sorted(events, key=lambda event: event.position))
 
 
 def least(component: ast.Component) -> int:
@@ -176,8 +197,8 @@ def state(
     pattern, parts = written_out(query.pattern), conjuncts(query.where)
     tests = _tests(parts, parameters)
     strategy = query.strategy.name if query.strategy else StrategyName.SKIP_TILL_ANY_MATCH
-    if strategy == StrategyName.EARLIEST_MAXIMAL:
-        raise NotImplementedError("earliest_maximal (level 3)")
+    if strategy == StrategyName.EARLIEST_MAXIMAL and pattern.repeated:
+        raise ValueError("earliest_maximal of a repeated group")
     if strategy == StrategyName.PARTITION_CONTIGUITY and not tests:
         raise ValueError("partition contiguity needs an equivalence test")
     length = window(query.window, stream, tests, parameters)

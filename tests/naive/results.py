@@ -15,8 +15,10 @@ from tests.naive.expressions import Event, Scope, attributes_of, references, val
 from tests.naive.iterations import resolved
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.pattern import Element
+from tests.naive.runs import is_final
 from tests.naive.union import Found
 from tests.naive.values import python
+from tests.naive.windows import passed
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,10 @@ def order_key(found: Found) -> tuple[Any, ...]:
     first: dict[str, int] = {}
     for element in found.problem.pattern.elements:
         first.setdefault(element.name, element.place)
-    variables = [first[element.name] for element, series in found.parts for _ in series]
-    iterations = Counter(each.iteration for each, series in found.parts for _ in series)
+    bound = [(event.position, each) for each, series in found.parts for event in series]
+    elements = [each for _, each in sorted(bound, key=lambda pair: pair[0])]
+    variables = [first[element.name] for element in elements]
+    iterations = Counter(element.iteration for element in elements)
     return (
         detected_at(found),
         last.position,
@@ -92,10 +96,14 @@ def order_key(found: Found) -> tuple[Any, ...]:
 
 
 def detected_at(found: Found) -> int:
-    """ts(e1) + T for a negated end, otherwise ts(en)."""
-    if has_negated_end(found.problem, found.bound):
-        return window_of(found.problem).end(found.events[0])
-    return found.events[-1].time
+    """ts(e1) + T for a negated end, and where the match has ended with its window, or ts(en)."""
+    problem, events = found.problem, found.events
+    if has_negated_end(problem, found.bound):
+        return window_of(problem).end(events[0])
+    takes_all = problem.strategy == StrategyName.EARLIEST_MAXIMAL
+    if takes_all and not is_final(problem, found.bound):
+        return passed(problem.window, events[0], problem.stream.events)
+    return events[-1].time
 
 
 def non_overlapping(ordered: list[Found]) -> list[Found]:

@@ -1,8 +1,8 @@
 """docs/semantics.md, Runs: the formal model NFAb, move by move.
 
 A run is what it has bound so far: one series for each component that it has entered or passed
-over. It is inside its last component if that is a Kleene component, and waiting for the next one
-otherwise.
+over, in steps: a component, or all members of a set. It is inside its last step if that can bind
+more, and waiting for the next one otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import chain
 
 from sase.lang import ast
 from sase.lang.ast import StrategyName
-from tests.naive.conditions import Part, holds
+from tests.naive.conditions import Condition, Part, holds
 from tests.naive.expressions import Event
 from tests.naive.pattern import Element, RepeatedGroup
 from tests.naive.problem import Bound, Problem, events_in, least, most, passes
@@ -20,47 +20,51 @@ from tests.naive.problem import Bound, Problem, events_in, least, most, passes
 
 def by_runs(problem: Problem, unrolled: Sequence[Problem] = ()) -> list[Bound]:
     """The distinct matches, before negation; `unrolled` has the other numbers of iterations."""
-    if not _conditions_hold(problem, (), [None]):  # a condition without any variable
+    if not all(holds(each, problem.scope) for each in problem.p_plus if not each.parts):
         return []
+    takes_all = problem.strategy == StrategyName.EARLIEST_MAXIMAL
     runs: list[Bound] = []
     matches: dict[Bound, None] = {}
     for event in problem.stream.events:
         born = list(begins(problem, (), event))
-        runs = [run for run in runs if not is_over(problem, run, event)]
+        over = [run for run in runs if is_over(problem, run, event)]
+        runs = [run for run in runs if run not in over]
         moved = list(chain.from_iterable(moves(problem, run, event) for run in runs))
         ignoring = [run for run in runs if may_ignore(problem, run, event, unrolled)]
-        matches.update(dict.fromkeys(finished(problem, [*moved, *born])))
-        runs = list(dict.fromkeys([*ignoring, *moved, *born]))
+        new = [*moved, *born]
+        ended = [*over, *(run for run in new if is_final(problem, run))] if takes_all else new
+        matches.update(dict.fromkeys(finished(problem, ended)))
+        runs = list(dict.fromkeys([*ignoring, *new]))
+    if takes_all:
+        matches.update(dict.fromkeys(finished(problem, runs)))
     return list(matches)
 
 
 def moves(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
     """What becomes of a run that does not ignore the event."""
-    if is_inside(problem, run) and may_take(problem, run, event):
-        yield taken(run, event)
+    yield from additions(problem, run, event)
     if may_proceed(problem, run):
         yield from begins(problem, run, event)
 
 
 def begins(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
-    """begin(k, e) for the component waited for, and for later ones past what may be empty."""
-    if len(run) == len(problem.positives):
+    """begin(k, e) for the step waited for, and for later ones past what may be empty."""
+    if is_complete(problem, run):
         return
-    if may_begin(problem, run, event):
-        yield (*run, (event,))
+    yield from additions(problem, opened(problem, run), event)
     if may_pass_over(problem, run):
-        yield from begins(problem, (*run, ()), event)
+        yield from begins(problem, opened(problem, run), event)
 
 
 def finished(problem: Problem, runs: Iterable[Bound]) -> Iterator[Bound]:
-    """The matches among runs that have just moved; components at the end may be left empty."""
+    """The matches among runs; components at the end may be left empty."""
     for run in runs:
         if not may_proceed(problem, run):
             continue
         whole = run
-        while len(whole) < len(problem.positives) and may_pass_over(problem, whole):
-            whole = (*whole, ())
-        if len(whole) == len(problem.positives):
+        while not is_complete(problem, whole) and may_pass_over(problem, whole):
+            whole = opened(problem, whole)
+        if is_complete(problem, whole):
             yield whole
 
 
@@ -72,91 +76,129 @@ def is_over(problem: Problem, run: Bound, event: Event) -> bool:
     return problem.window is not None and problem.window.is_past(events_in(run)[0], event)
 
 
+def is_complete(problem: Problem, run: Bound) -> bool:
+    """Whether it has entered the last step."""
+    return len(run) == len(problem.positives)
+
+
+def is_final(problem: Problem, run: Bound) -> bool:
+    """Whether nothing more can be bound."""
+    return is_complete(problem, run) and not may_grow(problem, run)
+
+
 def component(problem: Problem, place: int) -> ast.Component:
     """The positive component ck."""
     return problem.components[problem.positives[place]]
 
 
-def is_inside(problem: Problem, run: Bound) -> bool:
-    """Whether the run is inside a Kleene component."""
-    return bool(run) and component(problem, len(run) - 1).quantifier is not None
+def step(problem: Problem, place: int) -> list[int]:
+    """The places of the components of a step, of which this is one."""
+    numbers = next(each for each in problem.steps if problem.positives[place] in each)
+    return [problem.positives.index(number) for number in numbers]
 
 
-def is_full(problem: Problem, run: Bound) -> bool:
-    """Whether its last component is at its maximum."""
-    return len(run[-1]) >= most(component(problem, len(run) - 1))
+def here(problem: Problem, run: Bound) -> list[int]:
+    """The places of the last step that the run has entered."""
+    return step(problem, len(run) - 1) if run else []
 
 
-def taken(run: Bound, event: Event) -> Bound:
-    """The run with one more event in its last component."""
-    return (*run[:-1], (*run[-1], event))
+def opened(problem: Problem, run: Bound) -> Bound:
+    """The run in its next step, to which nothing is bound yet."""
+    return run + ((),) * len(step(problem, len(run)))
+
+
+def is_full(problem: Problem, run: Bound, place: int) -> bool:
+    """Whether a component is at its maximum."""
+    return len(run[place]) >= most(component(problem, place))
+
+
+def may_grow(problem: Problem, run: Bound) -> bool:
+    """Whether some component of the last step is below its maximum."""
+    return not all(is_full(problem, run, place) for place in here(problem, run))
 
 
 # ---------------------------------------------------------------- what is allowed
 
 
+def additions(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
+    """begin(k, e) and take(k, e) for every k of the last step."""
+    for place in here(problem, run):
+        if not is_full(problem, run, place) and _may_bind(problem, run, event, place):
+            longer = (*run[:place], (*run[place], event), *run[place + 1 :])
+            if _conditions_hold(problem, longer, place):
+                yield longer
+
+
+def may_add(problem: Problem, run: Bound, event: Event) -> bool:
+    """Whether a component of the last step may begin or take the event."""
+    return any(True for _ in additions(problem, run, event))
+
+
 def may_begin(problem: Problem, run: Bound, event: Event) -> bool:
-    """begin(k, e), k being the first component that the run has not entered."""
-    place = len(run)
-    return _may_bind(problem, run, event, place) and _conditions_hold(
-        problem,
-        (*run, (event,)),
-        [(problem.positives[place], Part.FIRST), (problem.positives[place], Part.CURRENT)],
-    )
-
-
-def may_take(problem: Problem, run: Bound, event: Event) -> bool:
-    """take(k, e), and k below its maximum."""
-    place = len(run) - 1
-    return (
-        not is_full(problem, run)
-        and _may_bind(problem, run, event, place)
-        and _conditions_hold(problem, taken(run, event), [(problem.positives[place], Part.CURRENT)])
-    )
+    """begin(k, e), k being of the first step that the run has not entered."""
+    return may_add(problem, opened(problem, run), event)
 
 
 def _may_bind(problem: Problem, run: Bound, event: Event, place: int) -> bool:
-    """The type test, strictly after the last event, equivalence, and the window."""
+    """The type test, strictly after what comes before, equivalence, and the window."""
     events = events_in(run)
+    before = events_in((*run[: here(problem, run)[0]], run[place]))
     return (
         passes(component(problem, place), event)
-        and all(other < event for other in events)
+        and all(other < event for other in before)
         and problem.agrees(event, events)
         and (problem.window is None or problem.window.holds((*events, event)))
     )
 
 
 def may_proceed(problem: Problem, run: Bound) -> bool:
-    """proceed(k): the minimum is reached and the conditions on the whole series hold."""
-    place = len(run) - 1
-    enough = len(run[-1]) >= least(component(problem, place))
-    return enough and _conditions_hold(problem, run, [(problem.positives[place], Part.WHOLE)])
+    """proceed(k): every minimum is reached and the conditions on whole series hold."""
+    places = here(problem, run)
+    numbers = [problem.positives[place] for place in places]
+    scope = problem.scope_of(problem.binding(run))
+    return all(len(run[place]) >= least(component(problem, place)) for place in places) and all(
+        holds(condition, scope)
+        for condition in _conditions(problem, numbers)
+        if condition.is_of_whole(numbers)
+    )
 
 
 def may_pass_over(problem: Problem, run: Bound) -> bool:
-    """Whether the component waited for may stay empty."""
-    return least(component(problem, len(run))) == 0 and may_proceed(problem, (*run, ()))
+    """Whether what is waited for may stay empty."""
+    return may_proceed(problem, opened(problem, run))
 
 
-def _conditions_hold(
-    problem: Problem, run: Bound, identifiers: list[tuple[int, Part] | None]
-) -> bool:
-    """The conditions whose last identifier is one of these, for the event just bound."""
-    scope = problem.scope_of(problem.binding(run))
-    newest = problem.positives[len(run) - 1] if run else None
+def _conditions_hold(problem: Problem, run: Bound, place: int) -> bool:
+    """The conditions whose last identifier is c[1] or c[i], for the event just bound to c.
+
+    In a set that is what was bound last: the other members that they mention have begun.
+    """
+    numbers = [problem.positives[each] for each in here(problem, run)]
+    number, binding = problem.positives[place], problem.binding(run)
+    scope = problem.scope_of(binding)
+    is_first = len(run[place]) == 1
     return all(
-        holds(condition, scope, newest if condition.ends_with(Part.CURRENT) else None)
-        for condition in problem.p_plus
-        if condition.last_identifier in identifiers
+        holds(condition, scope, number if condition.mentions(number, Part.CURRENT) else None)
+        for condition in _conditions(problem, numbers)
+        if not condition.is_of_whole(numbers)
+        and all(binding[each] for each in numbers if each in condition.components)
+        and (
+            condition.mentions(number, Part.CURRENT)
+            or (is_first and condition.mentions(number, Part.FIRST))
+        )
     )
+
+
+def _conditions(problem: Problem, numbers: list[int]) -> Iterator[Condition]:
+    """Those that mention one of these last in the pattern."""
+    return (each for each in problem.p_plus if problem.last_step(each) == numbers)
 
 
 def may_ignore(
     problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem] = ()
 ) -> bool:
     """Whether the strategy allows the run to stay as it is."""
-    may_grow = is_inside(problem, run) and not is_full(problem, run)
-    if len(run) == len(problem.positives) and not may_grow:
+    if is_final(problem, run):
         return False  # finished: nothing is left to wait for
     match problem.strategy:
         case StrategyName.STRICT_CONTIGUITY:
@@ -164,15 +206,16 @@ def may_ignore(
         case StrategyName.PARTITION_CONTIGUITY:
             return problem.differs(event, events_in(run))
         case StrategyName.SKIP_TILL_NEXT_MATCH:
+            grows = may_grow(problem, run)
             return not (
                 may_repeat(problem, run, event, unrolled)
-                or (may_take(problem, run, event) if may_grow else False)
-                or (not may_grow and waits(problem, run) and may_begin(problem, run, event))
+                or may_add(problem, run, event)
+                or (not grows and waits(problem, run) and may_begin(problem, run, event))
             )
         case StrategyName.SKIP_TILL_ANY_MATCH:
             return True
-        case _:
-            raise NotImplementedError(f"the strategy {problem.strategy.value}")
+        case StrategyName.EARLIEST_MAXIMAL:
+            return not any(True for _ in moves(problem, run, event))
 
 
 # ---------------------------------------------------------------- repeated groups

@@ -66,6 +66,22 @@ class Window:
         return self.below(b.time, self.end(first))
 
 
+def passed(window: Window | None, first: Event, stream: Series) -> int:
+    """When nothing more can be in a window that begins with `first`: at the latest at the end.
+
+    With a window in EVENTS that is at the first event beyond it.
+    """
+    if window is not None and window.place is None:
+        return window.end(first)
+    rest = stream[first.position + 1 :]
+    beyond = (
+        event.time
+        for event in rest
+        if window is not None and window.at(event) is not None and not window.holds((first, event))
+    )
+    return next(beyond, GREATEST_INT64)
+
+
 def saturated(count: int) -> int:
     """docs/semantics.md, Time: `ts ± T` saturates at the ends of int64."""
     return min(max(count, LEAST_INT64), GREATEST_INT64)
