@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sase.lang.parser import parse_query
 from tests.naive import by_formula, by_runs, match, problems
-from tests.test_naive import Row, stream
+from tests.test_naive import PAPERS, Row, flat, stream
 
 ANY, NEXT, STRICT = "skip_till_any_match", "skip_till_next_match", "strict_contiguity"
 GREEDY = "earliest_maximal"
@@ -168,6 +168,19 @@ def test_a_match_that_could_grow_is_detected_when_its_window_has_passed(
 def test_what_is_an_error(query: str) -> None:
     with pytest.raises(ValueError, match="set|member|group"):
         match(parse_query(query), stream("a1 b2"))
+
+
+MATCH_WINDOWS = [each for each in PAPERS if each["id"] in ("S023", "S024", "S025", "S026")]
+
+
+@pytest.mark.parametrize("case", MATCH_WINDOWS, ids=lambda case: case["id"])
+def test_the_paper_on_match_windows(case: Row) -> None:
+    """Of a match window, which Example 7 is about, those that start with its first event."""
+    matches = match(parse_query(case["query"]), case["events"], time_unit=case["time_unit"])
+    rows = [sorted(flat(each)) for each in matches]
+    if "Example 7" in case["source"]:
+        rows = [each for each in rows if each[0] == 0]
+    assert sorted(rows) == case["expected"]
 
 
 # ---------------------------------------------------------------- what it must equal
