@@ -42,6 +42,8 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     written = nodes.find(basic, nodes.RunEvaluation)
     if written is not None and written.has_groups:
         return Collapsible(basic, ("an iteration of a repeated group is several events",))
+    if written is not None and written.has_sets:
+        return Collapsible(basic, ("the members of a set come in any order",))
     others = of_sequences(basic)
     plan = _prepared(nodes.rebuilt([each for each in nodes.chain(basic) if each not in others]))
     runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)

@@ -221,6 +221,16 @@ class RunEvaluation:
         return any(each.group is not None for each in self.components)
 
     @property
+    def has_sets(self) -> bool:
+        """Whether a component is a member of a set."""
+        return any(each.set_of is not None for each in self.components)
+
+    @property
+    def is_of_sets(self) -> bool:
+        """Whether the states of sets find its matches: also of runs that take all they can."""
+        return self.has_sets or self.strategy is StrategyName.EARLIEST_MAXIMAL
+
+    @property
     def never_forks(self) -> bool:
         """Whether an event makes at most one run of a run, by what the run and the event know.
 
@@ -231,7 +241,7 @@ class RunEvaluation:
         series = [not each.is_single for each in self.components]
         if self.strategy is StrategyName.SKIP_TILL_ANY_MATCH or self.is_alone or self.is_watched:
             return False
-        if self.has_groups:
+        if self.has_groups or self.is_of_sets:
             return False
         if any(series[:-2]) or series[-2:] == [True, True]:
             return False

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, log, prod, sqrt
+from math import inf, lgamma, log, prod, sqrt
 from typing import TypeAlias
 
 from sase.binding.bound import (
@@ -34,6 +34,7 @@ from sase.binding.bound import (
     RepeatedGroup,
     When,
     WindowKind,
+    elements_of,
 )
 from sase.binding.parts import references
 from sase.lang.ast import StrategyName
@@ -257,11 +258,17 @@ class RunCardinalities:
         ramp = after(grown, step)
         *_, more_made, more = after((*grown[:-2], 0.0, 0.0), step)
         left = max(events - span, 0.0)
+        scale += self._orders
         return Expectation(
             log_of((ramp[-1] + more * left) / key) + scale,
             log_of((ramp[-2] + more_made * left) / key) + scale,
             log_of(sum(ramp[1:-2]) / key) + scale,
         )
+
+    @cached_property
+    def _orders(self) -> float:
+        """The logarithm of the number of orders in which the members of sets may be bound."""
+        return sum(lgamma(len(each) + 1) for each in elements_of(self.components))
 
     @cached_property
     def _states(self) -> list[tuple[int, int]]:

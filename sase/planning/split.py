@@ -29,8 +29,10 @@ from sase.planning.nodes import (
     reading,
     require,
 )
+from sase.planning.waiting import Waiting, waiting_of
 
 DETECTED = "matches wait for an absence at their end, and only time tells which are first"
+GROWS = "matches wait that may grow, and only time tells which are first"
 OVERLAPS = "whether a match overlaps depends on those before it"
 NOTHING_SHARED = "it has neither a window nor an attribute that all events agree on"
 
@@ -86,6 +88,9 @@ def split_of(plan: Operator) -> Split:
     non_overlapping = require(plan, Transformation).non_overlapping
     if ends != always or (any(ends) and non_overlapping is not None):
         return Split(reason=DETECTED)
+    waiting = waiting_of(plan)
+    if _is_told_late(waiting, window, non_overlapping):
+        return Split(reason=GROWS)
     if non_overlapping is not None:
         # Where keys are the only cut, a part does not know how many events of others there
         # were.
@@ -93,7 +98,23 @@ def split_of(plan: Operator) -> Split:
         keys = () if counts else tuple(test for test in keys if test in non_overlapping)
     if window is None or is_ranked or non_overlapping is not None:
         return Split(keys, reason="" if keys else _why_whole(source, non_overlapping))
-    return Split(keys, before=window, after=window if any(ends) else None)
+    waits = any(ends) or waiting is Waiting.ALL
+    return Split(keys, before=window, after=window if waits else None)
+
+
+def _is_told_late(
+    waiting: Waiting,
+    window: BoundWindow | None,
+    non_overlapping: tuple[EquivalenceTest, ...] | None,
+) -> bool:
+    """Whether parts would not have the order of matches that wait since they may grow.
+
+    They have it where all wait, by the time of the first event or until the end.
+    """
+    if waiting is Waiting.NONE:
+        return False
+    counts = window is not None and window.kind is not WindowKind.TIME
+    return waiting is Waiting.SOME or counts or non_overlapping is not None
 
 
 def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | None) -> Split:
@@ -106,6 +127,8 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
     reason = next((each.reason for each in every if each.reason), "")
     if reason or any(each.after is not None for each in every):
         return Split(reason=reason or DETECTED)
+    if len({waiting_of(branch) for branch in union.branches}) > 1:
+        return Split(reason=GROWS)
     keys = _shared_keys(union, every)
     if non_overlapping is not None:
         counts = first.needs_positions

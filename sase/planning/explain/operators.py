@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, Placeholder
+from sase.binding.bound import (
+    BoundComponent,
+    BoundWindow,
+    EquivalenceTest,
+    Placeholder,
+    elements_of,
+)
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
@@ -107,8 +113,8 @@ class OperatorText:
 
     def negative(self, negative: negatives.NegativeElement) -> str:
         """The gap of a negative element, and the events that matter in it."""
-        after = None if negative.after is None else self.levels[negative.after].variable
-        before = None if negative.before is None else self.levels[negative.before].variable
+        after = None if negative.after is None else self._element(negative.after)
+        before = None if negative.before is None else self._element(negative.before)
         if after is None:
             where = f"before {before}, within the window"
         elif before is None:
@@ -125,6 +131,12 @@ class OperatorText:
             for each in negative.components
         )
         return f"no SEQ({inside}) {where}{such}: {SEARCHES[negative.search]}"
+
+    def _element(self, level: int) -> str:
+        """What stands at a level: a component, or the set that it is a member of."""
+        places = next(each for each in elements_of(self.levels) if level in each)
+        names = [self.levels[place].variable for place in places]
+        return f"SET({', '.join(names)})" if len(names) > 1 else names[0]
 
     def _scan(self, scan: nodes.SequenceScan) -> Iterator[str]:
         if scan.nothing is not None:

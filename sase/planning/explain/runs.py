@@ -14,6 +14,7 @@ from sase.binding.bound import (
     Quantified,
     RepeatedGroup,
     When,
+    elements_of,
 )
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
@@ -29,6 +30,7 @@ _LEFT = {
     StrategyName.PARTITION_CONTIGUITY: (
         "a run ends at the first event of its partition that it does not take"
     ),
+    StrategyName.EARLIEST_MAXIMAL: "a run ignores only what it can make no move with",
 }
 # The edge on which a condition is decided.
 _EDGES = {
@@ -61,6 +63,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
         return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
     form = " (in lines)" if runs.never_forks else ""
     form = ", through iterations of groups" if runs.has_groups else form
+    form = ", through the subsets of each set (SES)" if runs.has_sets else form
     return f"runs of the automaton, event by event{by_key}{form}"
 
 
@@ -72,6 +75,8 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
     for component, (least, most) in zip(runs.components, bounds, strict=True):
         narrowed = replace(component, minimum=least, maximum=most)
         yield from _component(narrowed, runs, names)
+    for members in _sets(runs):
+        yield f"in any order: {', '.join(each.variable for each in members)}"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
     decided = _walked if runs.evaluation is Evaluation.POSTPONED else _on_edges
     decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
@@ -81,6 +86,13 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
             yield f"[{test_text(test)}]"
         elif test not in runs.partitions:
             yield f"all agree on {test_text(test)}"
+
+
+def _sets(runs: RunEvaluation) -> Iterator[list[BoundComponent]]:
+    """The members of each set."""
+    for levels in elements_of(runs.components):
+        if len(levels) > 1:
+            yield [runs.components[level] for level in levels]
 
 
 def admitted(component: BoundComponent) -> str:
@@ -121,13 +133,24 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
             yield f"on begin: {text}"
             continue
         component = variables[conjunct.component]
-        where = f"{_EDGES[conjunct.when]} {component.variable}"
+        if conjunct.checks:
+            edges = [f"{_EDGES[each.when]} {names[each.component]}" for each in conjunct.checks]
+            yield f"{' or '.join(edges)}, at the one bound last: {text}"
+            continue
+        left = component.variable
+        if conjunct.when is When.WHOLE and component.set_of is not None:
+            left = next(_listed(each) for each in _sets(runs) if component in each)
+        where = f"{_EDGES[conjunct.when]} {left}"
         # Of a group it may range over the iterations although it is checked behind them.
         others = [r for r in edge.ranges if component.group or r.component != component.index]
         yield f"{where}{_ranges(others, variables, names)}: {text}"
     for component in runs.components:
         if component.group is not None:
             yield from _in_iterations(component, component.group, variables, names)
+
+
+def _listed(members: Sequence[BoundComponent]) -> str:
+    return " and ".join(each.variable for each in members)
 
 
 # Of which iterations a condition is asked.

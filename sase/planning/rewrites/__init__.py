@@ -55,12 +55,17 @@ _RULES = (
     Rewrite(use_active_instance_stacks),  # which all that follow need
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),
-    Rewrite(partition_stacks, of_runs=partition_runs, of_groups=True),
+    Rewrite(partition_stacks, of_runs=partition_runs, of_groups=True, of_sets=True),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
     # Before simple conditions are pushed, which it makes.
     Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs),
-    Rewrite(push_simple_conditions, of_runs=push_simple_conditions_to_runs, of_groups=True),
+    Rewrite(
+        push_simple_conditions,
+        of_runs=push_simple_conditions_to_runs,
+        of_groups=True,
+        of_sets=True,
+    ),
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
     Rewrite(push_negation_into_construction),  # a start needs the window in construction
@@ -78,6 +83,6 @@ _RULES = (
     Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
-    Rewrite(prune_columns, of_runs=prune_columns, of_groups=True),
+    Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

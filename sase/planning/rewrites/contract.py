@@ -38,6 +38,8 @@ NO_TREE = Declined("the plan has no tree of joins")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
 PRUNED = Declined("the first match of a partition ends its other runs")
 GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")
+SETS = Declined("members of a set come in any order, and it takes components one after the other")
+GREEDY = Declined("it does not keep the result under earliest_maximal")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
 # closure, they define what is taken and what is skipped.
@@ -80,13 +82,14 @@ class Rewrite:
 
     `legal` are the strategies under which it keeps the result. `of_runs` is its counterpart for
     plans of runs, if any, which keeps the result under every strategy; `of_groups` whether also
-    with repeated groups.
+    with repeated groups, `of_sets` with sets and under earliest_maximal.
     """
 
     function: Callable[..., Outcome]
     legal: frozenset[StrategyName] = ANY_MATCH
     of_runs: Callable[..., Outcome] | None = None
     of_groups: bool = False
+    of_sets: bool = False
 
     @property
     def name(self) -> str:
@@ -116,6 +119,8 @@ class Rewrite:
         if runs is not None and runs.has_groups and not self.of_groups:
             return GROUPS
         if runs is not None and self.of_runs is not None:
+            if runs.is_of_sets and not self.of_sets:
+                return SETS if runs.has_sets else GREEDY
             known = inspect.signature(self.of_runs).parameters
             return self.of_runs(plan, **{k: v for k, v in parameters.items() if k in known})
         if runs is not None and runs.strategy not in self.legal:
