@@ -1,4 +1,4 @@
-"""Random patterns with choices in them: OR, groups without quantifier, groups with `?`."""
+"""Random patterns with choices in them: OR, groups without quantifier or with `?`; and sets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DEEPEST, MOST_VARIABLES, MOST_BRANCHES = 3, 6, 12
 
 @dataclass(frozen=True)
 class Choice:
-    """A sequence, alternatives, or a group that may be left out, of parts."""
+    """A sequence, a set, alternatives, or a group that may be left out, of parts."""
 
-    kind: Literal["seq", "or", "?"]
+    kind: Literal["seq", "set", "or", "?"]
     parts: tuple[Node, ...]
     variable: str = ""
 
@@ -35,11 +35,13 @@ def written(node: Node) -> str:
             return negated(node) if node.negated else node.text  # type: ignore[arg-type]
         case Choice("seq", parts):
             return f"SEQ({', '.join(map(as_component, parts))})"
+        case Choice("set", parts):
+            return f"SET({', '.join(map(as_component, parts))})"
         case Choice("or", parts):
             sign = " ∪ " if len(parts) == 3 else " OR "
             return sign.join(
                 written(each)
-                if isinstance(each, Part) or each.kind == "seq"
+                if isinstance(each, Part) or each.kind in ("seq", "set")
                 else as_component(each)
                 for each in parts
             )
@@ -53,6 +55,8 @@ def as_component(node: Node) -> str:
             return written(node)
         case Choice("?", (inner,), variable):
             return f"({written(inner)})?{' ' * bool(variable)}{variable}"
+        case Choice("set"):
+            return written(node)
     return f"({written(node)})"
 
 
@@ -61,7 +65,7 @@ def branches(node: Node) -> list[list[Part]]:
     match node:
         case Part():
             return [[node]]
-        case Choice("seq", parts):
+        case Choice("seq" | "set", parts):
             found: list[list[Part]] = [[]]
             for part in parts:
                 found = [[*before, *rest] for before in found for rest in branches(part)]
@@ -100,7 +104,7 @@ def merged(parts: Sequence[Part]) -> tuple[Part, ...]:
 @st.composite
 def patterns(draw: st.DrawFn, setting: Setting, with_series: bool) -> Choice:
     """A pattern with some choice in it, each of whose branches must bind an event."""
-    drawer = _Drawer(draw, setting, with_series)
+    drawer = Drawer(draw, setting, with_series)
     node = drawer.choice(DEEPEST, [])
     others = [drawer.component([])] if draw(st.booleans()) else []
     if others:
@@ -112,7 +116,9 @@ def patterns(draw: st.DrawFn, setting: Setting, with_series: bool) -> Choice:
 
 
 @dataclass
-class _Drawer:
+class Drawer:
+    """Draws the parts of a pattern, each variable once."""
+
     draw: st.DrawFn
     setting: Setting
     with_series: bool

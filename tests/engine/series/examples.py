@@ -122,14 +122,14 @@ def runs(parts: Sequence[Part], setting: Setting, rows: Sequence[Row]) -> int:
     for row in sorted(rows, key=setting.key):
         new: Counter[tuple[int, int]] = Counter()
         for (place, bound), number in [*alive.items(), ((-1, 1), 1)]:
-            for after in _moves(parts, place, bound, _type_of(row, setting)):
+            for after in _moves(parts, place, bound, type_of(row, setting)):
                 new[after] += number
         alive += new
         total += alive.total()
     return total
 
 
-def _type_of(row: Row, setting: Setting) -> str | None:
+def type_of(row: Row, setting: Setting) -> str | None:
     """Its type, as far as that is written in the row."""
     if setting.layout == DEFINED:
         return NAMES[row["g"] - 1] if row["g"] in range(1, 5) else None
@@ -141,18 +141,19 @@ def _moves(
 ) -> Iterator[tuple[int, int]]:
     """Where a run may go to with an event; of more than three events it is not told how many."""
     part = parts[place] if place >= 0 else None
-    if part and part.quantifier and bound < (part.most or math.inf) and _admits(part, kind):
+    if part and part.quantifier and bound < (part.most or math.inf) and admits(part, kind):
         yield place, min(bound + 1, 3)
     if part and bound < part.least:
         return
     for after in range(place + 1, len(parts)):
-        if _admits(parts[after], kind):
+        if admits(parts[after], kind):
             yield after, 1
         if parts[after].least:
             return
 
 
-def _admits(part: Part, kind: str | None) -> bool:
+def admits(part: Part, kind: str | None) -> bool:
+    """Whether a component may bind an event of a type, or of one that is not known."""
     return kind is None or kind in part.types
 
 
