@@ -69,6 +69,11 @@ class BlockBuilder:
         self._states: tuple[tuple[str, ...], Numbers] | None = None
         self._usual = FEW
 
+    @property
+    def counts_admitted(self) -> bool:
+        """Whether event numbers are given to what components admit by type, and to nothing else."""
+        return not self._every
+
     def blocks(
         self, events: Events, size: int, first: int = 0, only: Numbers | None = None
     ) -> Iterator[Block]:

@@ -239,8 +239,8 @@ class PlanDictionary:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            declared = self._declared(block, attribute)
-            return Vector(block.vector(attribute).values, INTEGER, declared)
+            values = column.values[block.rows].astype(np.int64, copy=False)
+            return Vector(values, INTEGER, self._declared(block, attribute))
         if column is None or column.dictionary is None:
             return block.vector(attribute)
         codes = column.values[block.rows].astype(np.int64)

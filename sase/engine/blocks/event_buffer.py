@@ -36,6 +36,7 @@ class EventBuffer:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._tables: Numbers = frozen(NO_TABLES)
         self._columns: Columns | None = None
+        self._frozen_codes: Numbers = frozen(NO_TABLES)
         # Whether event numbers are positions: all events came so far, or nothing is kept of
         # any.
         self.is_dense = True
@@ -71,6 +72,13 @@ class EventBuffer:
     def codes(self) -> Numbers:
         """The codes by row and slot."""
         return self._array("codes")
+
+    @property
+    def frozen_codes(self) -> Numbers:
+        """The same for kernels that only read them."""
+        if self._frozen_codes.base is not self.codes:
+            self._frozen_codes = frozen(self.codes)
+        return self._frozen_codes
 
     @property
     def types(self) -> NDArray[np.int16]:

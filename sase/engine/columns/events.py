@@ -45,7 +45,7 @@ class EventColumn:
         values = self.values[rows]
         if self.dictionary is None and values.dtype.kind != "f":
             values = values.astype(np.int64, copy=False)
-        return replace(self, values=values, valid=valid)
+        return EventColumn(self.type, values, valid, self.dictionary)
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,10 +85,20 @@ class Loader:
         Columns of dicts are coerced if bad rows go into quarantine.
         """
         if not self.quarantines:
+            if isinstance(events, Inputs):
+                return self.proved(events)
             known = None if self.decoder is None else self.decoder.opened(events, self.gate)
             return known or self.proved(self._opener(events))
         inputs = self._opener(events, keeps_rows=True)
         return self.proved(coerced_to_load(inputs, self.schema, self.names))
+
+    def decoded(self, events: object) -> tuple[Inputs, Events] | None:
+        """Open and load a batch that is like the last one, and has no bad row; None of others."""
+        if self.decoder is None or self.quarantines:
+            return None
+        inputs = self.decoder.opened(events, self.gate)
+        found = None if inputs is None else self.decoder.load(inputs.tables[0].source)
+        return None if inputs is None or found is None else (inputs, found)
 
     def proved(self, inputs: Inputs) -> Inputs:
         """Prove the columns that are read, of readers once they are drained."""

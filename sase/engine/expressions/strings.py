@@ -37,6 +37,7 @@ class Interner:
         self._codes: dict[str, int] = {}
         self._numbers: dict[Table, int] = {}
         self._cells = np.zeros((0, CAPACITY), np.int64)
+        self._shown = frozen(self._cells)
         self._done: dict[Table, int] = {}
         self._ranked: list[int] = []
 
@@ -89,7 +90,10 @@ class Interner:
                 self._rank(table)
             elif table not in cases:
                 self._extend(table)
-        return frozen(self._room())
+        cells = self._room()
+        if self._shown.base is not cells:
+            self._shown = frozen(cells)
+        return self._shown
 
     def _extend(self, table: Table) -> None:
         """Apply a function to the strings that are new for it."""

@@ -77,7 +77,7 @@ class ResidualFilter:
         """The arrays as they are now."""
         context, store = self._context, self._context.buffer
         columns = store.columns(context.dictionary.texts.tables())
-        known = store.mask, self._tests, frozen(store.codes), self._starts, self._program
+        known = store.mask, self._tests, store.frozen_codes, self._starts, self._program
         return Checks(*known, columns, self._stack, self._rows)
 
     @property

@@ -74,7 +74,7 @@ class Machinery:
             asked = self._program, columns, self._stack, self._rows, self.cursors
             place = self._place.of(PredicateArrays(store.mask, self._tables, self._lacking, *asked))
         kernels = self._condition, self._aggregate, place
-        codes = frozen(store.codes)
+        codes = store.frozen_codes
         return Machine(store.mask, *kernels, self._tables, codes, columns.cells, columns.tags)
 
 

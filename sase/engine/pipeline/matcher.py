@@ -123,7 +123,10 @@ class Matcher:
             results = pipeline.pushed_path.push(batch)
             if results is not None:
                 return self._matches(results)
-        return self._push(pipeline.open_input(batch), None)
+        decoded = pipeline.loader.decoded(batch)
+        if decoded is None:
+            return self._push(pipeline.open_input(batch), None)
+        return self._arrive(*decoded, len(decoded[1].ts), None)
 
     @_working
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
@@ -138,8 +141,13 @@ class Matcher:
         return self._matches(pipeline.ingest([Arrived(inputs, loaded, pipeline.at.events, rows)]))
 
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
-        count, buffer = inputs.num_rows, self.pipeline.reorder_buffer
+        count = inputs.num_rows
         inputs, events, rows = self._good(inputs, rows)
+        return self._arrive(inputs, events, count, rows)
+
+    def _arrive(self, inputs: Inputs, events: Events, count: int, rows: Numbers | None) -> Matches:
+        """The matches that events complete, which so many rows were."""
+        buffer = self.pipeline.reorder_buffer
         return self._matches(self.pipeline.ingest(buffer.push(inputs, events, count, rows)))
 
     def _good(self, inputs: Inputs, rows: Numbers | None) -> tuple[Inputs, Events, Numbers | None]:

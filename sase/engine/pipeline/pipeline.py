@@ -229,10 +229,14 @@ class Pipeline:
         for inputs, events, first, rows in arrived:
             if first != self.at.events and rows is None:
                 rows = np.arange(first, first + len(events))
-            self._note_order(events)
+            follows, before = self._note_order(events), self.at.numbers
             piece = HistorySegment.of(self.at.events, inputs, events, rows)
             state.history = state.history.with_piece(piece)
             yield from self.run(events)
+            if len(events.ts):
+                is_counted = self.builder.counts_admitted and not self.is_done()
+                admitted = self.at.numbers - before if is_counted else None
+                self.warnings.note_next(events, follows=follows, admitted=admitted)
         if self.reorder_buffer.floor > state.watermark and not self.is_done():
             state.watermark = self.reorder_buffer.floor
             yield from self._advance(Watermark(state.watermark, self.at.events))
@@ -313,16 +317,16 @@ class Pipeline:
                 below = self.stopwatch.timed(number, taking, argument, below)
         return below if self._slice is None else map(self._slice.owned, below)
 
-    def _note_order(self, events: Events) -> None:
-        """Raise the watermark, and note whether the first event is simultaneous with the last."""
+    def _note_order(self, events: Events) -> bool:
+        """Raise the watermark, and return whether the first event ties with the last before."""
         if not len(events.ts):
-            return
+            return False
         state, by_row = self.state, self.plan.schema.is_ordered_by_row
         follows = not by_row and self._order_key(events, 0) == state.last
         self.at.ties -= follows
-        self.warnings.note_next(events, follows=follows)
         state.last = self._order_key(events, -1)
         state.watermark = max(state.watermark, state.last[0])
+        return follows
 
     def _order_key(self, events: Events, place: int) -> tuple[int, ...]:
         time, sequence = int(events.ts[place]), self.plan.schema.seq_column

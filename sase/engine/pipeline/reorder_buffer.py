@@ -69,12 +69,13 @@ class ReorderBuffer:
         """
         first, count = self.arrived, len(events.ts)
         late = self._late(events) if count and self._may_be_late(events) else NONE_LATE
-        if self._holds or late.any():
+        any_late = late is not NONE_LATE and late.any()
+        if self._holds or any_late:
             inputs = inputs.proved()  # all columns, which are copied: before anything is taken
         self.arrived += arrived
         if not count:
             return [Arrived(inputs, events, first)]
-        if late.any():
+        if any_late:
             numbers = np.arange(first, first + count) if rows is None else rows
             self.late.add(inputs, np.flatnonzero(late), numbers)
             kept = np.flatnonzero(~late)

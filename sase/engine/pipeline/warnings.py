@@ -58,11 +58,11 @@ class RunWarnings:
         if self.ties is not None:
             self.ties.measure(events)
 
-    def note_next(self, events: Events, *, follows: bool) -> None:
+    def note_next(self, events: Events, *, follows: bool, admitted: int | None) -> None:
         """Note the times of the next events of a stream; the first may tie with the last before."""
         self._latest = int(events.ts[-1]), events.resolution_ns
         if self.ties is not None:
-            self.ties.add(events, follows=follows)
+            self.ties.add(events, follows=follows, admitted=admitted)
 
     def note_rows(self, history: RowHistory) -> None:
         """Look up the rows of the examples, while their input is there."""

@@ -77,14 +77,19 @@ class TieShare:
             self.events = self.tied = 0
             self._add(events, 0, count)
 
-    def add(self, events: Events, *, follows: bool) -> None:
-        """Count the next events of a stream; `follows` if the first ties with the last before."""
+    def add(self, events: Events, *, follows: bool, admitted: int | None = None) -> None:
+        """Count the next events of a stream; `follows` if the first ties with the last before.
+
+        So many are `admitted` by components, if that was counted.
+        """
         if not len(events):
             return
         if follows or events.tie is not None:
             self._add(events, 0, len(events), self._before() if follows else 0)
             return
-        self.events += self._count_seen(events)
+        if admitted is None or self._types is None:
+            admitted = self._count_seen(events)
+        self.events += admitted
         code = int(events.types[-1])
         name = events.type_names[code] if code >= 0 else None  # no type at all
         self._last = int(self._types is None or name in self._types)
