@@ -120,7 +120,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any) -> None:
     """Put it beside a test whose process died, of which no more is known than its name."""
-    is_heavy = sched.config.option.markexpr == "heavy"
+    is_heavy = sched.config.option.markexpr.startswith("heavy")
     report.sections.append((AGAIN, command(sched.config, crashitem, is_heavy=is_heavy)))
 
 

@@ -22,6 +22,7 @@ def test_one():
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("arguments", "again"),
     [

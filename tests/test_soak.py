@@ -11,6 +11,7 @@ pytestmark = pytest.mark.slow
 SPREAD = 1 << 20
 
 
+@pytest.mark.heavy
 def test_streams_find_what_a_batch_finds_and_forget_the_rest() -> None:
     told = list[str]()
     assert soak.Soak(7, told.append, each=10, spread=SPREAD).run(pushes=200) == []

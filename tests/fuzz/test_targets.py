@@ -10,6 +10,7 @@ from tests.fuzz import driver
 TARGETS = driver.targets()
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @pytest.mark.random
 @pytest.mark.parametrize("module", TARGETS)

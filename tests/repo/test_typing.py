@@ -67,6 +67,7 @@ def checked(folder, text):
     return [line.split("user.py:", 1)[1] for line in done.stdout.splitlines() if "user.py:" in line]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_a_file_of_a_user(tmp_path):
     assert checked(tmp_path, USER) == []

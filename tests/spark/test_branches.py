@@ -78,6 +78,7 @@ def on_one_thread(query: str, **options: Any) -> list[dict[str, Any]]:
     return sase.match(query, TABLE, seq="seq", threads=1, **options).to_pylist()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "strategy", "output", "limit"), PAIRS)
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, name: str, strategy: str | None, output: str, limit: str, tmp_path: Path

@@ -160,6 +160,7 @@ EQUAL = [*STARTS, row(3, "B", 4, 1), row(3, "B", 4, 2)]
 AROUND = [row(0, "A", 0, 7), row(1, "B", 0, 7), *EQUAL, row(4, "B", 0, 7)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "limit", "strategy", "is_decided"),
     [

@@ -104,6 +104,7 @@ def test_spark_takes_what_one_process_takes(spark: SparkSession, case: Case) -> 
 # ---------------------------------------------------------------- by each strategy
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "strategy", "is_second"),
     [

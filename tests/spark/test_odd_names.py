@@ -25,6 +25,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_names_with_points_and_backticks(spark: SparkSession, name: str) -> None:
     table = pa.table({"ts": [1, 2, 3, 4], "type": [*"ABAB"], "id": [1, 2, 3, 4], name: [*"xxyy"]})

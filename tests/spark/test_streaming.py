@@ -155,6 +155,7 @@ def counts(query: StreamingQuery, name: str = "sase") -> list[Any]:
 NAMES = [*CASES] if LONG else ["a negated end", "RETURN"]
 
 
+@pytest.mark.heavy
 # One after the other: each has processes of its own to start, which Spark waits for in vain where
 # a machine is busy.
 @pytest.mark.filterwarnings("ignore::sase.errors.ReplayWarning")
@@ -177,6 +178,7 @@ def test_it_finds_what_an_unbroken_run_finds(
     assert sum(row["state_bytes"] for row in counted) > 0
 
 
+@pytest.mark.heavy
 def test_aggregates_of_users_go_on(session: SparkSession, tmp_path: Path) -> None:
     """Their states are in those of the buckets, and their functions come with the query."""
     with added_here():

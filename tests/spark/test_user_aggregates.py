@@ -31,6 +31,7 @@ def _added() -> Iterator[None]:
         yield
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("strategy", ["key", "key_and_slice"])
 def test_tasks_find_what_one_process_finds(spark: SparkSession, strategy: str) -> None:
     table = events(600)
@@ -40,6 +41,7 @@ def test_tasks_find_what_one_process_finds(spark: SparkSession, strategy: str) -
     assert len(known) > 50
 
 
+@pytest.mark.heavy
 def test_sql_knows_those_that_were_added_before(spark: SparkSession) -> None:
     table = events(300)
     frame(spark, table).createOrReplaceTempView("of_users")

@@ -59,6 +59,7 @@ def _rows(bound: Any) -> Any:
     return (bound,)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_engine_finds_what_the_naive_matcher_finds(name: str) -> None:
     query, found = f"EVENT {QUERIES[name]}", 0

@@ -53,6 +53,7 @@ WINDOWS = st.sampled_from(
 )
 
 
+@pytest.mark.heavy
 @given(
     seed=st.integers(0, 2**32), place=st.integers(0, 3), absent=st.none() | st.integers(0, 4),
     rare=st.integers(1, 20), window=WINDOWS,

@@ -55,6 +55,7 @@ def events(random: Random) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(4))
 def test_the_first_that_passes_ends_others(part: int) -> None:

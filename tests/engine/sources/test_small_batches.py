@@ -36,6 +36,7 @@ def events() -> pa.Table:
     )
 
 
+@pytest.mark.heavy
 def test_small_batches_are_joined(tmp_path: Path) -> None:
     table = events()
     path = written(tmp_path / "events.arrow", table, 8)

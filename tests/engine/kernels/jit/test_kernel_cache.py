@@ -208,6 +208,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_compiled_anew(package: Path, damage: str, kind: str) -> None:
