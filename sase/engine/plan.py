@@ -287,7 +287,7 @@ class EnginePlan:
         """Whether operators must see every event, also of types that no component admits."""
         if self.branches:
             return any(branch.watches_all for branch in self.branches)
-        return self.runs is not None and self.runs.is_watched
+        return self.runs is not None and (self.runs.is_watched or self.runs.ends_by_event)
 
     @cached_property
     def postponed(self) -> BoundWindow | None:

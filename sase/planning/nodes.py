@@ -231,6 +231,12 @@ class RunEvaluation:
         return self.has_sets or self.strategy is StrategyName.EARLIEST_MAXIMAL
 
     @property
+    def ends_by_event(self) -> bool:
+        """Whether a match may be detected at the event with which its window has passed."""
+        is_counted = self.window is not None and self.window.kind is not WindowKind.TIME
+        return self.strategy is StrategyName.EARLIEST_MAXIMAL and is_counted
+
+    @property
     def never_forks(self) -> bool:
         """Whether an event makes at most one run of a run, by what the run and the event know.
 

@@ -69,19 +69,20 @@ def _other_side(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
     level, moment = divmod(fills.term.moment, of.MOMENTS)
     own = fills.levels[side.component]
     if isinstance(side, Reference):
-        source, word, kind = _source_of(fills, fills.event(side))
+        source, word, kind, back = _source_of(fills, fills.event(side))
         column = _column(side, fills)
     elif side.function in ("min", "max") and side.attribute is not None and not is_text(side):
         kinds = (of.LEAST, of.LEAST) if side.function == "min" else (of.MOST, of.MOST)
-        source, word, kind = _source_of(fills, fills.value(side, kinds))
+        source, word, kind, back = _source_of(fills, fills.value(side, kinds))
         column = NOTHING
     else:
         return None
-    is_earlier = source in (of.EVENT_BEFORE, of.VALUE_BEFORE) and moment == of.TAKE
+    looks_back = back > 0 or source in (of.EVENT_BEFORE, of.VALUE_BEFORE)
+    is_earlier = looks_back and moment == of.TAKE
     is_first = source == of.KNOWN_EVENT and kind == of.FIRST_EVENT and moment == of.TAKE
     if own == level and not (is_earlier or is_first):
         return None
-    is_known = source in (of.KNOWN_EVENT, of.KNOWN_VALUE) and own <= level
+    is_known = source in (of.KNOWN_EVENT, of.KNOWN_VALUE) and fills.is_bound_before(own, level)
     return (source, word, column) if is_known or is_earlier else None
 
 
@@ -89,8 +90,8 @@ def _column(reference: Reference, fills: Fills) -> int:
     return fills.base.places[(reference.component, reference.attribute)]
 
 
-def _source_of(fills: Fills, place: int) -> tuple[int, int, int]:
-    """Source and word of the row at a place, and the kind of the word."""
-    source, _, word, *_ = next(row for row in fills.rows if row[4] == place)
+def _source_of(fills: Fills, place: int) -> tuple[int, int, int, int]:
+    """Source and word of the row at a place, the kind of the word, and what it goes back by."""
+    source, _, word, _, _, back = next(row for row in fills.rows if row[4] == place)
     kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}
-    return source, word, kinds.get(word, NOTHING)
+    return source, word, kinds.get(word, NOTHING), back

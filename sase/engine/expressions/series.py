@@ -151,6 +151,10 @@ class Fills:
         """Whether it is of the event that is judged."""
         return reference.component == self.term.judged
 
+    def is_bound_before(self, own: int, level: int) -> bool:
+        """Whether an event of a level may be bound before one of another."""
+        return own <= level
+
     def event(self, reference: EventReference) -> int:
         """The place of an event."""
         component, part = reference.component, reference.part

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sase.binding.bound import BoundComponent
 from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_checks import GroupNegationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.selection import SelectionState, WindowState
@@ -22,12 +26,15 @@ from sase.planning.nodes import (
     Union,
     Window,
     chain,
+    find,
 )
+from sase.planning.split import may_end
 
 
 def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     """Open the operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
+    context.form = form_of(find(root, RunEvaluation))
     nodes = list(reversed(chain(root)))
     taken = _taken_matches(nodes[0], nodes[-1], context)
     for node, above in zip(nodes, [*nodes[1:], None], strict=True):
@@ -78,7 +85,16 @@ def _open(
             # With half of all kernels, which a query without series or strategies never loads.
             from sase.engine.operators.kleene import open_runs
 
-            return open_runs(node, context, taken, is_shown=_is_shown(above))
+            ends = _ends(above, node.components)
+            return open_runs(node, context, taken, is_shown=_is_shown(above), ends=ends)
+
+
+def _ends(above: Operator | None, components: Sequence[BoundComponent]) -> tuple[int, ...]:
+    """The levels behind which a negated end may stand."""
+    if not isinstance(above, Negation):
+        return ()
+    ends = (each for each in above.elements if may_end(components, each))
+    return tuple(-1 if each.after is None else each.after for each in ends)
 
 
 def _is_shown(above: Operator | None) -> bool:

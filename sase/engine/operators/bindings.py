@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.kleene.residual_checks import gather_level, gather_ranges, scatter_level
+from sase.engine.kernels.kleene.residual_checks import (
+    MatchArrays,
+    gather_level,
+    gather_ranges,
+    scatter_level,
+)
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -131,6 +136,10 @@ class Bindings:
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
         """Map the event numbers."""
         return Bindings(change(self.events), self.ends, self.lengths)
+
+    def by_level(self) -> Bindings:
+        """The events of each match level by level, in stream order within one."""
+        return self
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a component binds in all matches, and where those of each match end."""
@@ -255,6 +264,11 @@ def as_bindings(found: Numbers | Bindings) -> Bindings:
         np.arange(1, count + 1, dtype=np.int64) * levels,
         np.ones((levels, count), np.int64),
     )
+
+
+def match_arrays(found: Bindings) -> MatchArrays:
+    """Matches as kernels take them."""
+    return MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
 
 
 def begins_of(ends: Numbers) -> Numbers:

@@ -30,6 +30,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
+from sase.engine.operators.group_bindings import IterationForm
+from sase.engine.operators.set_bindings import SetForm
 from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
@@ -153,6 +155,8 @@ class Context:
     check: Check = no_check
     # The largest kernels of the operators, which a run compiles ahead.
     kernels: list[Any] = field(default_factory=list)
+    # What matches hold beside events, where that is more than lengths.
+    form: IterationForm | SetForm | None = None
     # Those that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 

@@ -58,6 +58,10 @@ class GroupCheck(SeriesCheck):
         arguments: Arguments = super().arguments(found)
         return arguments
 
+    def in_order(self, found: GroupBindings) -> tuple[()]:
+        """Nothing: the events of a component follow one another."""
+        return ()
+
     def _arrays(self, found: GroupBindings) -> Arguments:
         program = self.program
         return program.machine(), program.automaton, self._shape, self._cells, matches_of(found)

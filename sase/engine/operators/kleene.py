@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
@@ -10,19 +12,29 @@ from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.set_evaluation import SetEvaluationState
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
 
 
 def open_runs(
-    node: RunEvaluation, context: Context, taken: TakenMatches | None, *, is_shown: bool
+    node: RunEvaluation,
+    context: Context,
+    taken: TakenMatches | None,
+    *,
+    is_shown: bool,
+    ends: Sequence[int] = (),
 ) -> OperatorState:
     """Open the operator of an evaluation; `is_shown` if its matches are results as they are.
 
-    What overlaps matches that are `taken` it need not find.
+    What overlaps matches that are `taken` it need not find. Behind the levels `ends` a negated end
+    may stand.
     """
     match node.evaluation:
+        case _ if node.is_of_sets:
+            assert taken is None, "such a plan is not pruned"
+            return SetEvaluationState(node, context, ends)
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
             return GroupEvaluationState(node, context)

@@ -12,7 +12,7 @@ from sase.binding.bound import BoundWindow
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.negation_index import forbid, forbid_counted
-from sase.engine.kernels.sentinels import LATEST
+from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import (
     Checkpoint,
@@ -21,11 +21,12 @@ from sase.engine.operators.contract import (
     Sequences,
     bound_of,
     size_of,
+    span_of,
 )
-from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.operators.set_bindings import SetBindings, SetForm
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
@@ -48,9 +49,9 @@ class NegationBase:
         simple = [each for n in node.elements for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
-        iterations = IterationForm.of(context.components)
-        self._timers = TimerQueue(context.levels, of_series=of_series, iterations=iterations)
+        self._timers = TimerQueue(context.levels, of_series=of_series, form=context.form)
         self._may_end = any(may_end(context.components, each) for each in node.elements)
+        self._waits = isinstance(context.form, SetForm) and context.form.detects
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
         if self._may_end:
@@ -61,6 +62,10 @@ class NegationBase:
         states = self._conditions.states(block)
         for index in self._every:
             index.insert(block, states)
+        yield from self._passed_on(below)
+
+    def _passed_on(self, below: Iterator[Any]) -> Iterator[Any]:
+        """Yield the matches, of some, that no event can forbid any more; queue the others."""
         for found in below:
             self._seen += found.shape[1]
             passing = self._pass(found, at_end=False)
@@ -73,14 +78,19 @@ class NegationBase:
 
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
         """Yield the matches whose window passed without a forbidding event."""
+        yield from self._passed_on(below)
         if self._may_end and self._window is not None:
             due = self._timers.released(watermark, inclusive=self._window.inclusive)
             passing = self._pass(due, at_end=True)
             self._passed += passing.shape[1]
             if passing.size:
                 yield passing
+        bound = bound_of(watermark, self._window)
+        if self._waits and bound > EARLIEST:
+            # A match that waits until its window has passed looks back from its end.
+            bound = max(bound - span_of(self._window) - 1, EARLIEST)
         for index in self._every:
-            index.evict(bound_of(watermark, self._window))
+            index.evict(bound)
 
     def _pass(self, found: Any, *, at_end: bool) -> Any:
         """The matches that no event forbids, at their end or elsewhere."""
@@ -182,6 +192,8 @@ def detection(
     plan: EnginePlan, first: Numbers, last: Numbers, found: Numbers | Bindings
 ) -> Numbers:
     """The time of detection of each match, by the times of its first and last event."""
+    if isinstance(found, SetBindings) and found.detected is not None:
+        last = found.detected
     if plan.postponed is None:
         return last
     known = detected(first, plan.postponed)

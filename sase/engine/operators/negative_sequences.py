@@ -27,9 +27,8 @@ from sase.engine.kernels.kleene.negative_sequences import (
     forbid_by_sequences,
     insert_components,
 )
-from sase.engine.kernels.kleene.residual_checks import MatchArrays
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS
-from sase.engine.operators.bindings import Bindings, as_bindings
+from sase.engine.operators.bindings import Bindings, as_bindings, match_arrays
 from sase.engine.operators.contract import Context, Sequences
 from sase.engine.operators.evaluation import terms_at
 from sase.engine.operators.negative_lists import NegativeLists
@@ -118,10 +117,10 @@ class SequencesInGaps(NegativeLists):
 
     def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
         """Go on with the search; return why it stopped."""
-        matches = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+        bound, matches = match_arrays(found.by_level()), match_arrays(found)
         return forbid_by_sequences(
-            self._program.machine(), self._cells, matches, self._lists, self.arrays, self.gap,
-            self.stored(), self._search, at_end, keep,
+            self._program.machine(), self._cells, bound, matches, self._lists, self.arrays,
+            self.gap, self.stored(), self._search, at_end, keep,
         )  # fmt: skip
 
     @property

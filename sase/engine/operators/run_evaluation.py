@@ -28,6 +28,7 @@ STRATEGIES = {
     StrategyName.SKIP_TILL_NEXT_MATCH: of.NEXT_MATCH,
     StrategyName.STRICT_CONTIGUITY: of.STRICT,
     StrategyName.PARTITION_CONTIGUITY: of.RANKED,
+    StrategyName.EARLIEST_MAXIMAL: of.EARLIEST_MAXIMAL,
 }
 TOO_MANY = (
     "the runs of this query need more memory than there is: narrow its conditions, give it a"

@@ -12,17 +12,17 @@ from sase.binding.bound import Column, Condition, EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.residual_checks import (
-    MatchArrays,
     evaluate_matches,
     forbid_matches,
     select_matches,
 )
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings import Bindings, match_arrays
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.negation import NegationBase, detected, open_sequences
 from sase.engine.operators.negative_lists import IndexedEvents
 from sase.engine.operators.selection import SequenceFilter
 from sase.engine.operators.series_program import SeriesProgram
+from sase.engine.operators.set_bindings import SetBindings
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation
 
@@ -65,10 +65,13 @@ class SeriesCheck:
             self._cells = self.program.cells(2 * longest)
         return self._arrays(found)
 
+    def in_order(self, found: Any) -> Any:
+        """What kernels take of some matches beside, for their gaps."""
+        return (match_arrays(found),)
+
     def _arrays(self, found: Any) -> Any:
         """The program, the nodes, and the matches."""
-        arrays = MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
-        return self.program.machine(), self._cells, arrays
+        return self.program.machine(), self._cells, match_arrays(found.by_level())
 
 
 class SeriesHaving(SequenceFilter):
@@ -132,6 +135,7 @@ class SeriesAbsence(IndexedEvents):
         """Clear `keep` for the matches that some event forbids."""
         asked = int(np.count_nonzero(keep))
         matches = self._check.arguments(found)
+        matches += self._check.in_order(found)
         self._check.forbid(*matches, self.arrays, self.gap, self.stored(), at_end, keep)
         self.probed += asked
         self.hit += asked - int(np.count_nonzero(keep))
@@ -162,4 +166,7 @@ class SeriesNegationState(NegationBase):
         times, mask = self._store.numbers("ts"), self._store.mask
         known = detected(times[found.first & mask], self._window)
         waits = np.any([absence.is_at_end(found) for absence in self._absences], axis=0)
-        return np.where(waits, known, times[found.last & mask])
+        last = times[found.last & mask]
+        if isinstance(found, SetBindings) and found.detected is not None:
+            last = found.detected
+        return np.where(waits, known, last)

@@ -25,6 +25,7 @@ from sase.engine.expressions.series import (
     laid_out,
     words_read,
 )
+from sase.engine.expressions.set_series import SetFills, SetWords
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
@@ -41,6 +42,7 @@ from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArra
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 from sase.engine.operators.group_states import GroupStates
+from sase.engine.operators.set_states import SetStates
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -114,19 +116,19 @@ class SeriesCode:
         moments: int,
         *,
         of_runs: bool,
-        groups: GroupStates | None = None,
+        groups: GroupStates | SetStates | None = None,
     ) -> SeriesCode:
         """Lower terms; have the event buffer keep what they read."""
         ordered = sorted(terms, key=lambda term: term.moment)
         base = context.layout([term.term for term in ordered])
         layouts, fills, words = _laid_out(context, ordered, base, len(tests), groups)
-        components = context.components if groups is None else groups.flat
+        components = groups.flat if isinstance(groups, GroupStates) else context.components
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
         # At the end of a component nothing is bound that could be compared before.
         compared = [
             direct_comparison(each.term.term, each)
-            if of_runs and groups is None and each.term.moment % of.MOMENTS != of.FINISH
+            if _may_compare(each.term, groups, of_runs=of_runs)
             else NOT_DIRECT
             for each in fills
         ]
@@ -214,7 +216,7 @@ class SeriesProgram:
         moments: int,
         *,
         of_runs: bool = False,
-        groups: GroupStates | None = None,
+        groups: GroupStates | SetStates | None = None,
     ) -> None:
         self._context = context
         # The columns kept so far determine those of the rest.
@@ -275,17 +277,27 @@ def _laid_out(
     terms: Sequence[Term],
     base: ProgramLayout,
     tests: int,
-    groups: GroupStates | None,
+    groups: GroupStates | SetStates | None,
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
     """A layout and fills for each term, and the words of nodes."""
+    levels = {each.index: context.level_of(each.index) for each in context.components}
+    words = NodeWords(tests if groups is None else groups.words)
     if groups is None:
-        levels = {each.index: context.level_of(each.index) for each in context.components}
-        words = NodeWords(tests)
         return laid_out(terms, words, base, lambda term: Fills(term, levels, words, base))
-    words, numbers, places = NodeWords(groups.words), groups.numbers, groups.places
+    if isinstance(groups, SetStates):
+        sets = SetWords(groups.entries, groups.element_of, groups.before)
+        return laid_out(
+            terms, words, base, lambda term: SetFills(term, levels, words, base, sets=sets)
+        )
+    numbers, places = groups.numbers, groups.places
     return laid_out(
         terms, words, base, lambda term: GroupFills(term, numbers, words, base, groups=places)
     )
+
+
+def _may_compare(term: Term, groups: GroupStates | SetStates | None, *, of_runs: bool) -> bool:
+    """Whether a term may be a comparison with an event that is bound."""
+    return of_runs and not isinstance(groups, GroupStates) and term.moment % of.MOMENTS != of.FINISH
 
 
 def _initial(words: NodeWords, tests: int) -> Numbers:

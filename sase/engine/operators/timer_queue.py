@@ -14,6 +14,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Sequences
 from sase.engine.operators.group_bindings import IterationForm
+from sase.engine.operators.set_bindings import SetForm
 from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
@@ -48,9 +49,9 @@ class TimerQueue:
     """Sequences by time; those of the same time leave in the order in which they came."""
 
     def __init__(
-        self, levels: int, *, of_series: bool = False, iterations: IterationForm | None = None
+        self, levels: int, *, of_series: bool = False, form: IterationForm | SetForm | None = None
     ) -> None:
-        self._levels, self._of_series, self._iterations = levels, of_series, iterations
+        self._levels, self._of_series, self._form = levels, of_series, form
         # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)
         # The first is due first: to look whether any is takes no look at the others.
@@ -109,8 +110,8 @@ class TimerQueue:
         return released if self._of_series else np.ascontiguousarray(released)
 
     def _joined(self, parts: list[Any]) -> Any:
-        if self._iterations is not None:
-            return Bindings.joined([self._iterations.none(), *parts], self._levels)
+        if self._form is not None:
+            return Bindings.joined([self._form.none(), *parts], self._levels)
         if self._of_series:
             return Bindings.joined(parts, self._levels)
         empty = np.empty((self._levels, 0), np.int64)
@@ -134,8 +135,8 @@ class TimerQueue:
         self._runs.clear()
         due, part = saved.part("due").array(None), saved.part("sequences")
         found: Numbers | Bindings
-        if self._iterations is not None:
-            found = self._iterations.restored(part)
+        if self._form is not None:
+            found = self._form.restored(part)
         elif self._of_series:
             found = Bindings.restored(part, self._levels)
         else:

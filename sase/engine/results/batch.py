@@ -19,6 +19,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
@@ -133,7 +134,7 @@ class MatchBatch:
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
         levels = len(self.shape.components)
-        form = IterationForm.of(self.shape.components)
+        form = form_of(self.shape.plan.runs) or IterationForm.of(self.shape.components)
         if form is not None and not self.results:
             return form.none()
         if self.shape.plan.has_series:

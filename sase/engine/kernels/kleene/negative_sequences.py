@@ -270,10 +270,14 @@ def key_of(stored: Stored, machine: Machine, event: int) -> int:
 
 @kernel
 def forbid_by_sequences(
-    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
-    index: NegativeIndex, gap: Gap, stored: Stored, found: Search, at_end: bool, keep: OutFlags,
+    machine: Machine, cells: OutIntRows, bound: MatchArrays, matches: MatchArrays,
+    lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored, found: Search,
+    at_end: bool, keep: OutFlags,
 ) -> int:  # fmt: skip
-    """Clear `keep` for the matches with a match of the sequence in the gap, on from a state."""
+    """Clear `keep` for the matches with a match of the sequence in the gap, on from a state.
+
+    They are `bound` level by level, while their gaps go by the order of their events.
+    """
     state, first = found.state, matches.lengths.shape[0]
     while state[NUMBER] < keep.shape[0]:
         number = state[NUMBER]
@@ -288,7 +292,7 @@ def forbid_by_sequences(
                 if may_begin(
                     machine, events, split - begin, lists, index, gap, stored, found, first, key
                 ):
-                    begin_search(found, lists, first, rebuilt(machine, cells, matches, number))
+                    begin_search(found, lists, first, rebuilt(machine, cells, bound, number))
             why = search(
                 machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1
             )

@@ -111,10 +111,13 @@ def evaluate_matches(
 
 @kernel
 def forbid_matches(
-    machine: Machine, cells: OutIntRows, matches: MatchArrays, index: NegativeIndex, gap: Gap,
-    stored: Stored, at_end: bool, keep: OutFlags,
+    machine: Machine, cells: OutIntRows, bound: MatchArrays, matches: MatchArrays,
+    index: NegativeIndex, gap: Gap, stored: Stored, at_end: bool, keep: OutFlags,
 ) -> None:  # fmt: skip
-    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others."""
+    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others.
+
+    They are `bound` level by level, while their gaps go by the order of their events.
+    """
     for number in range(keep.shape[0]):
         if not keep[number]:
             continue
@@ -123,7 +126,7 @@ def forbid_matches(
         for level in range(gap.levels[0] + 1):
             split += matches.lengths[level, number]
         if (split == matches.ends[number]) == at_end:
-            node = rebuilt(machine, cells, matches, number)
+            node = rebuilt(machine, cells, bound, number)
             keep[number] = not is_forbidden(
                 machine, cells, node, matches.events[begin : matches.ends[number]],
                 split - begin, index, gap, stored,

@@ -42,7 +42,8 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
 # What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
-ANY, NEXT_MATCH, STRICT, RANKED, WATCHED = range(5)
+# Under `earliest_maximal` it is what no move is possible with (see `set_runs`).
+ANY, NEXT_MATCH, STRICT, RANKED, WATCHED, EARLIEST_MAXIMAL = range(6)
 
 # Why the kernel stops: at the end, because the results need more room, or the nodes.
 DONE, FULL, CROWDED, PAUSED = range(4)

@@ -1,0 +1,86 @@
+"""Conditions over members of sets, whose events interleave: which words of nodes they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sase.binding.bound import Aggregate, Predicate
+from sase.binding.bound import Reference as EventReference
+from sase.binding.parts import references
+from sase.engine.expressions.series import AT, BEFORE, Fills, Term
+from sase.engine.kernels.kleene import predicates
+from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.sentinels import NOTHING
+
+
+@dataclass(frozen=True)
+class SetTerm(Term):
+    """A condition that is asked once some members, as bits of levels, have events."""
+
+    awaited: int = 0
+
+
+class SetWords(NamedTuple):
+    """Where a node has the one before the set of a level; the elements of levels; the node before.
+
+    That is the word of it, behind the head.
+    """
+
+    entries: Mapping[int, int]
+    elements: Mapping[int, int]
+    before: int
+
+
+NO_SETS = SetWords({}, {}, 0)
+
+
+@dataclass
+class SetFills(Fills):
+    """The rows of a program by source, and its loops.
+
+    The node before knows which event of a series was the last, whatever was bound since.
+    """
+
+    sets: SetWords = NO_SETS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.term.term, Predicate):
+            return
+        found = list(references(self.term.term))
+        for component in dict.fromkeys(each.component for each in found):
+            parts = [each.part for each in found if each.component == component]
+            if component in (self.term.own, self.term.judged):
+                continue
+            if any(part in (*AT, *BEFORE) for part in parts):
+                exempt = int(any(part.is_earlier for part in parts))
+                self.loops.append(self._loop_row(self.levels[component], exempt))
+                self._loops[component] = len(self.loops)
+
+    def _loop_row(self, level: int, exempt: int) -> tuple[int, ...]:
+        if level not in self.sets.entries:
+            return level, exempt, predicates.SERIES, 0, 0, 0, 0
+        return level, exempt, predicates.EVENTS, 0, 1 << level, self.sets.entries[level], 0
+
+    def is_bound_before(self, own: int, level: int) -> bool:
+        """Whether an event of a level may be bound before one of another."""
+        return own <= level or self.sets.elements[own] == self.sets.elements[level]
+
+    def event(self, reference: EventReference) -> int:
+        """The place of an event."""
+        component, part = reference.component, reference.part
+        level = self.levels.get(component)
+        ranges = component in self._loops or component == self.term.own
+        if level not in self.sets.entries or part not in BEFORE or not ranges:
+            return super().event(reference)
+        assert level is not None
+        word = self.words.word(level, of.LAST_EVENT, None, 0, NOTHING)
+        return self._place((of.KNOWN_EVENT, self._loop(component), word, 0), back=self.sets.before)
+
+    def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
+        component = aggregate.component
+        if self.levels[component] not in self.sets.entries or aggregate.part not in BEFORE:
+            return super()._value(aggregate, word, kind)
+        loop = self._loop(component)
+        return self._place((of.KNOWN_VALUE, loop, word, kind), 2, back=self.sets.before)
