@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import sase
 from sase.api.limits import limits_of
+from sase.engine.pipeline.batch import SORTED
 from sase.engine.pipeline.limits import CALL, Limits, RunGuard
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import MemoryLimitError, PlanError, SaseError, TimeLimitError
@@ -38,9 +42,9 @@ def stream(*parts: tuple[str, int]) -> pa.Table:
     return pa.table({"ts": range(len(names)), "type": names, "v": values})
 
 
-def ended(script: str) -> str:
+def ended(script: str, *arguments: object) -> str:
     """What a script prints, in a process of its own that may hang."""
-    command = [sys.executable, "-c", script]
+    command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
@@ -111,6 +115,38 @@ except sase.MemoryLimitError as problem:
     assert "the run needs more than its max_memory of 100,000,000 bytes" in ended(script)
 
 
+RARE = "EVENT SEQ(A a, B b) WHERE [id] AND a.v = b.v WITHIN 1000"
+# A run in a process of its own, which grows by what is loaded, too; arguments: a file and a limit.
+RUN_OF_A_FILE = """
+import sys
+import sase
+from tests.api.test_limits import RARE
+plan = sase.compile(RARE, sys.argv[1])
+try:
+    matches = plan.run(sys.argv[1], max_memory=int(sys.argv[2]))
+    print(len(matches), matches.report.notes)
+except sase.MemoryLimitError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.slow
+def test_a_sort_on_disk_runs_within_memory_or_names_how_much_it_takes(tmp_path: Path) -> None:
+    """Of a file in one row group, which is not read at once."""
+    rows, random, path = 3_000_000, np.random.default_rng(34), tmp_path / "events.parquet"
+    types = pa.DictionaryArray.from_arrays(random.integers(0, 3, rows, np.int32), ["A", "B", "C"])
+    ids, values = random.integers(0, 1000, rows), random.integers(0, 100, rows)
+    table = pa.table({"ts": random.permutation(rows), "type": types, "id": ids, "v": values})
+    pyarrow.parquet.write_table(table, path, row_group_size=rows)
+    refused = ended(RUN_OF_A_FILE, path, 60_000_000)
+    found = re.search(r"to sort them on disk takes about ([0-9,]+) bytes", refused)
+    assert found is not None, refused
+    least = int(found[1].replace(",", ""))
+    assert least < 250_000_000
+    right = len(sase.match(RARE, table))
+    assert ended(RUN_OF_A_FILE, path, least) == f"{right} ('{SORTED}',)\n"
+
+
 def test_what_ends_in_time_is_as_without_limits() -> None:
     events = stream(("A", 10), ("B", 10), ("A", 10), ("B", 10))
     query = "EVENT SEQ(A a, B b) WITHIN 25"
@@ -146,7 +182,7 @@ def test_time_counts_while_the_run_works_alone() -> None:
 def test_a_guard_counts_the_bytes_that_are_about_to_be_taken() -> None:
     guard = RunGuard(Limits(memory=1 << 30), lambda: 0)
     guard.check(1 << 20)
-    said = "max_memory of 1,073,741,824 bytes, within the first rows"
+    said = "max_memory of 1,073,741,824 bytes, within the first rows, where it takes 1,"
     with pytest.raises(MemoryLimitError, match=said):
         guard.check(1 << 40)
 

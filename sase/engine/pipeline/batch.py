@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -27,7 +27,7 @@ from sase.engine.resources import Check
 from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
-from sase.engine.sources.external_sort import in_order, is_sorted
+from sase.engine.sources.external_sort import in_order, is_sorted, naming_least
 from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
@@ -176,7 +176,9 @@ def searched(
     notes = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
     def search() -> Generator[ResultBatch, None, Report]:
-        with closing(pieces(files, names, plan)) as read:  # which may have files of its own
+        advised = nullcontext() if is_ordered else naming_least(files, names)
+        # What is read may have files of its own.
+        with advised, closing(pieces(files, names, plan)) as read:
             report = yield from _in_pieces(plan, files, names, overseen, read)
         warnings = (*text_warnings(plan, files), *report.warnings)
         told = tuple(note for note, is_so in notes.items() if is_so)

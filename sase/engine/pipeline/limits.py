@@ -124,10 +124,13 @@ class RunGuard:
                     f"{self._work.name} takes longer than its timeout of {time / SECOND:g} s,"
                     f" {self._place()}: {self._work.quicker}"
                 )
-        if memory is not None and resident_memory() - self._before + more > memory:
+        if memory is None:
+            return
+        taken = resident_memory() - self._before + more
+        if taken > memory:
             raise MemoryLimitError(
                 f"{self._work.name} needs more than its max_memory of {memory:,} bytes,"
-                f" {self._place()}: {self._work.smaller}"
+                f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
             )
 
     def _place(self) -> str:

@@ -195,7 +195,10 @@ class Files:
         return pa.concat_tables(tables), tuple(parts)
 
     def _scan(self, path: str, fragment: Any, columns: Sequence[str]) -> Scan:
-        return Scan(path, fragment, self.dataset.schema, columns, between=self.between)
+        schema, is_limited = self.dataset.schema, self.most < MOST_HELD
+        return Scan(
+            path, fragment, schema, columns, between=self.between, reads_ahead=not is_limited
+        )
 
     def _fragments(self) -> Iterator[tuple[str, Any]]:
         return zip(self.paths, self.dataset.get_fragments(), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,11 +29,10 @@ TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
 # The share of what may be held that a sorted run takes, and that of a run which is read at once, of
 # so many rows.
-SHARE, PART, FEWEST, ROWS = 4, 16, 1 << 12, 1 << 16
-UNSORTED = (
-    "files whose rows are not in the order of time are sorted on disk, and of Parquet whole row"
-    " groups are read at once: write them in order, or in smaller row groups"
-)
+SHARE, PART, FEWEST, ROWS = 8, 16, 1 << 12, 1 << 16
+# The bytes that a sort of few rows takes, the libraries and kernels of a run among them, and how
+# often it holds a batch of rows, those that Python keeps for itself among them.
+LOADED, HELD = 180_000_000, 8
 
 
 def is_sorted(files: Files, schema: Schema) -> bool:
@@ -61,14 +61,36 @@ def in_order(
     """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
     most = files.most // SHARE if piece is None else piece
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
-        try:
-            paths = [
-                _written(part, Path(folder) / f"{number}.arrow", rows)
-                for number, part in enumerate(_runs(files, names, plan, most))
-            ]
-        except MemoryLimitError as problem:
-            raise MemoryLimitError(f"{problem}; {UNSORTED}") from problem
+        paths = [
+            _written(part, Path(folder) / f"{number}.arrow", rows)
+            for number, part in enumerate(_runs(files, names, plan, most))
+        ]
         yield from _merged([_SortedRun(path) for path in paths])
+
+
+@contextmanager
+def naming_least(files: Files, names: list[str]) -> Iterator[None]:
+    """Say of a sort on disk for which memory is too little how much it takes, and what would do."""
+    try:
+        yield
+    except MemoryLimitError as problem:
+        raise MemoryLimitError(
+            f"{problem}; the rows of the files are not in the order of time, and to sort them on"
+            f" disk takes about {least_memory(files, names):,} bytes: write them in order, or allow"
+            " as much"
+        ) from problem
+
+
+def least_memory(files: Files, names: list[str]) -> int:
+    """Estimate the bytes by which a process grows that sorts columns of files on disk.
+
+    A batch is read, sorted and written at a time, and of each that was written a part is merged.
+    """
+    size = files.weight(names)
+    rows = files.rows()
+    width = 2 * 8 * len(names) if rows is None else size // max(rows, 1)
+    batch = ROWS * (width + 8 * len(KEYS))
+    return LOADED + HELD * batch + size // HELD
 
 
 class _Unsorted(NamedTuple):

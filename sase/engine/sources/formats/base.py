@@ -59,6 +59,8 @@ class Scan(NamedTuple):
     first: int = 0
     # Called between batches, when what ends a run may come.
     between: Check = no_check
+    # Whether some batches may be read ahead, which takes memory.
+    reads_ahead: bool = True
 
 
 class FileFormat(ABC):
@@ -125,8 +127,8 @@ class FileFormat(ABC):
             schema=scan.schema,
             columns=list(scan.columns),
             batch_size=size,
-            batch_readahead=4,
-            fragment_readahead=1,
+            batch_readahead=4 if scan.reads_ahead else 0,
+            fragment_readahead=1 if scan.reads_ahead else 0,
         )
         for batch in batches:
             scan.between(0)

@@ -19,8 +19,12 @@ from sase.engine.sources.formats.base import (
     Scan,
     proved,
     scanned,
+    with_given,
 )
 from sase.engine.sources.formats.parquet_footer import check_footer
+
+# The bytes of a column that are read at once where memory is limited.
+BUFFER = 1 << 18
 
 
 class ParquetFormat(FileFormat):
@@ -41,7 +45,11 @@ class ParquetFormat(FileFormat):
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns in batches of at most `size` rows; Arrow takes any bytes for text."""
         first = scan.first
-        for table in super().read(scan, size):
+        if scan.reads_ahead:
+            tables = super().read(scan, size)
+        else:
+            tables = with_given(scan, lambda own: _pages(scan, own, size))
+        for table in tables:
             yield proved(table, scan.path, first)
             first += table.num_rows
 
@@ -63,6 +71,18 @@ class ParquetFormat(FileFormat):
             _is_of_interest(metadata.row_group(number), columns, predicate)
             for number in range(metadata.num_row_groups)
         ]
+
+
+def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
+    """Read columns of a file by their pages: a dataset has whole row groups in memory."""
+    from pyarrow import parquet  # which takes long, and who has tables needs none
+
+    coded = [field.name for field in own if pa.types.is_dictionary(field.type)]
+    groups = [group.id for group in scan.fragment.row_groups]
+    with parquet.ParquetFile(
+        scan.path, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
+    ) as file:
+        yield from file.iter_batches(size, groups, own.names)
 
 
 def footer(fragment: Any) -> Any:
