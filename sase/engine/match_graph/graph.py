@@ -121,6 +121,16 @@ class Graph:
         blocks = np.cumsum(work) // self.options.steps
         return [*(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(work)] if len(work) else []
 
+    def _blocks(self, low: int, beyond: int) -> list[int]:
+        """Cut places into blocks that take a moment each; most are one."""
+        work = (beyond - low) * len(self.slots)
+        if self.is_linked:
+            work += int((self.links.bounds[:, beyond] - self.links.bounds[:, low]).sum())
+        if work <= self.options.steps:
+            return [low, beyond]
+        places = np.arange(low + 1, beyond + 1)
+        return [low, *(low + stop for stop in self.stops(places, np.ones_like(places)))]
+
     @cached_property
     def ends(self) -> NDArray[np.int64]:
         """The places where matches end, in order."""
@@ -161,9 +171,12 @@ class Graph:
 
     def alive(self, low: int, first: int, beyond: int) -> NDArray[np.bool_]:
         """The nodes on matches that begin at `low` or later and end from `first` to `beyond`."""
+        self.check((beyond - low) * len(self.slots))
         alive = np.zeros((beyond - low, len(self.slots)), np.uint8)
-        needed = np.empty(len(self.slots), np.int64)
-        mark(self.arrays, self.latest, low, first, beyond, needed, alive)
+        needed = np.zeros(len(self.slots), np.int64)
+        for begin, end in reversed(list(pairwise(self._blocks(low, beyond)))):
+            mark(self.arrays, self.latest, low, first, begin, end, needed, alive)
+            self.check(0)
         return alive.astype(bool)
 
 

@@ -140,6 +140,40 @@ def test_passes_are_broken_off(at: int) -> None:
     assert len(asked) == at + 1
 
 
+@pytest.mark.parametrize("edge", [None, lambda earlier, _one, later, _other: later > earlier])
+def test_what_matches_hold_is_marked_block_by_block(edge: Edge | None) -> None:
+    """From the last event of a match back, also where one window has all events."""
+    asked = list[int]()
+    options = replace(GRAPH_OPTIONS, steps=1 << 5)
+    found = MatchSet.over(SERIES, [events([1] * 400, [1] * 400, edge)], None, options, asked.append)
+    assert found.count() == 2**400 - 1
+    asked.clear()
+    assert found.aggregate("max", 0, [range(400)]) == 399
+    assert asked.count(0) > 12  # of 32 places at most
+    assert max(asked) >= 400  # the bytes of the marks, before they are taken
+    asked.clear()
+    held = [lists.places for lists in found.collapsed()]
+    assert held == [([*range(end + 1)],) for end in range(400)]
+    assert asked.count(0) > 400 * 5
+
+
+def test_marks_are_broken_off() -> None:
+    """Behind the passes that have counted, of which the marks of one match are the last."""
+    left = [10**9]
+
+    def check(more: int) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise Over
+
+    options = replace(GRAPH_OPTIONS, steps=1 << 5)
+    found = MatchSet.over(SERIES, [events([1] * 400, [1] * 400, None)], None, options, check)
+    assert found.count() == 2**400 - 1
+    left[0] = 5
+    with pytest.raises(Over):
+        found.aggregate("max", 0, [range(400)])
+
+
 def counted(
     size: int, span: int, edge: Edge | None, options: GraphOptions, check: Check
 ) -> list[EndCount]:

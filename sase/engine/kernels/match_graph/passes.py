@@ -227,16 +227,16 @@ def _arriving(
 
 @kernel
 def mark(
-    graph: GraphArrays, latest: OutIntRows, low: int, first: int, beyond: int, needed: OutInts,
-    alive: OutByteRows,
+    graph: GraphArrays, latest: OutIntRows, low: int, first: int, begin: int, end: int,
+    needed: OutInts, alive: OutByteRows,
 ) -> None:  # fmt: skip
-    """Mark the nodes on matches that begin at `low` or later and end from `first` to `beyond`.
+    """Mark the nodes on matches that begin at `low` or later and end at `first` or later.
 
-    Row 0 of `alive` is the place `low`. `needed` is by slot the first place that is not strictly
-    earlier than one of the nodes it leads to.
+    Of places from `begin` to `end`, after all behind them. Row 0 of `alive` is the place `low`.
+    `needed` is by slot the first place that is not strictly earlier than one of the nodes it leads
+    to, at first 0.
     """
-    needed[:] = 0
-    for place in range(beyond - 1, low - 1, -1):
+    for place in range(end - 1, begin - 1, -1):
         for slot in range(len(graph.automaton.levels)):
             if latest[place, slot] < low:
                 alive[place - low, slot] = 0
