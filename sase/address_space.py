@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import sys
 
-from sase.errors import BudgetError
-
 # Bytes of addresses that libraries and kernels take as they are loaded, and with which a run fits.
 LEAST, ROOM = 512 << 20, 2 << 30
 # What loads the others, and asks for memory for each core, which it may be told not to.
@@ -40,6 +38,8 @@ def require_addresses() -> None:
         return
     os.environ.setdefault(THREADS, "1")
     if limit < LEAST:
+        from sase.errors import BudgetError  # with modules that `--version` does not need
+
         raise BudgetError(
             f"a limit such as `ulimit -v` leaves {limit >> 20:,} MiB of addresses, and to load"
             f" NumPy, Arrow and compiled kernels takes {LEAST >> 20:,} MiB at least: allow"

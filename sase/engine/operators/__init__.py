@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from sase.binding.bound import BoundComponent
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.forms import form_of
-from sase.engine.operators.group_checks import GroupNegationState
 from sase.engine.operators.negation import NegationState
 from sase.engine.operators.selection import SelectionState, WindowState
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.operators.series_negation import SeriesNegationState
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.transformation import TransformationState
 from sase.planning.nodes import (
@@ -71,9 +69,7 @@ def _open(
         case Window():
             return WindowState(node, context)
         case Negation():
-            if context.has_groups:
-                return GroupNegationState(node, context)
-            return SeriesNegationState(node, context) if of_series else NegationState(node, context)
+            return _negation(node, context, of_series=of_series)
         case Union():
             # With a kernel that a pattern without choices never loads.
             from sase.engine.operators.union import UnionState
@@ -102,3 +98,16 @@ def _is_shown(above: Operator | None) -> bool:
     if not isinstance(above, Transformation):
         return False
     return above.having is None and above.columns is None and above.non_overlapping is None
+
+
+def _negation(node: Negation, context: Context, *, of_series: bool) -> OperatorState:
+    """Open what forbids; that of series and groups has kernels that others never load."""
+    if context.has_groups:
+        from sase.engine.operators.group_checks import GroupNegationState
+
+        return GroupNegationState(node, context)
+    if of_series:
+        from sase.engine.operators.series_negation import SeriesNegationState
+
+        return SeriesNegationState(node, context)
+    return NegationState(node, context)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Tests, Watermark
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.baselines.multi_stacks import MultiStacks
-from sase.engine.operators.baselines.nfa_stack import NfaStack
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -19,13 +17,16 @@ from sase.engine.operators.contract import (
     measures_of,
     span_of,
 )
-from sase.engine.operators.join_tree import JoinTree
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
+if TYPE_CHECKING:
+    from sase.engine.operators.baselines.nfa_stack import NfaStack
+    from sase.engine.operators.join_tree import JoinTree
+
 # Where instances are pushed, and construction walks.
-StackArrays: TypeAlias = ActiveStacks | NfaStack | JoinTree
+StackArrays: TypeAlias = "ActiveStacks | NfaStack | JoinTree"
 
 
 class SequenceScanState:
@@ -105,14 +106,20 @@ def _simple(
 
 
 def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> StackArrays:
-    """Open the stacks of the plan."""
+    """Open the stacks of the plan; those of some recipes have kernels that others never load."""
     partitions: tuple[Tests, ...] = node.partitions
     if context.is_alone:
         partitions = ()
     if node.stacks is Stacks.NFA:
+        from sase.engine.operators.baselines.nfa_stack import NfaStack
+
         return NfaStack(above, context)
     if node.stacks is Stacks.LEAVES:
+        from sase.engine.operators.join_tree import JoinTree
+
         return JoinTree(partitions[0] if partitions else (), above, context)
     if len(partitions) > 1:
+        from sase.engine.operators.baselines.multi_stacks import MultiStacks
+
         return MultiStacks(partitions, above, context)
     return ActiveStacks(partitions[0] if partitions else (), above, context)

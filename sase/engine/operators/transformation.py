@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,15 @@ from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
-from sase.engine.operators.group_checks import GroupHaving, GroupValues
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
-from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.union_bindings import UnionBindings
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Transformation, Union
+
+if TYPE_CHECKING:
+    from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +103,19 @@ def _having(
         return None
     conditions = list(conjoined(node.having))
     if of_series:
-        return (GroupHaving if context.has_groups else SeriesHaving)(conditions, context)
+        return _of_series(context)[0](conditions, context)
     return ConditionFilter(context, [], conditions)
+
+
+def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]]:
+    """What checks and returns matches of series or groups, with kernels that others never load."""
+    if context.has_groups:
+        from sase.engine.operators.group_checks import GroupHaving, GroupValues
+
+        return GroupHaving, GroupValues
+    from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+
+    return SeriesHaving, SeriesValues
 
 
 class TransformationState:
@@ -123,8 +135,8 @@ class TransformationState:
         of_branches = isinstance(node.input, Union)
         columns = () if of_branches else node.columns or ()
         self._columns = [] if of_series else [_Value(column, context) for column in columns]
-        values = GroupValues if context.has_groups else SeriesValues
-        self._values = values(columns, context) if of_series and not of_branches else None
+        has_values = of_series and not of_branches
+        self._values = _of_series(context)[1](columns, context) if has_values else None
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
             if node.non_overlapping is not None and (taken is None or taken.are_told)
@@ -163,7 +175,7 @@ class TransformationState:
 
     def accepted(self, bindings: Bindings) -> NDArray[np.bool_]:
         """Which matches HAVING accepts."""
-        assert isinstance(self._having, SeriesHaving)
+        assert self._having is not None and not isinstance(self._having, ConditionFilter)
         return self._having.passes(bindings)
 
     def judged(

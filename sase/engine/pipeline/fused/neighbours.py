@@ -9,7 +9,7 @@ finds its way by what stacks know of each event, so it has no use of that.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import proxy
 
 import numpy as np
@@ -22,16 +22,18 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.neighbours import neighbours, places_of
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.contract import size_of
-from sase.engine.operators.join_tree import JoinTree
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.cardinality import FEW_ARE
-from sase.planning.nodes import Negation, find
+from sase.planning.nodes import Negation, Stacks, find
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
 from sase.planning.split import negations_of
+
+if TYPE_CHECKING:
+    from sase.engine.operators.join_tree import JoinTree
 
 # Places for keys, which fit the cache; keys that share one are let through together.
 PLACES = 1 << 12
@@ -57,7 +59,7 @@ class NarrowedScan:
         scan = pipeline.operators[0]
         if not isinstance(scan, SequenceScanState):
             return NO_SCAN
-        if not isinstance(scan.stacks, JoinTree):
+        if scan.node.stacks is not Stacks.LEAVES:
             return NO_TREE
         components = (*pipeline.plan.positives, *pipeline.plan.negatives)
         negation = find(pipeline.plan.operators, Negation)
@@ -71,7 +73,7 @@ class NarrowedScan:
         for reason, holds in asks_more.items():
             if holds:
                 return Declined(reason)
-        return cls(pipeline, scan, scan.stacks)
+        return cls(pipeline, scan, cast("JoinTree", scan.stacks))
 
     def prepare(self, events: Events) -> None:
         """Nothing needs the calling thread."""
