@@ -8,6 +8,9 @@ import pyarrow as pa
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import common_type
 
+# The values of a small dictionary.
+SMALL = 1 << 12
+
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """Gather values chunk by chunk, since Arrow would first concatenate all chunks."""
@@ -30,6 +33,23 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
     return pa.chunked_array([whole.take(pa.array(back))])
+
+
+def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make one chunk of several, each of which costs whoever reads it as much as many rows.
+
+    Columns that Arrow cannot concatenate come back as they are, and those of large dictionaries,
+    which it would compare chunk by chunk.
+    """
+    last = column.num_chunks - 1
+    if last < 1 or (
+        pa.types.is_dictionary(column.type) and len(column.chunk(last).dictionary) > SMALL
+    ):
+        return column
+    try:
+        return pa.chunked_array([column.combine_chunks()], column.type)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of a type, or of an index too narrow
+        return column
 
 
 def unifiable(parts: list[pa.Array]) -> list[pa.Array]:

@@ -18,6 +18,7 @@ from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.foreign import foreign_table, is_of_spark
 from sase.engine.columns.gate import Gate, prove_schema
+from sase.engine.columns.gather import concatenated
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
 
@@ -59,6 +60,8 @@ class Origin:
 Chunks = list[pa.Array]
 # The rows of a small batch.
 SMALL = 1 << 14
+# So many chunks are read as they are, whatever they hold, and more if they have so many rows each.
+MANY, FEW = 1 << 7, 1 << 8
 # Reasons why values of a column are none of it, each with the rows of the table.
 Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 
@@ -146,11 +149,12 @@ class Input:
         asked = self.unproved if names is None else self.unproved.intersection(names)
         if not asked or self.is_lazy:
             return self
-        gate = gate or Gate()
-        for index, name in enumerate(self.source.schema.names):
+        gate, source = gate or Gate(), self.source
+        for index, name in enumerate(source.schema.names):
             if name in asked:
-                gate.prove(name, self.chunks(index), self.source.num_rows, self.where)
-        return replace(self, unproved=self.unproved - asked)
+                gate.prove(name, self.chunks(index), source.num_rows, self.where)
+                source = _with_fewer_chunks(source, index)
+        return replace(self, source=source, unproved=self.unproved - asked)
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
@@ -312,6 +316,16 @@ def _own(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _with_fewer_chunks(source: Any, index: int) -> Any:
+    """Concatenate the chunks of a column that are many, of few rows each."""
+    column = source.column(index)
+    if not isinstance(column, pa.ChunkedArray) or column.num_chunks <= MANY:
+        return source
+    if len(column) >= FEW * column.num_chunks:
+        return source
+    return source.set_column(index, source.schema.field(index), concatenated(column))
 
 
 def _no_rows(schema: pa.Schema) -> pa.Table:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
+from sase.engine.columns.gather import concatenated
 from sase.engine.sources.formats.base import BATCH, FileFormat, Scan, proved, with_given
 
 # Batches are read together until they have as many rows, or there are as many of them.
@@ -55,11 +56,5 @@ def _proved(file: pa.ipc.RecordBatchFileReader, path: str) -> Iterator[pa.Table]
 
 
 def _joined(table: pa.Table) -> pa.Table:
-    """Make one batch of several, each of which costs whoever reads it as much as many rows."""
-    coded = [column for column in table.columns if pa.types.is_dictionary(column.type)]
-    if any(len(chunk.dictionary) > FEW for column in coded for chunk in column.chunks[-1:]):
-        return table  # since its dictionaries would be compared batch by batch
-    try:
-        return table.combine_chunks()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of a type, or of an index too narrow
-        return table
+    """Make one batch of several, as far as their columns can be concatenated."""
+    return pa.Table.from_arrays(list(map(concatenated, table.columns)), schema=table.schema)
