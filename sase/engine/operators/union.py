@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import Enum
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
-from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.branch_scan import BranchScan, Open
 from sase.engine.operators.contract import (
     Checkpoint,
@@ -38,7 +40,8 @@ from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import Operator, Union, name_of
 from sase.planning.shared_scans import shared_scans
-from sase.planning.split import negations_of
+from sase.planning.split import negations_of, window_of
+from sase.planning.waiting import Waiting, waiting_of
 
 NO_TYPES = np.empty(0, np.int16)
 
@@ -53,7 +56,7 @@ class UnionState:
     """
 
     def __init__(self, node: Union, context: Context, open_branch: Open) -> None:
-        self._context = context
+        self._context, self._node = context, node
         levels, self._ranks = levels_of(node), ranks_of(node.components)
         self.scans = [BranchScan(s, levels, context, open_branch) for s in shared_scans(node)]
         tops = {each.branches[0]: each.top for each in self.scans if len(each.branches) == 1}
@@ -61,7 +64,7 @@ class UnionState:
             _BranchResults(own, branch, context, tops.get(own.branch))
             for own, branch in zip(levels, node.branches, strict=True)
         ]
-        self._is_postponed = any(each.plan.postponed is not None for each in self._branches)
+        self._is_postponed = any(when_told(each.plan) is not Told.AT_END for each in self._branches)
         # How long after its detection a match waits, if it does.
         self._delay = self._least_delay() if len(self.scans) > 1 else None
         self._keep_types()
@@ -133,7 +136,7 @@ class UnionState:
             whole = whole.at(np.sort(self._ordered(whole, np.zeros(whole.size, np.int64))))
         whole = whole.at(self._in_order(whole))
         if not watermark.is_final:
-            bound = max(watermark.ts - self._delay, EARLIEST)
+            bound = max(int(watermark.ts) - self._delay, EARLIEST)
             count = int(np.searchsorted(self._detected(whole), bound))
             if count < whole.size:
                 self._waiting = whole.at(slice(count, None))
@@ -145,11 +148,14 @@ class UnionState:
 
     def _least_delay(self) -> int | None:
         plans = [each.plan for each in self._branches]
-        windows = [window for plan in plans if (window := plan.postponed) is not None]
+        window = window_of(self._node)
         if any(may_differ(one, other) for one, other in combinations(plans, 2)):
-            return size_of(windows[0])
+            is_timed = window is not None and window.kind is WindowKind.TIME
+            return size_of(window) if window is not None and is_timed else LATEST
+        if window is None or all(when_told(plan) is Told.AT_END for plan in plans):
+            return None
         # What is detected at the time of the watermark may still come.
-        return 0 if any(window.inclusive for window in windows) else None
+        return 0 if window.inclusive or window.kind is not WindowKind.TIME else None
 
     def _ordered(self, found: UnionBindings, detected: Numbers) -> Numbers:
         """The places of matches in order, of the same ones that of the first branch."""
@@ -206,7 +212,8 @@ class UnionState:
         timed = (s for each in self.scans for s in each.states if isinstance(s, HasTimers))
         known = [state.next_timer() for state in timed]
         if self._waiting is not None:
-            known.append(int(self._detected(self._waiting).min()) + (self._delay or 0) + 1)
+            first = int(self._detected(self._waiting).min())
+            known.append(min(first + (self._delay or 0) + 1, LATEST))
         return min((each for each in known if each is not None), default=None)
 
     def horizon(self) -> int | None:
@@ -268,12 +275,28 @@ class UnionState:
             waiting.check(may_wait, "no match waits here")
 
 
+class Told(Enum):
+    """When the matches of a branch are detected."""
+
+    AT_END = "at their last event"
+    LATE = "when their window has passed"
+    EITHER = "some so, some so"
+
+
+def when_told(plan: EnginePlan) -> Told:
+    """When it is: behind an absence, or where a match may grow, late."""
+    waiting = waiting_of(plan.operators)
+    if plan.postponed is None and waiting is Waiting.NONE:
+        return Told.AT_END
+    is_end = any(each.before is None for each in negations_of(plan.operators))
+    return Told.LATE if is_end or waiting is Waiting.ALL else Told.EITHER
+
+
 def may_differ(one: EnginePlan, other: EnginePlan) -> bool:
     """Whether two branches may give the same match, and detect it at different times."""
-    if one.postponed is None and other.postponed is None:
+    told = {when_told(one), when_told(other)}
+    if len(told) == 1 and Told.EITHER not in told:
         return False
-    if all(any(n.before is None for n in negations_of(p.operators)) for p in (one, other)):
-        return False  # both by the time of the first event
     return _may_give(one, other) and _may_give(other, one)
 
 

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ranges
+from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.negation import detection
+from sase.engine.operators.set_bindings import SetBindings, SetForm
 from sase.engine.operators.union_iterations import GroupLevels, UnionIterations
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import Union, reading
+from sase.planning.nodes import RunEvaluation, Union, find, reading
 
 # Branches are 256 at most, but snapshots have them as they have all numbers.
 BranchNumbers: TypeAlias = NDArray[np.int16 | np.int64]
@@ -31,25 +33,33 @@ class BranchLevels:
     slots: Numbers
     count: int
     groups: GroupLevels | None = None
+    sets: SetForm | None = None
 
     def united(self, found: Numbers | Bindings) -> UnionBindings:
         """The matches of the branch by the variables of the whole."""
         native = as_bindings(found)
         lengths = np.zeros((self.count, native.size), np.int64)
         lengths[self.slots] = native.lengths
-        levels = np.tile(self.slots, native.size)
-        slots = np.repeat(levels, np.ascontiguousarray(native.lengths.T).reshape(-1))
+        detected = None
+        if isinstance(native, SetBindings):
+            slots, detected = self.slots[native.slots], native.detected
+        else:
+            levels = np.tile(self.slots, native.size)
+            slots = np.repeat(levels, np.ascontiguousarray(native.lengths.T).reshape(-1))
         branches = np.full(native.size, self.branch)
         events, ends = np.ascontiguousarray(native.events), np.asarray(native.ends)
         iterations = None
         if self.groups is not None:
             assert isinstance(native, GroupBindings)
             iterations = self.groups.united(native)
-        return UnionBindings(events, ends, lengths, slots, branches, iterations=iterations)
+        return UnionBindings(events, ends, lengths, slots, branches, (), iterations, detected)
 
     def native(self, found: UnionBindings) -> Bindings:
         """Matches of this branch alone, as its operators know them."""
         lengths = np.ascontiguousarray(found.lengths[self.slots])
+        if self.sets is not None:
+            levels = np.argsort(self.slots)[np.searchsorted(np.sort(self.slots), found.slots)]
+            return SetBindings(found.events, found.ends, lengths, levels, found.detected)
         plain = Bindings(found.events, found.ends, lengths)
         if self.groups is None:
             return plain
@@ -63,8 +73,9 @@ def levels_of(union: Union) -> list[BranchLevels]:
     for number, branch in enumerate(union.branches):
         own = reading(branch).components
         slots = np.array([keys.index(each.key) for each in own], np.int64)
-        groups = GroupLevels.of(own, union.components)
-        found.append(BranchLevels(number, slots, len(keys), groups))
+        groups, form = GroupLevels.of(own, union.components), form_of(find(branch, RunEvaluation))
+        of_sets = form if isinstance(form, SetForm) else None
+        found.append(BranchLevels(number, slots, len(keys), groups, of_sets))
     return found
 
 
@@ -73,10 +84,12 @@ class UnionBindings(Bindings):
 
     `lengths` are by the variable of the whole pattern, in whatever order a branch has them.
     `values` are tags and bits of the columns of RETURN, once they are known. `iterations` are those
-    of repeated groups, None where no match has any.
+    of repeated groups, None where no match has any. Under `earliest_maximal` it is known when each
+    match was `detected`.
     """
 
     iterations: UnionIterations | None = None
+    detected: Numbers | None = None
 
     def __init__(
         self,
@@ -87,10 +100,11 @@ class UnionBindings(Bindings):
         branches: BranchNumbers,
         values: tuple[Numbers, ...] = (),
         iterations: UnionIterations | None = None,
+        detected: Numbers | None = None,
     ) -> None:
         super().__init__(events, ends, lengths)
         self._slots, self.branches, self.values = slots, branches, values
-        self.iterations = iterations
+        self.iterations, self.detected = iterations, detected
 
     @property
     def known_iterations(self) -> UnionIterations:
@@ -112,6 +126,7 @@ class UnionBindings(Bindings):
         """Concatenate."""
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         values = zip(*(part.values for part in parts), strict=True)
+        times = [part.detected for part in parts if part.detected is not None]
         return cls(
             np.concatenate([part.events for part in parts]),
             np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
@@ -122,6 +137,7 @@ class UnionBindings(Bindings):
             UnionIterations.united([part.known_iterations for part in parts])
             if any(part.iterations for part in parts)
             else None,
+            np.concatenate(times) if times else None,
         )
 
     @property
@@ -129,6 +145,7 @@ class UnionBindings(Bindings):
         """The bytes of the arrays."""
         arrays = (self.slots, self.branches, *self.values)
         more = 0 if self.iterations is None else self.iterations.nbytes
+        more += 0 if self.detected is None else self.detected.nbytes
         return super().nbytes + sum(each.nbytes for each in arrays) + more
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
@@ -141,6 +158,7 @@ class UnionBindings(Bindings):
             self.branches[places],
             tuple(value[places] for value in self.values),
             None if self.iterations is None else self.iterations.at(places, self.ends),
+            None if self.detected is None else self.detected[places],
         )
 
     def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
@@ -150,12 +168,12 @@ class UnionBindings(Bindings):
     def valued(self, values: tuple[Numbers, ...]) -> UnionBindings:
         """The same with the columns of RETURN."""
         parts = self.events, self.ends, self.lengths, self.slots, self.branches
-        return UnionBindings(*parts, values, self.iterations)
+        return UnionBindings(*parts, values, self.iterations, self.detected)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> UnionBindings:
         """Map the event numbers."""
         parts = change(self.events), self.ends, self.lengths, self.slots, self.branches
-        return UnionBindings(*parts, self.values, self.iterations)
+        return UnionBindings(*parts, self.values, self.iterations, self.detected)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a variable binds in all matches, and where those of each match end."""
@@ -172,6 +190,8 @@ class UnionBindings(Bindings):
         """The arrays."""
         branches = self.branches.astype(np.int64)
         saved = {**super().checkpoint(), "slots": self.slots, "branches": branches}
+        if self.detected is not None:
+            saved["detected"] = self.detected
         return saved if self.iterations is None else {**saved, **self.iterations.checkpoint()}
 
     @classmethod
@@ -183,8 +203,10 @@ class UnionBindings(Bindings):
         iterations = None
         if any(each.groups is not None for each in levels):
             iterations = UnionIterations.restored(saved, found)
+        detects = any(each.sets is not None and each.sets.detects for each in levels)
+        detected = saved.part("detected").array(found.size) if detects else None
         restored = cls(
-            found.events, found.ends, found.lengths, slots, branches, iterations=iterations
+            found.events, found.ends, found.lengths, slots, branches, (), iterations, detected
         )
         for each in levels:
             own = restored.at(branches == each.branch)
@@ -324,6 +346,7 @@ def detection_by_branch(
     known = last.copy()
     for levels, plan in branches:
         own = found.branches == levels.branch
-        if plan.postponed is not None and own.any():
+        is_told = plan.postponed is not None or found.detected is not None
+        if is_told and own.any():
             known[own] = detection(plan, first[own], last[own], levels.native(found.at(own)))
     return known
