@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,6 +13,7 @@ from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.execution import run
 from sase.api.limits import limits_of
 from sase.api.plan import DEFAULT_PLAN
+from sase.binding import BoundQuery
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.engine.pipeline.limits import Limits
 from sase.engine.sources.discovered import Discovered
@@ -49,7 +50,7 @@ NO_PARTITIONS = (
 MANY_ROWS = "which matches each strategy adds is told of few events, or with show (--show N)"
 TOO_LARGE = "the events are too many to be held: which matches each strategy adds is not told"
 NOT_TOLD = "which it adds is not told"
-GROUPS = "which matches each strategy adds is not told of repeated groups"
+NOT_TOLD_OF = "which matches each strategy adds is not told of"
 NO_LIMIT = "LIMIT is left out: what comes first is not the same under each strategy"
 
 
@@ -106,10 +107,10 @@ class _Strategies:
         has_partitions = bool(own.bound.equivalences)
         self.queries = {
             each: own if with_strategy(tree, each) == tree else compiled(under(tree, each))
-            for each in STRATEGIES
+            for each in dict.fromkeys((*STRATEGIES, own.bound.strategy))
             if has_partitions or each is not StrategyName.PARTITION_CONTIGUITY
         }
-        self.has_groups = own.bound.has_groups
+        self.beyond = next(_beyond(own.bound), None)
         self.notes = [] if has_partitions else [NO_PARTITIONS]
         self.notes += [] if tree.limit is None else [NO_LIMIT]
         self.of_query = [each.sentence for each in own.bound.warnings]
@@ -122,8 +123,8 @@ class _Strategies:
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
         differences: tuple[Difference, ...] = ()
-        if self.has_groups:
-            self.notes.append(GROUPS)
+        if self.beyond is not None:
+            self.notes.append(f"{NOT_TOLD_OF} {self.beyond}")
         elif show is None and self.rows > FEW_ROWS:
             self.notes.append(MANY_ROWS)
         else:
@@ -209,6 +210,16 @@ class _Strategies:
             else:
                 found.append((strategy, runs))
         return tuple(known.between(found))
+
+
+def _beyond(query: BoundQuery) -> Iterator[str]:
+    """What a query has whose matches are not told apart by strategy."""
+    if query.has_groups:
+        yield "repeated groups"
+    if query.has_sets:
+        yield "sets"
+    if query.strategy not in STRATEGIES:
+        yield query.strategy.value
 
 
 def _bound(problem: BudgetError, found: int, most: int) -> EndedBy:

@@ -532,7 +532,9 @@ class BoundQuery:
 
     @property
     def has_sets(self) -> bool:
-        """Whether a component is a member of a set."""
+        """Whether a component of some branch is a member of a set."""
+        if self.branches:
+            return any(branch.has_sets for branch in self.branches)
         return any(each.set_of is not None for each in self.components)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sase.binding.bound import elements_of
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, is_of_first
 from sase.diagnostics.why_not.path_count import PathCount
@@ -14,6 +15,7 @@ from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
 from sase.diagnostics.why_not.relaxation import beginning
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns import Events
+from sase.lang.ast import StrategyName
 
 
 @dataclass(frozen=True)
@@ -133,21 +135,30 @@ def _deciding(number: int, search: RelaxedSearch) -> list[QueryPart]:
             and is_of_first(query.conjuncts[part.number], component)
         )
     ]
-    return found + [part for part in parts if is_last and part.kind in later]
+    found += [part for part in parts if is_last and part.kind in later]
+    if query.strategy is StrategyName.EARLIEST_MAXIMAL:
+        # Of fewer parts it takes other events, so that it comes last.
+        found.sort(key=lambda part: part.kind is PartKind.STRATEGY)
+    return found
 
 
 def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[int]:
-    """Count the candidates of each level that come after those before; at the last, all ends."""
+    """Count the candidates of each level that come after those before; at the last, all ends.
+
+    Those of the members of a set come after those before the set.
+    """
     counts, earliest, ends = [], -1, np.empty(0, np.int64)
-    for each in positive:
-        at, least = each.at, each.component.minimum
-        ranks = at if events.tie is None else events.tie[at]
-        is_later = ranks > earliest
-        ends = at[is_later] if least else np.union1d(ends, at[is_later])
-        counts.append(int(is_later.sum()))
-        # So many come one after the other before what is next.
-        steps = np.unique(ranks[is_later])[:least]
-        if len(steps) < least:
-            return counts + [0] * (len(positive) - len(counts))
-        earliest = int(steps[-1]) if least else earliest
+    for levels in elements_of([each.component for each in positive]):
+        after = earliest
+        for each in (positive[level] for level in levels):
+            at, least = each.at, each.component.minimum
+            ranks = at if events.tie is None else events.tie[at]
+            is_later = ranks > after
+            ends = at[is_later] if least else np.union1d(ends, at[is_later])
+            counts.append(int(is_later.sum()))
+            # So many come one after the other before what is next.
+            steps = np.unique(ranks[is_later])[:least]
+            if len(steps) < least:
+                return counts + [0] * (len(positive) - len(counts))
+            earliest = max(earliest, int(steps[-1])) if least else earliest
     return [*counts[:-1], len(ends)]

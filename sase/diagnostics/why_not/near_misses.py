@@ -34,6 +34,7 @@ from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
+from sase.lang.ast import StrategyName
 
 # Windows that are tried one after the other, as multiples; at last none.
 WIDER = (2, 10, 100)
@@ -203,7 +204,12 @@ class NearMissSearch:
             yield NearMiss(match, Failure(by / bound, text))
 
     def _skipping(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate those that skip what the strategy does not let them skip."""
+        """Rate those that skip what the strategy does not let them skip.
+
+        What runs through sets could do with an event is not told.
+        """
+        if self.query.has_sets or self.query.strategy is StrategyName.EARLIEST_MAXIMAL:
+            return
 
         def skipped(match: Match) -> int:
             events = events_of(match)

@@ -90,6 +90,8 @@ def _of_series(query: bound.BoundQuery) -> Iterator[QueryPart]:
 
 def looser(query: bound.BoundQuery) -> Iterator[tuple[str, QueryPart]]:
     """Yield the strategies between that of the query and the loosest, each as a part."""
+    if query.strategy not in STRATEGIES:
+        return
     for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
         name = STRATEGIES[number]
         if query.equivalences or name is not StrategyName.PARTITION_CONTIGUITY:

@@ -12,6 +12,7 @@ from sase.diagnostics.why_not.budget import Budget, BudgetSpent, Count
 from sase.diagnostics.why_not.path_count import PathCount, PathCounter, form_of
 from sase.diagnostics.why_not.query_parts import QueryPart
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.transformation import Results
 from sase.engine.options import Options
 from sase.engine.pipeline.fused.choose import open_pipeline
@@ -122,7 +123,7 @@ class RelaxedSearch:
         last, number = np.zeros(len(self.events), np.bool_), 0
         for results in self.results(query):
             number += len(results)
-            last[results.last] = True
+            last[_ends(query, results)] = True
             if self.is_enough(number):
                 break
         is_exact = self.is_whole
@@ -178,6 +179,19 @@ def _boundary(events: Events, place: int) -> int:
     return int(np.searchsorted(events.tie, events.tie[place - 1], "right"))
 
 
+def _ends(query: BoundQuery, results: Results) -> Numbers:
+    """The last event of each match, of the last component where it is the member of a set."""
+    level = len(query.positives) - 1
+    if query.positives[level].set_of is None:
+        return results.last
+    events, ends = results.bindings.of_level(level)
+    is_there = np.diff(ends, prepend=0) > 0
+    found = results.last.copy()
+    found[is_there] = events[ends[is_there] - 1]
+    return found
+
+
 def _may_explode(query: BoundQuery) -> bool:
-    """Whether there may be as many matches as there are sets of events."""
-    return query.level > 1 and query.strategy is StrategyName.SKIP_TILL_ANY_MATCH
+    """Whether there may be as many matches as there are sets of events, which a graph counts."""
+    is_any = query.strategy is StrategyName.SKIP_TILL_ANY_MATCH
+    return query.level > 1 and is_any and not query.has_sets

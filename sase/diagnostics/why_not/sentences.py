@@ -38,6 +38,7 @@ def sentences(
     for candidates in why.components:
         yield from _of_candidates(candidates, types)
     yield from _of_levels(why.levels)
+    yield from _of_sets(why.levels)
     for variable, length in longest:
         events = "1 event" if length == 1 else f"{length:,} events"
         yield f"with all else that is said the longest {variable} has {events}"
@@ -143,8 +144,36 @@ def _of_levels(levels: Sequence[FunnelLevel]) -> Iterator[str]:
             return
 
 
+def _of_sets(levels: Sequence[FunnelLevel]) -> Iterator[str]:
+    """Say which member a set lacks, where that is what stops all matches."""
+    for level in levels:
+        component = level.candidates.component
+        if not (level.reached.is_none and component.minimum):
+            continue
+        stops = next((step.part.kind for step in level.steps if not step.left.number), None)
+        if component.set_of is not None and stops not in (PartKind.NEGATION, PartKind.HAVING):
+            members = [each.candidates.component.variable for each in _beside(level, levels)]
+            yield f"the SET of {', '.join(members)} lacks {component.variable}"
+        return
+
+
+def _beside(level: FunnelLevel, levels: Sequence[FunnelLevel]) -> list[FunnelLevel]:
+    """The level, and those of the other members of its set."""
+    number = level.candidates.component.set_of
+    return [
+        each
+        for each in levels
+        if each is level or (number is not None and each.candidates.component.set_of == number)
+    ]
+
+
 def _wrong_order(levels: Sequence[FunnelLevel]) -> str:
-    *before, level = (each for each in levels if each.candidates.component.minimum)
+    beside = _beside(levels[-1], levels)
+    *before, level = (
+        each
+        for each in levels
+        if each is levels[-1] or (each.candidates.component.minimum and each not in beside)
+    )
     earlier = before[-1].candidates
     least = earlier.component.minimum
     if least > 1 and earlier.passing:
@@ -166,8 +195,10 @@ def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
     """Say what the events of a level were stopped by, one part after the other."""
     *before, level = levels
     text = level.candidates.text
+    required = [each for each in before if each.candidates.component.minimum]
+    beside = [each.candidates.text for each in required if each in _beside(level, levels)]
     earlier = " and ".join(
-        each.candidates.text for each in before if each.candidates.component.minimum
+        each.candidates.text for each in required if each.candidates.text not in beside
     )
     if not level.candidates.component.minimum:
         text = "last events"
@@ -180,20 +211,22 @@ def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
             continue
         if not (step.left.is_exact or step.left.number):
             return  # what did not come out says nothing
-        having = f"{'has' if left.number == 1 else 'have'} {_having(earlier, satisfied)}"
-        if not earlier and level.candidates.component.maximum != 1:
-            having = f"can end a series{_having('', satisfied).removeprefix(NOTHING)}"
+        having = f"{'has' if left.number == 1 else 'have'} {_having(earlier, beside, satisfied)}"
+        if not (earlier or beside) and level.candidates.component.maximum != 1:
+            having = f"can end a series{_having('', [], satisfied).removeprefix(NOTHING)}"
         yield f"{left} {text} {having}; {_share(left, step.left)} {step.part.text}"
         if not step.left.number:
             return
         left, satisfied = step.left, [*satisfied, step.part]
 
 
-def _having(earlier: str, satisfied: Sequence[QueryPart]) -> str:
+def _having(earlier: str, beside: Sequence[str], satisfied: Sequence[QueryPart]) -> str:
     of_whole = (PartKind.TEST, PartKind.WINDOW, PartKind.STRATEGY)
     parts = " ".join(part.text for part in satisfied if part.kind in of_whole)
     conditions = [part.text for part in satisfied if part.kind not in of_whole]
-    what = f"{earlier} before" if earlier else NOTHING
+    places = [f"{earlier} before"] if earlier else []
+    places += [f"{' and '.join(beside)} beside it"] if beside else []
+    what = " and ".join(places) or NOTHING
     agreeing = f", with {parts}" if parts else ""
     return what + agreeing + (f" and {' and '.join(conditions)}" if conditions else "")
 
