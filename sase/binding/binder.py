@@ -225,13 +225,6 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             query.confidence.span,
             "leave it out: timestamps are taken as exact",
         )
-    if query.strategy and query.strategy.name is StrategyName.EARLIEST_MAXIMAL:
-        refuse(
-            "not-supported-yet",
-            "the selection earliest_maximal is not supported yet",
-            query.strategy.span,
-            "use one of the four strategies, such as  skip_till_next_match",
-        )
 
 
 def _check_groups(query: ast.Query, pattern: BoundPattern, scope: Scope) -> None:

@@ -27,19 +27,8 @@ def members_of(written: ast.SetOf, scope: Scope) -> tuple[ast.Component, ...]:
             " as written",
         )
     elif len(members) == len(written.members):
-        refuse_set(written, scope)
         return members
     return ()
-
-
-def refuse_set(written: ast.SetOf, scope: Scope) -> None:
-    """Sets have no evaluation yet."""
-    scope.problems.error(
-        "not-supported-yet",
-        "SET is not supported yet",
-        written.span,
-        "write the orders out:  SEQ(A a, B b) OR SEQ(B b, A a)",
-    )
 
 
 def _must_occur(member: ast.Component) -> bool:

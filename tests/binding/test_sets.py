@@ -6,16 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from sase.binding import bind_text, sets
+from sase.binding import bind_text
 from sase.binding.bound import BoundQuery, MemberCheck, Quantified, elements_of, ranks_of
 
 PATTERN = "SEQ(A+ a[], !N n, SET(C c, P+ p[], Q* q[], D? d), B b)"
-
-
-@pytest.fixture(autouse=True)
-def _are_supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bind sets, which nothing evaluates yet."""
-    monkeypatch.setattr(sets, "refuse_set", lambda written, scope: None)
 
 
 def placed(query: BoundQuery) -> Iterator[str]:

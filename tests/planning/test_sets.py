@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from sase.binding import BoundQuery, bind_text, binder, sets
+from sase.binding import BoundQuery, bind_text
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import collapsible
 from sase.planning.cost import cost_of
@@ -39,13 +39,6 @@ WHERE earliest_maximal {
 }
 WITHIN 10
 """
-
-
-@pytest.fixture(autouse=True)
-def _are_supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bind what nothing evaluates yet."""
-    monkeypatch.setattr(sets, "refuse_set", lambda written, scope: None)
-    monkeypatch.setattr(binder, "_refuse_unsupported", lambda query, scope: None)
 
 
 def bound(text: str) -> BoundQuery:
