@@ -242,8 +242,8 @@ def _clause(node: Any) -> _Item | None:
             words = [_item(unit)] if unit else []
             words += ["EVENTS"] * events + ["PER PARTITION"] * per_partition
             return _form("within", _item(amount), *words, *["INCLUSIVE"] * inclusive)
-        case ast.Confidence(threshold):
-            return _form("confidence", _item(threshold))
+        case ast.Confidence(threshold, strict):
+            return _form("confidence", *([">"] if strict else []), _item(threshold))
         case ast.OutputItem(expression, alias):
             item = _item(expression)
             return item if alias is None else _form("as", item, _item(alias))

@@ -567,7 +567,6 @@ def test_non_overlap(query: str, text: str, expected: list[str]) -> None:
     "query",
     [
         "EVENT SEQ(A a, (SEQ(B b, (SEQ(C c, D d))+ h[]))+ g[])",
-        "EVENT SEQ(A a, B b) WITH CONFIDENCE >= 0.5",
         "FROM s, t EVENT A a",
         "EVENT A+ a[] WHERE a[2].v = 1",
         "EVENT A+ a[] WHERE a.v = 1",

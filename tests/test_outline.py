@@ -67,7 +67,14 @@ ALIKE_CLAUSES = [
     ["WHERE x.v", "HAVING x.v", "RETURN x.v", "WHERE strict_contiguity { x.v }"],
     ["WHERE strict_contiguity", "WHERE strict_contiguity(x)", "WHERE partition_contiguity(x)"],
     ["WHERE `strict_contiguity`", "WHERE strict_contiguity", "WHERE TRUE", "WHERE `TRUE`"],
-    ["LIMIT 1", "LIMIT :n", "LIMIT 0", "WITH CONFIDENCE >= 1", "WITH CONFIDENCE >= 1.0"],
+    [
+        "LIMIT 1",
+        "LIMIT :n",
+        "LIMIT 0",
+        "WITH CONFIDENCE >= 1",
+        "WITH CONFIDENCE >= 1.0",
+        "WITH CONFIDENCE > 1",
+    ],
 ]
 GROUPS = [
     *ALIKE,

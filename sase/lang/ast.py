@@ -403,9 +403,10 @@ class Window(Node):
 
 @dataclass(frozen=True, slots=True)
 class Confidence(Node):
-    """`WITH CONFIDENCE >= c` (level 3)."""
+    """`WITH CONFIDENCE >= c` (level 3), or with `>`: then it is strict."""
 
     threshold: Integer | Float | Parameter
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

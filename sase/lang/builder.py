@@ -44,6 +44,7 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "statement": (ast.Statement, "stream query"),
     "time_window": (ast.Window, "amount unit inclusive"),
     "confidence": (ast.Confidence, "_ threshold"),
+    "confidence_above": (ast.Confidence, "strict threshold"),
     "alternatives": (ast.Alternatives, "*patterns"),
     "sequence": (ast.Sequence, "_ *parts"),
     "set_of": (ast.SetOf, "_ *members"),
@@ -75,7 +76,7 @@ _FIXED: dict[str, Callable[..., ast.Node]] = {
     "true": partial(ast.Boolean, True),
     "false": partial(ast.Boolean, False),
 }
-_FLAGS = frozenset(("negated", "inclusive"))
+_FLAGS = frozenset(("negated", "inclusive", "strict"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
 _NUMBER = re.compile(r"\s*(?:([-−])\s*)?((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 

@@ -25,8 +25,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 SIGNS = {
     "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "LBRACE": "`{`", "RBRACE": "`}`",
     "COMMA": "a comma", "SEMICOLON": "`;`", "COLON": "`:`", "DOT": "`.`", "EQUALS": "`=`",
-    "AT_LEAST": "`>=`", "MINUS": "`-`", "INTEGER": "a whole number", "FLOAT": "a number",
-    "STRING": "a quoted text", "__ANON_0": "`..`", "$END": "the end of the query",
+    "AT_LEAST": "`>=`", "MORE_THAN": "`>`", "MINUS": "`-`", "INTEGER": "a whole number",
+    "FLOAT": "a number", "STRING": "a quoted text", "__ANON_0": "`..`",
+    "$END": "the end of the query",
 }  # fmt: skip
 
 _NAMES = {"NAME", "QUOTED_NAME", "TIMESTAMP", "DATE", "INTERVAL"}
@@ -35,7 +36,9 @@ _CONSTANTS = {
     "INTEGER", "FLOAT", "STRING", "PERCENTAGE", "COLON", "MINUS", "_TRUE", "_FALSE", "_NULL",
 }  # fmt: skip
 _ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
-_COMPARISONS = {"COMPARISON", "EQUALS", "AT_LEAST", "_IN", "_BETWEEN", "_LIKE", "_IS", "NOT"}
+_COMPARISONS = {
+    "COMPARISON", "EQUALS", "AT_LEAST", "MORE_THAN", "_IN", "_BETWEEN", "_LIKE", "_IS", "NOT",
+}  # fmt: skip
 _QUANTIFIERS = {"PLUS", "STAR", "QMARK", "LBRACE"}
 _CLAUSES = {"_FROM", "_WHERE", "_WITHIN", "_WITH", "_HAVING", "_RETURN", "_LIMIT"}
 

@@ -130,7 +130,7 @@ def _mistyped_sign(scene: Scene) -> Diagnostic | None:
 
 def _chained_comparison(scene: Scene) -> Diagnostic | None:
     """`a < b < c`."""
-    comparisons = ("COMPARISON", "EQUALS", "AT_LEAST")
+    comparisons = ("COMPARISON", "EQUALS", "AT_LEAST", "MORE_THAN")
     if not re.fullmatch(r"[=!<>≠≤≥]+", scene.found) or "COMPARISON" in scene.accepted:
         return None
     for token in reversed(scene.before):

@@ -177,8 +177,8 @@ def _clause(node: Any) -> str:
             return name.value + (f"({_listed(variables)})" if variables else "")
         case ast.Window():
             return _window(node)
-        case ast.Confidence(threshold=threshold):
-            return f"CONFIDENCE >= {to_text(threshold)}"
+        case ast.Confidence(threshold=threshold, strict=strict):
+            return f"CONFIDENCE {'>' if strict else '>='} {to_text(threshold)}"
         case ast.OutputItem(expression=expression, alias=alias):
             return condition_text(expression) + (f" AS {to_text(alias)}" if alias else "")
         case ast.Output(items=items, type_name=name):

@@ -1,32 +1,36 @@
 """The naive matcher: docs/semantics.md formula by formula; the judge of every engine.
 
 It reads only the syntax tree. A file here stands for a part of that page: events, values,
-expressions, conditions, pattern, windows, formula, negation, runs, union, results. What it does not
-implement raises NotImplementedError.
+expressions, conditions, pattern, windows, formula, negation, runs, union, results, imprecise time.
+What it does not implement raises NotImplementedError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from sase.lang import ast
 from tests.naive.events import Types, read_stream
 from tests.naive.formula import by_formula
+from tests.naive.imprecise import imprecise_matches
 from tests.naive.problem import Problem, state
 from tests.naive.results import Match, non_overlapping, order, passes_having, result
 from tests.naive.runs import by_runs
-from tests.naive.union import Found, union
+from tests.naive.union import union
 from tests.naive.values import literal
 
 __all__ = ["Match", "by_formula", "by_runs", "match", "problems"]
+
+
+T = TypeVar("T")
 
 
 def match(
     query: ast.Query,
     rows: Sequence[Mapping[str, object]],
     *,
-    time: str = "ts",
+    time: str | tuple[str, str] = "ts",
     type: str | None = "type",
     seq: str | None = None,
     types: Types = None,
@@ -47,6 +51,12 @@ def match(
         time_unit=time_unit,
         params=params,
     )
+    if isinstance(time, tuple):
+        if output != "all":
+            raise ValueError(f"imprecise time and the output format {output!r}")
+        return _first(query, imprecise_matches(query, stated, params or {}), params)
+    if query.confidence is not None:
+        raise ValueError("WITH CONFIDENCE and precise time")
     ordered = order([each for each in union(stated) if passes_having(query, each)])
     if output == "non_overlap":
         ordered = non_overlapping(ordered)
@@ -57,7 +67,7 @@ def problems(
     query: ast.Query,
     rows: Sequence[Mapping[str, object]],
     *,
-    time: str = "ts",
+    time: str | tuple[str, str] = "ts",
     type: str | None = "type",
     seq: str | None = None,
     types: Types = None,
@@ -70,9 +80,7 @@ def problems(
     return stated if rows else ()
 
 
-def _first(
-    query: ast.Query, ordered: list[Found], params: Mapping[str, object] | None
-) -> list[Found]:
+def _first(query: ast.Query, ordered: list[T], params: Mapping[str, object] | None) -> list[T]:
     """docs/semantics.md, Clauses in order: LIMIT n keeps the first n results."""
     if query.limit is None:
         return ordered

@@ -90,7 +90,7 @@ class Stream:
 
 def read_stream(
     rows: Sequence[Row],
-    time: str,
+    time: str | tuple[str, str],
     type: str | None,
     seq: str | None,
     types: Types,
@@ -98,11 +98,15 @@ def read_stream(
 ) -> Stream:
     """The events of a table: sorted by (ts) or (ts, seq), and each given its position.
 
-    As `seq` "#row" is the number of the row.
+    As `seq` "#row" is the number of the row. With two columns of time: by (lo, hi, row).
     """
-    ticking = clock([row.get(time) for row in rows], time_unit)
-    events = [_event(number, row, time, seq, ticking) for number, row in enumerate(rows)]
-    keys = [time, None if seq == "#row" else seq]
+    both = time if isinstance(time, tuple) else (time,)
+    ticking = clock([row.get(name) for row in rows for name in both], time_unit)
+    if isinstance(time, tuple):
+        events = [_interval(number, row, time, seq, ticking) for number, row in enumerate(rows)]
+    else:
+        events = [_event(number, row, time, seq, ticking) for number, row in enumerate(rows)]
+    keys = [*both, None if seq == "#row" else seq]
     typed = _typed(events, type, types, keys, ticking)
     ordered = sorted(typed, key=lambda event: event.key)
     numbered = (replace(event, position=position) for position, event in enumerate(ordered))
@@ -119,6 +123,20 @@ def _event(number: int, row: Row, time: str, seq: str | None, ticking: Clock) ->
     if row.get(seq) is None:
         raise ValueError(f"bad input: row {number} has no {seq}")
     return Event(number, -1, count, (count, row[seq]), None, values, frozenset())
+
+
+def _interval(
+    number: int, row: Row, time: tuple[str, str], seq: str | None, ticking: Clock
+) -> Event:
+    if seq is not None:
+        raise ValueError("imprecise time and seq")
+    earliest, latest = (ticking.count(row.get(name)) for name in time)
+    if earliest > latest:
+        raise ValueError(f"bad input: row {number} ends before it begins")
+    counts = dict(zip(time, (earliest, latest), strict=True))
+    values = {**row, **counts} if ticking.kind == "float" else row
+    key = (earliest, latest, number)
+    return Event(number, -1, earliest, key, None, values, frozenset(), until=latest)
 
 
 def _typed(

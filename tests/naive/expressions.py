@@ -43,6 +43,7 @@ class Event:
     type: str | None
     values: Mapping[str, object]
     declared: frozenset[str]
+    until: int = 0  # with imprecise time its latest time, `time` being its earliest
 
     def __lt__(self, other: Event) -> bool:
         """Strictly before in the order; neither of two simultaneous events is."""

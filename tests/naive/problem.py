@@ -190,8 +190,6 @@ def state(
     query: ast.Query, stream: Stream, parameters: Mapping[str, object]
 ) -> tuple[Problem, ...]:
     """Read the clauses of a query, for each branch of its pattern."""
-    if query.confidence is not None:
-        raise NotImplementedError("WITH CONFIDENCE (level 3)")
     if len(query.sources) > 1:
         raise NotImplementedError("FROM with several streams")
     pattern, parts = written_out(query.pattern), conjuncts(query.where)

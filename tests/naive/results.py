@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
 from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
-from tests.naive.expressions import Event, Scope, attributes_of, references, value
+from tests.naive.expressions import Event, Scope, Series, attributes_of, references, value
 from tests.naive.iterations import resolved
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.pattern import Element
@@ -34,6 +35,7 @@ class Match:
     ts_start: object
     ts_end: object
     values: Mapping[str, object] | None = None
+    confidence: Fraction | None = None
 
 
 def passes_having(query: ast.Query, found: Found) -> bool:
@@ -69,25 +71,24 @@ def _refuse_current(reference: ast.Attribute | ast.Indexed) -> None:
 
 def order(found: list[Found]) -> list[Found]:
     """The results as construction meets them, walking back from each last event."""
-    return sorted(found, key=order_key)
+    return sorted(found, key=lambda each: (detected_at(each), *order_key(each, each.events)))
 
 
-def order_key(found: Found) -> tuple[Any, ...]:
+def order_key(found: Found, events: Series) -> tuple[Any, ...]:
     """Python's tuples put a proper prefix first: here, reversed, the proper suffix.
 
     With the same events the match comes first whose event, from the last one back, is bound to
     the variable that is first written earlier, then the one with the shorter iterations.
     """
-    last, *earlier = reversed(found.events)
+    last, *earlier = reversed(events)
     first: dict[str, int] = {}
     for element in found.problem.pattern.elements:
         first.setdefault(element.name, element.place)
-    bound = [(event.position, each) for each, series in found.parts for event in series]
-    elements = [each for _, each in sorted(bound, key=lambda pair: pair[0])]
+    of_event = {event: each for each, series in found.parts for event in series}
+    elements = [of_event[event] for event in events]
     variables = [first[element.name] for element in elements]
     iterations = Counter(element.iteration for element in elements)
     return (
-        detected_at(found),
         last.position,
         tuple(-event.position for event in earlier),  # the more recent first
         tuple(reversed(variables)),
@@ -123,8 +124,10 @@ def non_overlapping(ordered: list[Found]) -> list[Found]:
 # ---------------------------------------------------------------- results
 
 
-def result(query: ast.Query, found: Found) -> Match:
-    """One result, in the terms of the caller."""
+def result(
+    query: ast.Query, found: Found, known: Callable[[Any], Any] = lambda item: item
+) -> Match:
+    """One result, in the terms of the caller; `known` puts what is known into an expression."""
     events, clock = found.events, found.problem.stream.clock
     return Match(
         events=_rows(found.mapping),
@@ -132,7 +135,7 @@ def result(query: ast.Query, found: Found) -> Match:
         detected_at=clock.value(detected_at(found)),
         ts_start=clock.value(events[0].time),
         ts_end=clock.value(events[-1].time),
-        values=_returned(query.output, found) if query.output else None,
+        values=_returned(query.output, found, known) if query.output else None,
     )
 
 
@@ -141,13 +144,13 @@ def _rows(bound: Any) -> Any:
     return bound.row if isinstance(bound, Event) else tuple(map(_rows, bound))
 
 
-def _returned(output: ast.Output, found: Found) -> dict[str, object]:
+def _returned(output: ast.Output, found: Found, known: Callable[[Any], Any]) -> dict[str, object]:
     """RETURN: the listed columns."""
     scope = scope_of_result(found)
     names = [_column(item, number) for number, item in enumerate(output.items, start=1)]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of the same name: {', '.join(names)}")
-    items = [resolved(item.expression, found.problem.iterations) for item in output.items]
+    items = [resolved(known(item.expression), found.problem.iterations) for item in output.items]
     values = [python(value(item, scope)) for item in items]
     return dict(zip(names, values, strict=True))
 

@@ -297,7 +297,7 @@ def queries() -> Trees:
         none | strategies,
         none | expressions(2),
         none | windows(),
-        none | st.sampled_from([ast.Confidence(number) for number in NUMBERS]),
+        none | st.builds(ast.Confidence, st.sampled_from(NUMBERS), st.booleans()),
         none | expressions(1),
         none | outputs(),
         st.one_of(none, st.sampled_from(_INTEGERS), parameters()),
