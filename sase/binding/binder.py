@@ -155,6 +155,7 @@ def _bind_branch(
     bound = _bind_clauses(query, forbidding.rest, scope, counted=pattern.written)
     return replace(
         bound,
+        components=forbidding.in_iterations(bound.components),
         conjuncts=(*bound.conjuncts, *forbidding.of_components()),
         negations=tuple(forbidding.negations()),
     )

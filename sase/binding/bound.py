@@ -350,13 +350,15 @@ class IterationBranch:
     """One way to write an iteration: its elements, numbered in it, and what is asked of it.
 
     `variables` are the numbers of the variables that the elements are of; `present` are the
-    variables of groups with `?` that it has.
+    variables of groups with `?` that it has; `negations` are its negative sequences, whose
+    `position` counts its elements.
     """
 
     elements: tuple[BoundComponent, ...]
     variables: tuple[int, ...]
     conjuncts: tuple[IterationConjunct, ...] = ()
     present: frozenset[str] = frozenset()
+    negations: tuple[BoundNegation, ...] = ()
 
     @property
     def first(self) -> BoundComponent:
@@ -379,6 +381,12 @@ class RepeatedGroup:
     def names(self) -> frozenset[str]:
         """The variables inside, those of groups with `?` included."""
         return self.choices | {each.variable for each in self.variables if each.named}
+
+    @property
+    def forbidding(self) -> tuple[BoundComponent, ...]:
+        """The components of the negative sequences inside, by branch."""
+        found = (each for branch in self.branches for each in branch.negations)
+        return tuple(component for each in found for component in each.components)
 
     def variable(self, name: str) -> BoundComponent | None:
         """The component of a variable inside."""
@@ -483,7 +491,7 @@ class Column:
 class BoundNegation:
     """A negative sequence: its components, numbered behind all others, and its conjuncts.
 
-    `position` is how many components of the pattern stand before it.
+    `position` is how many components of the pattern stand before it, or of the iteration.
     """
 
     components: tuple[BoundComponent, ...]

@@ -126,11 +126,11 @@ class _Writing:
     is_fine: bool = True
     # Whether it writes out what a repeated group has inside.
     is_repeated: bool = False
-    # The number of the negative group whose inside it writes out, and how many there are.
+    # The number of the negative group whose inside it writes out.
     inside: int | None = None
-    negatives: int = 0
     # How many sets there are.
     sets: int = 0
+    _negatives: Iterator[int] = field(default_factory=count)
     _places: Iterator[int] = field(default_factory=count)
 
     def branches_of(self, pattern: ast.Pattern) -> list[WrittenBranch]:
@@ -152,7 +152,7 @@ class _Writing:
                 return self._choice(pattern)
             case ast.Group(negated=False) if not self._is_inside:
                 return self._repeated(pattern)
-            case ast.Group(negated=True) if not self._is_inside:
+            case ast.Group(negated=True) if self.inside is None:
                 return self._negative(pattern)
         self._refuse(pattern)
         return []
@@ -181,7 +181,13 @@ class _Writing:
 
     def _repeated(self, group: ast.Group) -> list[WrittenBranch]:
         """One branch, with the branches of an iteration inside of the group."""
-        inside = _Writing(self.scope, self.components, is_repeated=True, _places=self._places)
+        inside = _Writing(
+            self.scope,
+            self.components,
+            is_repeated=True,
+            _negatives=self._negatives,
+            _places=self._places,
+        )
         first = len(self.components)
         branches = inside.branches_of(group.pattern)
         components = tuple(self.components[first:])
@@ -194,7 +200,7 @@ class _Writing:
 
     def _negative(self, group: ast.Group) -> list[WrittenBranch]:
         """One branch, in which each alternative of the group forbids by itself."""
-        number, self.negatives = self.negatives, self.negatives + 1
+        number = next(self._negatives)
         if group.quantifier is not None:
             self._refuse_quantifier(group.quantifier)
         if group.variable is not None:
@@ -209,9 +215,12 @@ class _Writing:
         return [whole]
 
     def _alternative(self, branch: WrittenBranch, number: int, span: Span) -> WrittenBranch:
-        """An alternative of a negative group: one event, or a sequence, that must not occur."""
+        """An alternative of a negative group: one event, or a sequence, that must not occur.
+
+        In an iteration it is a sequence even of one event.
+        """
         own = tuple(each for each in branch.components if isinstance(each, PlacedComponent))
-        if len(own) != 1 or own[0].part.quantifier is not None:
+        if self.is_repeated or len(own) != 1 or own[0].part.quantifier is not None:
             return WrittenBranch(negations=(WrittenNegation(own, 0, number, span),))
         alone = replace(own[0], part=replace(own[0].part, negated=True))
         self.components[alone.place] = alone
@@ -311,15 +320,8 @@ class _Writing:
     def _refuse(self, part: ast.Node) -> None:
         if self.inside is not None:
             self._refuse_in_negative(part)
-        elif self.is_repeated and not (isinstance(part, ast.Group) and part.negated):
-            self._refuse_inside(part)
         else:
-            self.error(
-                "not-supported-yet",
-                "a negative group in a repeated one is not supported yet",
-                part.span,
-                "forbid single events inside of it, such as  !(X x)",
-            )
+            self._refuse_inside(part)
 
     def _refuse_inside(self, part: ast.Node) -> None:
         """What no iteration of a repeated group may have."""
@@ -361,13 +363,15 @@ def is_repeatable(group: ast.Group, branches: list[WrittenBranch], scope: Scope)
                 "make a component inside take at least one event",
             )
             break
-        for place, part in enumerate(parts):
-            if part.negated and not _is_enclosed(place, parts, must):
+        absences = [(n, part.span) for n, part in enumerate(parts) if part.negated]
+        absences += [(each.position, each.span) for each in branch.negations]
+        for place, span in absences:
+            if not _is_enclosed(place, parts, must):
                 scope.problems.error(
                     "negative-at-border",
                     "in a repeated group an absence stands between two components of the iteration"
                     " that must occur",
-                    part.span,
+                    span,
                     "put it between two such components, or outside of the group",
                 )
     return len(scope.problems.found) == before
@@ -378,7 +382,7 @@ def _least(part: ast.Component) -> int:
 
 
 def _is_enclosed(place: int, parts: list[ast.Component], must: list[bool]) -> bool:
-    """Whether the positive components nearest to a negative one cannot be empty."""
+    """Whether the positive components nearest to a place of nothing positive cannot be empty."""
     positive = [n for n, part in enumerate(parts) if not part.negated]
-    before, after = [n for n in positive if n < place], [n for n in positive if n > place]
+    before, after = [n for n in positive if n < place], [n for n in positive if n >= place]
     return bool(before and after) and must[before[-1]] and must[after[0]]

@@ -162,7 +162,9 @@ def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
     if all(len(_attributes(atom).keys() & set(names)) == 1 for atom in atoms):
         joined = " AND ".join(to_text(atom) for atom in atoms)
         return f"write a condition for each, joined by AND:  {joined}"
-    anchor, advice = next(iter(scope.positives), ""), "relate each of them to an event of the match"
+    single = (c for c in scope.inner_components if c.named and not (c.is_absent or c.is_series))
+    anchor = next((each.variable for each in single), "") or next(iter(scope.positives), "")
+    advice = "relate each of them to an event of the match"
     if not anchor:
         taken = {component.variable for component in scope.components}
         anchor = next(name for number in count(1) if (name := f"e{number}") not in taken)

@@ -1,4 +1,7 @@
-"""Bind the conjuncts that say what forbids: of each alternative of a negative group its own."""
+"""Bind the conjuncts that say what forbids: of each alternative of a negative group its own.
+
+Those of negative groups inside of a repeated one are bound for each branch of an iteration.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sase.binding.absent import asked_of_branch, variables_in
-from sase.binding.bound import BoundComponent, BoundNegation, Conjunct
+from sase.binding.bound import (
+    BoundComponent,
+    BoundNegation,
+    Conjunct,
+    IterationBranch,
+    RepeatedGroup,
+)
 from sase.binding.conjuncts import bind_conjuncts
 from sase.binding.pattern import BoundBranch
 from sase.binding.scope import Clause, Scope
@@ -26,6 +35,7 @@ class ForbiddingConjuncts:
         """What is of none, equivalence tests included."""
         groups = self._alternatives.values()
         every = _names(each for group in groups for alternative in group for each in alternative)
+        every |= _names(each for each in self.scope.components if each.inside is not None)
         return [node for node in self.asked if not variables_in(node) & every]
 
     def of_components(self) -> Iterator[Conjunct]:
@@ -41,6 +51,35 @@ class ForbiddingConjuncts:
             group = self._alternatives[self.scope.element_of(negation.components[0])]
             own = self._conjuncts(negation.components, group)
             yield replace(negation, conjuncts=tuple(own))
+
+    def in_iterations(self, components: Iterable[BoundComponent]) -> tuple[BoundComponent, ...]:
+        """The components, with the conjuncts of the negative sequences inside of groups."""
+        return tuple(
+            each if each.group is None else replace(each, group=self._of_group(each, each.group))
+            for each in components
+        )
+
+    def _of_group(self, component: BoundComponent, group: RepeatedGroup) -> RepeatedGroup:
+        every, branches = _names(group.forbidding), list[IterationBranch]()
+        for number, branch in enumerate(group.branches):
+            scope = replace(self.scope, iteration=(component.index, number))
+            lacking = every - _names(each for n in branch.negations for each in n.components)
+            inside = replace(
+                self, asked=list(asked_of_branch(self.asked, lacking, lacking)), scope=scope
+            )
+            branches.append(replace(branch, negations=inside.bound(branch.negations)))
+        return replace(group, branches=tuple(branches))
+
+    def bound(self, negations: Sequence[BoundNegation]) -> tuple[BoundNegation, ...]:
+        """The negative sequences of an iteration, with their conjuncts."""
+        beside: dict[int | None, list[tuple[BoundComponent, ...]]] = {}
+        for each in negations:
+            beside.setdefault(each.components[0].inside, []).append(each.components)
+        return tuple(
+            replace(each, conjuncts=tuple(self._conjuncts(each.components, alternatives)))
+            for each in negations
+            for alternatives in (beside[each.components[0].inside],)
+        )
 
     @property
     def _alternatives(self) -> dict[int, list[tuple[BoundComponent, ...]]]:

@@ -6,10 +6,18 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sase.binding.bound import Aggregate, BoundComponent, Expression, Inner, Part, Reference
+from sase.binding.iteration_references import (
+    forbids,
+    is_forbidding,
+    is_of_any_iteration,
+    refuse_absent,
+)
 from sase.binding.references import (
     PARTS,
     RANGES,
     WHILE_TAKING,
+    bind_attribute,
+    bind_indexed,
     declared,
     find_component,
     find_series,
@@ -56,6 +64,10 @@ def is_of_group(node: ast.Expression, scope: Scope) -> bool:
 def bind_of_group(node: Referring, scope: Scope) -> Expression:
     """A value of an iteration, or the number of iterations; a range belongs into an aggregate."""
     match node:
+        case ast.InGroup(reference=ast.Attribute() as reference) if is_forbidding(node, scope):
+            return bind_attribute(reference, scope)
+        case ast.InGroup(reference=ast.Indexed() as reference) if is_forbidding(node, scope):
+            return bind_indexed(reference, scope)
         case ast.InGroup():
             return _in_group(node, scope)
         case ast.Attribute(variable=ast.Name(text)) if group := _group(text, scope):
@@ -72,6 +84,9 @@ def bind_of_group(node: Referring, scope: Scope) -> Expression:
 
 def find_range(argument: ast.Indexed | ast.InGroup, scope: Scope) -> Range | None:
     """What an aggregate is over, or an error."""
+    if isinstance(argument, ast.InGroup) and is_forbidding(argument, scope):
+        assert isinstance(argument.reference, ast.Indexed), "what is of several events is indexed"
+        argument = argument.reference
     if isinstance(argument, ast.Indexed) and not is_of_group(argument, scope):
         component = find_series(argument, scope)
         if component is None:
@@ -92,7 +107,7 @@ def find_range(argument: ast.Indexed | ast.InGroup, scope: Scope) -> Range | Non
     if argument.index.kind is IndexKind.CURRENT and isinstance(argument.reference, ast.Indexed):
         return _range_at_hand(argument.reference, argument, scope)
     group, variable = found
-    if not _is_of_any_iteration(argument, variable, scope):
+    if not is_of_any_iteration(argument, variable, scope):
         return None
     inner = _of_any(variable)
     return Range(group.index, RANGES[argument.index.kind], variable, inner)
@@ -148,7 +163,7 @@ def _in_group(node: ast.InGroup, scope: Scope) -> Expression:
     if node.index.kind is IndexKind.CURRENT:
         return _at_hand(node.reference, node, scope)
     group, variable = found
-    if not _is_of_any_iteration(node, variable, scope):
+    if not is_of_any_iteration(node, variable, scope):
         return unknown(node)
     if node.index.kind in RANGES:
         return scope.refuse(
@@ -252,6 +267,9 @@ def _found_in(node: ast.InGroup, scope: Scope) -> tuple[BoundComponent, BoundCom
         return None
     name = node.reference.variable.text
     variable = group.group.variable(name)
+    if variable is None and forbids(group, name):
+        refuse_absent(node, name, scope)
+        return None
     if variable is None:
         names = ", ".join(sorted(each.variable for each in group.group.variables if each.named))
         scope.problems.error(
@@ -282,30 +300,6 @@ def _is_index(index: ast.Index, node: ast.Node, group: BoundComponent, scope: Sc
             f" `[{index.kind.value}]` has no meaning there",
             node.span,
             f"use  {_iterations(group, name, scope)} , avg({group.variable}[].{name})",
-        )
-        return False
-    return True
-
-
-def _is_of_any_iteration(node: ast.InGroup, variable: BoundComponent, scope: Scope) -> bool:
-    """Whether a variable can be asked of another iteration than the one at hand."""
-    if variable.negated:
-        scope.problems.error(
-            "negative-of-iteration",
-            f"`{variable.variable}` must not occur in an iteration: it has no event in another",
-            node.span,
-            "compare it with what is in the iteration at hand",
-        )
-        return False
-    if variable.is_series or isinstance(node.reference, ast.Indexed):
-        scope.problems.error(
-            "series-of-iteration",
-            f"`{variable.variable}` is a series in an iteration, and is known within the iteration"
-            " at hand alone"
-            if variable.is_series
-            else f"`{variable.variable}` is a single event in an iteration and takes no index",
-            node.span,
-            "compare iterations by their single events, or ask in two queries",
         )
         return False
     return True

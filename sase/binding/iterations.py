@@ -78,8 +78,9 @@ def bind_on_iterations(node: ast.Expression, scope: Scope) -> Iterator[Conjunct 
     if any(each.severity == "error" for each in scope.problems.found[before:]):
         return
     for conjunct in conjuncts_of(node):
-        groups = [each for each in scope.groups if _is_at_hand(each, conjunct)]
-        for chosen in product(*(list(_classes(each, conjunct)) for each in groups)):
+        given = scope.iteration and scope.iteration[0]
+        groups = [c for c in scope.groups if c.index == given or _is_at_hand(c, conjunct)]
+        for chosen in product(*(list(_classes(each, conjunct, scope)) for each in groups)):
             yield from _of_branches(conjunct, chosen, scope)
 
 
@@ -123,11 +124,16 @@ def _is_at_hand(component: BoundComponent, conjunct: ast.Expression) -> bool:
     return any(index.kind in _CURRENT for index in (*indexed, *counted))
 
 
-def _classes(component: BoundComponent, conjunct: ast.Expression) -> Iterator[_AtHand]:
+def _classes(
+    component: BoundComponent, conjunct: ast.Expression, scope: Scope
+) -> Iterator[_AtHand]:
     group, mentioned = component.group, at_hand(conjunct)
     assert group is not None
     classes: dict[tuple[frozenset[str], frozenset[str]], list[int]] = {}
+    given, only = scope.iteration or (None, None)
     for number, branch in enumerate(group.branches):
+        if component.index == given and number != only:
+            continue
         has = {each.variable for each in branch.elements if each.named}
         lacking = (mentioned & group.names) - has - group.choices
         classes.setdefault((lacking, branch.present & mentioned), []).append(number)
@@ -149,7 +155,8 @@ def _of_branches(
     condition = bind_condition(remaining, here)
     if isinstance(condition, Truth) and condition.value:
         return
-    placing = _Placing(condition, chosen, scope.components)
+    given = scope.iteration and scope.components[scope.iteration[0]]
+    placing = _Placing(condition, chosen, scope.components, given)
     mentioned = variables_in(conjunct)
     forbidden = [c for c in scope.components if c.is_absent and c.named and c.variable in mentioned]
     outer = [each for each in forbidden if each.negated]
@@ -168,6 +175,8 @@ def _of_branches(
             *(v for _, v in inner),
         ]
         refuse_two_negatives(conjunct, negatives, scope)
+    elif given and forbidden and placing.looks_elsewhere(given):
+        _refuse_elsewhere(conjunct, forbidden[0], scope)
     elif outer:
         yield placing.conjunct(outer[0], When.EVENT, ConjunctClass.NEGATIVE)
     elif forbidden:
@@ -216,6 +225,8 @@ class _Placing:
     condition: Condition
     chosen: tuple[_AtHand, ...]
     components: tuple[BoundComponent, ...]
+    # The group within whose iterations it is asked, of a negative sequence.
+    given: BoundComponent | None = None
 
     @property
     def _found(self) -> list[Reference | Aggregate]:
@@ -253,7 +264,8 @@ class _Placing:
         used = [each.component for each in self._found]
         last = self.components[max(used)] if used else None
         if last is None or last.inside is None:
-            return Conjunct(self.condition, ConjunctClass.CONSTANT, span=self.condition.span)
+            constant = Conjunct(self.condition, ConjunctClass.CONSTANT, span=self.condition.span)
+            return replace(constant, quantified=tuple(self._ranges(last, When.EVENT)))
         return self.conjunct(last, When.of([each.part for each in self._of(last.index)]))
 
     def of_negative(
@@ -277,10 +289,19 @@ class _Placing:
             {each.component for each in self._found}
             | {each.component.index for each in self.chosen}
         )
-        ranges = (*self._series(last, when), *self._groups())
+        ranges = tuple(self._ranges(last, when))
         return Conjunct(
             self.condition, kind, tuple(used), last.index, when, ranges, span=self.condition.span
         )
+
+    def _ranges(self, last: BoundComponent | None, when: When) -> Iterator[Quantified]:
+        """All of whose every event or iteration it speaks, but what is being added."""
+        yield from self._series(last, when)
+        if self.given is None:
+            yield from self._groups()
+        else:
+            yield from self._groups(without=self.given.index)
+            yield from self._within(self.given.index)
 
     def _in_iteration(
         self, last: BoundComponent, group: RepeatedGroup, number: int, iterations: When
@@ -326,7 +347,7 @@ class _Placing:
         )
         return PlacedConjunct(at, number, conjunct)
 
-    def _series(self, last: BoundComponent, when: When) -> Iterator[Quantified]:
+    def _series(self, last: BoundComponent | None, when: When) -> Iterator[Quantified]:
         """The series outside of groups of whose every event it speaks, but the one being added."""
         for component in self.components:
             parts = [each.part for each in self._of(component.index)]

@@ -90,7 +90,7 @@ def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
             seen.add(each.part.variable.text)
         if isinstance(each, PlacedGroup):
             for branch in each.branches:
-                yield from _named_twice(branch.components)
+                yield from _named_twice_in(branch)
             inside = [inner.part.variable for inner in each.components if inner.part.variable]
             yield from (name.span for name in inside if name.text in seen)
             seen.update(name.text for name in inside)

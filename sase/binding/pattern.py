@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from sase.binding.bound import BoundComponent, BoundNegation, IterationBranch, RepeatedGroup
 from sase.binding.branches import (
@@ -40,9 +41,10 @@ class BoundBranch:
 
     @property
     def every(self) -> tuple[BoundComponent, ...]:
-        """Its components, and behind them those of its negative sequences."""
+        """Its components, and behind them those of its negative sequences, those of groups last."""
         inside = (each for negation in self.negations for each in negation.components)
-        return (*self.components, *inside)
+        groups = (each.group for each in self.components if each.group is not None)
+        return (*self.components, *inside, *(c for group in groups for c in group.forbidding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class BoundPattern:
     @property
     def is_plain(self) -> bool:
         """Whether there are neither several branches nor negative groups."""
-        has_groups = bool(self.alternatives) or any(each.negations for each in self.branches)
+        has_groups = bool(self.alternatives) or any(c.inside is not None for c in self.components)
         return len(self.branches) == 1 and not has_groups
 
 
@@ -76,12 +78,14 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
         _refuse_too_many([each.part for each in longest], scope)
         return None
     every = [_component(each, scope) for each in written.components]
-    sequences = [negation for branch in written.branches for negation in branch.negations]
+    branches_of = (written.branches, *(each.branches for each in written.groups))
+    sequences = [n for branches in branches_of for branch in branches for n in branch.negations]
     within = {each.place: n.group for n in sequences for each in n.components}
     every = [replace(each, inside=within.get(place)) for place, each in enumerate(every)]
     _check_types(pattern.span, every, scope)
     check_variables(written, every, scope)
     inside = {each.place for group in written.groups for each in group.components}
+    inside -= within.keys()
     groups = {each.place: _group(each, every, scope) for each in written.groups}
     outside = {each.index: each for each in every if each.index not in inside} | groups
     whole = _by_variable([outside[place] for place in sorted(outside)])
@@ -130,8 +134,12 @@ def _branch(
     for each in branch.negations:
         inside, begin = components[begin : (end := begin + len(each.components))], end
         negations.append(BoundNegation(inside, each.position, span=each.span))
+    numbers = count(len(components))
     return BoundBranch(
-        components[: len(branch.components)], branch.present, tuple(negations), alternatives
+        tuple(_numbered(c, numbers, differing) for c in components[: len(branch.components)]),
+        branch.present,
+        tuple(negations),
+        alternatives,
     )
 
 
@@ -148,21 +156,46 @@ def _ranked(branch: BoundBranch, whole: Sequence[BoundComponent]) -> BoundBranch
     return replace(branch, components=components)
 
 
+def _numbered(
+    component: BoundComponent, numbers: Iterator[int], differing: Set[tuple[bool, str]]
+) -> BoundComponent:
+    """The component, with the next numbers for what is in the negative sequences of a group."""
+    if component.group is None:
+        return component
+
+    def numbered(negation: BoundNegation) -> BoundNegation:
+        components = (
+            replace(each, index=next(numbers), is_any=each.is_any or each.key in differing)
+            for each in negation.components
+        )
+        return replace(negation, components=tuple(components))
+
+    branches = tuple(
+        replace(each, negations=tuple(map(numbered, each.negations)))
+        for each in component.group.branches
+    )
+    return replace(component, group=replace(component.group, branches=branches))
+
+
 def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
     """A repeated group as a component: its types are those of all that is in it."""
     inside = {each.place: every[each.place] for each in group.components}
-    variables = _by_variable(list(inside.values()))
+    variables = _by_variable([each for each in inside.values() if each.inside is None])
     keys = [each.key for each in variables]
     differing = {each.key for each in variables if each.is_any}
     branches = []
     for written in group.branches:
         bound = _branch(written, inside, differing)
         numbers = tuple(keys.index(each.key) for each in bound.components)
-        branches.append(IterationBranch(bound.components, numbers, present=bound.present))
+        branches.append(
+            IterationBranch(
+                bound.components, numbers, present=bound.present, negations=bound.negations
+            )
+        )
     part, quantifier = group.part, group.part.quantifier
     assert quantifier is not None
     _check_quantifier(part, quantifier, scope)
-    admitted = [each.types for each in variables]
+    admitted = [each.types for each in inside.values()]
     types = tuple(dict.fromkeys(name for each in admitted for name in each or ()))
     return BoundComponent(
         group.place,
@@ -234,17 +267,27 @@ def _refuse_too_many(written: Sequence[ast.Component], scope: Scope) -> None:
 
 
 def _elements(branch: BoundBranch) -> int:
-    """The positive components, those of a repeated group once for each branch that has them."""
-    inside = (b for each in branch.components if each.group for b in each.group.branches)
-    outside = sum(1 for each in branch.components if each.group is None and not each.negated)
-    return outside + sum(1 for b in inside for each in b.elements if not each.negated)
+    """The positive components, those of a repeated group once for each branch that has them.
+
+    The longest negative sequence follows them, where each match is searched for one.
+    """
+    inside = [b for each in branch.components if each.group for b in each.group.branches]
+    elements = [each for b in inside for each in b.elements]
+    elements += [each for each in branch.components if each.group is None]
+    negations = [*branch.negations, *(n for b in inside for n in b.negations)]
+    longest = max((_positive(each.components) for each in negations), default=0)
+    return _positive(elements) + longest
 
 
-def _refuse_too_many_elements(pattern: ast.Pattern, count: int, scope: Scope) -> None:
+def _positive(components: Iterable[BoundComponent]) -> int:
+    return sum(1 for each in components if not each.negated)
+
+
+def _refuse_too_many_elements(pattern: ast.Pattern, number: int, scope: Scope) -> None:
     scope.problems.error(
         "too-many-components",
         f"a pattern has at most {MOST_COMPONENTS} components, where those of a repeated group count"
-        f" once for each way to write an iteration: this has {count:,}",
+        f" once for each way to write an iteration: this has {number:,}",
         pattern.span,
         "give the group fewer choices: each doubles them",
     )
@@ -252,11 +295,11 @@ def _refuse_too_many_elements(pattern: ast.Pattern, count: int, scope: Scope) ->
 
 def _check_types(span: Span, components: Iterable[BoundComponent], scope: Scope) -> None:
     named = (name for component in components for name in component.types or ())
-    count = len({*(scope.schema.type_names or ()), *named})
-    if count > MOST_TYPES:
+    number = len({*(scope.schema.type_names or ()), *named})
+    if number > MOST_TYPES:
         scope.problems.error(
             "too-many-types",
-            f"the schema and the query name {count:,} types, and there can be {MOST_TYPES:,}",
+            f"the schema and the query name {number:,} types, and there can be {MOST_TYPES:,}",
             span,
             "tell events apart by a condition, such as  x.kind IN ('a', 'b')",
         )

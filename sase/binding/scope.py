@@ -66,6 +66,8 @@ class Scope:
     alternatives: Mapping[int, int] = field(default_factory=dict)
     # Of a branch: the scope of the whole pattern, with the variables that the branch lacks.
     whole: Scope | None = None
+    # Of what is asked within iterations of one branch of a group: the component, and the branch.
+    iteration: tuple[int, int] | None = None
 
     def of_branch(
         self,

@@ -401,6 +401,7 @@ def components_of(root: Operator) -> dict[int, BoundComponent]:
         found += getattr(operator, "components", ())
         for name in ("negations", "sequences"):
             found += [c for each in getattr(operator, name, ()) for c in each.components]
+    found += [c for each in found if each.group is not None for c in each.group.forbidding]
     return {component.index: component for component in found}
 
 

@@ -20,14 +20,24 @@ _EARLIER = (IndexKind.FIRST, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT)
 _ELSEWHERE = (IndexKind.FIRST, IndexKind.LAST, IndexKind.ALL)
 
 
-def of_iterations(conjunct: ast.Expression, branch: Branch, scope: Scope) -> Iterator[Condition]:
+def of_iterations(
+    conjunct: ast.Expression,
+    branch: Branch,
+    scope: Scope,
+    given: tuple[str, int] | None = None,
+) -> Iterator[Condition]:
     """A condition for every iteration at hand of each group of which it mentions a variable.
 
-    One that mentions something earlier is asked of every iteration but the first.
+    One that mentions something earlier is asked of every iteration but the first. Of a group one
+    iteration may be given.
     """
     at_hand = {name for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE}
     groups = [each for each in branch.iterations if each[0].names & at_hand]
-    for numbers in product(*(range(len(of)) for _, of in groups)):
+    ranges = (
+        [given[1] - 1] if given and given[0] == group.name else range(len(of))
+        for group, of in groups
+    )
+    for numbers in product(*ranges):
         here = {
             group.name: (group, of[number], number + 1)
             for (group, of), number in zip(groups, numbers, strict=True)

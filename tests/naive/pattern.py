@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, product
+from itertools import chain, count, product
 from math import inf
 
 from sase.lang import ast
@@ -38,10 +38,14 @@ class Element:
 
 @dataclass(frozen=True)
 class NegativeGroup:
-    """`!(P)`, P being one branch of what is written; `written` has the elements of all of them."""
+    """`!(P)`, P being one branch of what is written; `written` has the elements of all of them.
+
+    Of an iteration: of which group, and which one, from 1.
+    """
 
     elements: tuple[Element, ...]
     written: tuple[Element, ...]
+    iteration: tuple[str, int] | None = None
 
     @property
     def names(self) -> frozenset[str]:
@@ -75,8 +79,9 @@ class RepeatedGroup:
 
     @property
     def negative_names(self) -> frozenset[str]:
-        """The variables of negative components inside."""
-        return frozenset(each.name for each in _all(self.branches) if each.component.negated)
+        """The variables of negative elements inside."""
+        negated = frozenset(each.name for each in _all(self.branches) if each.component.negated)
+        return negated | _forbidding(self.branches)
 
     @property
     def most(self) -> float:
@@ -120,13 +125,8 @@ class Pattern:
     @property
     def forbidding(self) -> frozenset[str]:
         """The variables of the components inside of negative groups."""
-        inside = [part for each in self.branches for part in each.parts]
-        return frozenset(
-            element.name
-            for part in inside
-            if isinstance(part, NegativeGroup)
-            for element in part.written
-        )
+        repeated = (each.branches for each in self.repeated)
+        return _forbidding((*self.branches, *chain.from_iterable(repeated)))
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -253,10 +253,8 @@ def _repeated(name: str, quantifier: ast.Quantifier, branches: tuple[Branch, ...
     if not all(any(map(must_bind, branch.parts)) for branch in branches):
         raise NotImplementedError("a group whose iteration can be empty")
     for branch in branches:
-        if len(branch.parts) > len(branch.elements):
-            raise NotImplementedError("a negative group in a repeated group")
         _refuse_sets(branch.elements)
-        _refuse_negative_edges(branch.elements)
+        _refuse_negative_edges(branch.parts)
     return RepeatedGroup(name, quantifier, branches)
 
 
@@ -277,15 +275,25 @@ def _refuse_sets(elements: tuple[Element, ...]) -> None:
         raise ValueError("a set in a repeated or negative group")
 
 
-def _refuse_negative_edges(elements: tuple[Element, ...]) -> None:
-    """A negative component inside stands between neighbours that cannot be empty."""
-    positive = [n for n, each in enumerate(elements) if not each.component.negated]
-    for number, element in enumerate(elements):
-        if element.component.negated:
-            before = [n for n in positive if n < number][-1:]
-            after = [n for n in positive if n > number][:1]
-            if not before or not after or not all(must_bind(elements[n]) for n in before + after):
-                raise ValueError("a negative component at the edge of a group")
+def _refuse_negative_edges(parts: Sequence[Element | NegativeGroup | RepeatedGroup]) -> None:
+    """A negative element inside stands between neighbours that cannot be empty."""
+    negative = [n for n, each in enumerate(parts) if _is_negative(each)]
+    for number in negative:
+        before = [n for n in range(number) if n not in negative][-1:]
+        after = [n for n in range(number, len(parts)) if n not in negative][:1]
+        if not before or not after or not all(must_bind(parts[n]) for n in before + after):
+            raise ValueError("a negative element at the edge of a group")
+
+
+def _is_negative(part: Element | NegativeGroup | RepeatedGroup) -> bool:
+    return isinstance(part, NegativeGroup) or (isinstance(part, Element) and part.component.negated)
+
+
+def _forbidding(branches: Iterable[Branch]) -> frozenset[str]:
+    """The variables of the components of negative groups."""
+    parts = (part for branch in branches for part in branch.parts)
+    groups = (part for part in parts if isinstance(part, NegativeGroup))
+    return frozenset(element.name for group in groups for element in group.written)
 
 
 def _within(parts: tuple[Element | NegativeGroup | RepeatedGroup, ...]) -> Iterator[Element]:
@@ -337,9 +345,9 @@ def unrolled(branch: Branch, events: int, *, begun: bool) -> Iterator[Branch]:
         for number in range(least, most + 1):
             for chosen in product(first.branches, repeat=number):
                 parts = [
-                    _of_iteration(element, first.name, count)
+                    _of_iteration(part, first.name, count)
                     for count, each in enumerate(chosen, start=1)
-                    for element in each.elements
+                    for part in each.parts
                 ]
                 last = parts[-1].iteration if parts and begun else None
                 whole = [each for each in parts if not last or each.iteration != last]
@@ -349,8 +357,21 @@ def unrolled(branch: Branch, events: int, *, begun: bool) -> Iterator[Branch]:
                     )
 
 
-def _of_iteration(element: Element, group: str, number: int) -> Element:
-    """The element with a variable of its own for this iteration."""
+def _of_iteration(
+    part: Element | NegativeGroup | RepeatedGroup, group: str, number: int
+) -> Element | NegativeGroup:
+    """The part with variables of their own for this iteration."""
+    assert not isinstance(part, RepeatedGroup)
+    if isinstance(part, NegativeGroup):
+        elements, written = (
+            tuple(_element_of_iteration(each, group, number) for each in each_of)
+            for each_of in (part.elements, part.written)
+        )
+        return NegativeGroup(elements, written, (group, number))
+    return _element_of_iteration(part, group, number)
+
+
+def _element_of_iteration(element: Element, group: str, number: int) -> Element:
     variable = element.component.variable
     own = variable and replace(variable, text=of_iteration(variable.text, number))
     return Element(replace(element.component, variable=own), element.place, (group, number))

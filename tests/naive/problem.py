@@ -254,7 +254,9 @@ def _forbidding(asked: list[ast.Expression], branch: Branch, scope: Scope) -> It
             inner = tuple(element.component for element in group.elements)
             inside = replace(scope, components=(*scope.components, *inner))
             own = _of_group(asked, group)
-            conditions = tuple(each for p in own for each in of_iterations(p, branch, inside))
+            conditions = tuple(
+                each for p in own for each in of_iterations(p, branch, inside, group.iteration)
+            )
             yield Forbidding(group, position, conditions, inside)
 
 

@@ -1,10 +1,10 @@
-"""Negative components inside of repeated groups, asked of the iterations of finished matches."""
+"""Negative elements inside of repeated groups, asked of the iterations of finished matches."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation, RunEvaluation
+
+if TYPE_CHECKING:
+    from sase.engine.operators.iteration_sequences import IterationSequence
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,13 @@ class IterationAbsences:
         self._absences = [_IterationAbsence(place, node, own, context, states) for place in places]
         simple = [each for absence in self._absences for each in absence.simple]
         self._conditions = ScanFilter(own, simple)
+        self._sequences = _sequences(node, context, states)
+        self._every = (*self._absences, *self._sequences)
 
     def insert(self, block: Block) -> None:
         """Add the events of a block."""
+        for sequence in self._sequences:
+            sequence.insert_block(block)
         if not self._absences:
             return
         names = block.events.type_names
@@ -67,33 +74,47 @@ class IterationAbsences:
             each.insert(view, states)
 
     def passing(self, found: GroupBindings) -> GroupBindings:
-        """The matches none of whose iterations has an event that it must not have."""
-        if not self._absences:
+        """The matches none of whose iterations has an event, or events, that it must not have."""
+        if not self._every:
             return found
         keep = np.ones(found.size, np.bool_)
         for each in self._absences:
             each.forbid(found, keep)
+        for sequence in self._sequences:
+            sequence.forbid_in_iterations(found, keep)
         return found if keep.all() else found[:, keep]  # type: ignore[return-value]
 
     def evict(self, watermark: Watermark) -> None:
         """Drop the events before any match to come."""
-        for each in self._absences:
+        for each in self._every:
             each.evict(bound_of(watermark, self._window))
 
     def oldest(self) -> int | None:
         """The oldest event."""
-        known = [each.oldest() for each in self._absences]
+        known = [each.oldest() for each in self._every]
         return min((each for each in known if each is not None), default=None)
 
     def checkpoint(self) -> Checkpoint:
         """The indexes."""
-        return {"indexes": [each.arrays._asdict() for each in self._absences]}
+        return {"indexes": [each.checkpoint() for each in self._every]}
 
     def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
-        parts = saved.part("indexes").parts(len(self._absences))
-        for each, part in zip(self._absences, parts, strict=True):
+        parts = saved.part("indexes").parts(len(self._every))
+        for each, part in zip(self._every, parts, strict=True):
             each.restore(part)
+
+
+def _sequences(
+    node: RunEvaluation, context: Context, states: GroupStates
+) -> tuple[IterationSequence, ...]:
+    """The negative sequences, with kernels that a group without any never loads."""
+    groups = (states.group(number) for number in range(len(states.levels)))
+    if not any(each.forbidding for each in groups):
+        return ()
+    from sase.engine.operators.iteration_sequences import iteration_sequences
+
+    return tuple(iteration_sequences(node, context, states))
 
 
 class _IterationAbsence(IndexedEvents):

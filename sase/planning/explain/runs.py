@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sase.binding.bound import (
     BoundComponent,
+    BoundNegation,
     Conjunct,
     ConjunctClass,
     IterationBranch,
@@ -110,6 +111,14 @@ def admitted(component: BoundComponent) -> str:
 def _iteration(branch: IterationBranch) -> str:
     """What follows one another in an iteration."""
     parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in branch.elements]
+    for negation in reversed(branch.negations):
+        parts.insert(negation.position, f"!({_sequence(negation)})")
+    return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _sequence(negation: BoundNegation) -> str:
+    """What must not follow one another."""
+    parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in negation.components]
     return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
@@ -174,6 +183,12 @@ def _in_iterations(
             ranges = _ranges(conjunct.quantified, variables, names)
             text = condition_text(conjunct.condition, names)
             yield f"{where} {element.variable}{ranges}: {text}"
+        for negation in branch.negations:
+            sequence = ", ".join("!" * c.negated + c.variable for c in negation.components)
+            for asked in negation.conjuncts:
+                where = f"{_ITERATIONS[When.EVERY]} of {own.variable}{of}, forbids {sequence}"
+                ranges = _ranges(asked.quantified, variables, names)
+                yield f"{where}{ranges}: {conjunct_text(asked, names)}"
 
 
 def _ranges(

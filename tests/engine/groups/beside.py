@@ -61,9 +61,13 @@ class BesideWriter(Writer):
         self.variables = [own]
         left = self.value()
         self.variables = [each for each in every if each not in self.inside] or every
-        right = self.value() if self.chance(75) else str(self.random.randrange(4))
+        right = self.other() if self.chance(75) else str(self.random.randrange(4))
         self.variables = every
         return f"{left} {self.one('<', '<=', '=', '!=', '>', '>=')} {right}"
+
+    def other(self) -> str:
+        """What may be compared with what is in a negative group."""
+        return self.value()
 
 
 def draw(seed: int) -> Drawn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests import naive
 from tests.engine.groups.queries import Drawn
 
 PLANS = ("basic", "nfab", "optimized")
+WAYS = ("at once", "in pieces", "restored")
 
 # Of each match what its variables bind, and the values of RETURN as text, in which NaN is itself.
 Found = list[tuple[Any, str]]
@@ -64,23 +66,48 @@ def _bound(column: Any) -> Any:
     return tuple(column)
 
 
-def compared(number: int, draw: Callable[[int], Drawn]) -> str | None:
-    """What differs for the query of a number, by one way of running it."""
+@dataclass(frozen=True)
+class Comparison:
+    """What the engine finds for a query, by a plan and a way of running it, and what it should."""
+
+    number: int
+    drawn: Drawn
+    plan: str
+    way: str
+    found: Found
+    wanted: Found
+
+    @property
+    def fault(self) -> str | None:
+        """What differs."""
+        if self.found == self.wanted:
+            return None
+        drawn = self.drawn
+        given = f"{drawn.text}\n{drawn.types}\n{drawn.rows}"
+        return f"{self.number} {self.plan} {self.way}: {given}\n{self.found}\n{self.wanted}"
+
+
+def run(number: int, draw: Callable[[int], Drawn]) -> Comparison | None:
+    """The query of a number by one way of running it; None for one that is refused."""
     drawn, random = draw(number), Random(number)
-    plan, way = PLANS[number % 3], number // 3 % 3
+    plan, way = PLANS[number % 3], WAYS[number // 3 % 3]
     try:
-        if way == 0:
+        if way == "at once":
             found = matched(drawn, plan)
         else:
             size = len(drawn.rows)
             cuts = sorted(random.sample(range(size + 1), min(size, random.randrange(1, 4))))
-            found = pushed(drawn, plan, cuts, restored=way == 2)
+            found = pushed(drawn, plan, cuts, restored=way == "restored")
     except SaseError:
         return None
     try:
         wanted = expected(drawn)
     except (NotImplementedError, ValueError):
         return None
-    if found == wanted:
-        return None
-    return f"{number} {plan} {way}: {drawn.text}\n{drawn.types}\n{drawn.rows}\n{found}\n{wanted}"
+    return Comparison(number, drawn, plan, way, found, wanted)
+
+
+def compared(number: int, draw: Callable[[int], Drawn]) -> str | None:
+    """What differs for the query of a number."""
+    comparison = run(number, draw)
+    return comparison and comparison.fault

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -40,6 +40,8 @@ class Writer:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.variables: list[Variable] = []
+        # The types that components admit, in the order in which they are written.
+        self.admitted: list[str] = []
         self.groups: list[str] = []
         self.names: Iterator[str] = iter("abcdefhjklmnopqrsuvwxyz")
         self.may_end = False
@@ -63,6 +65,7 @@ class Writer:
             else self.one("ANY(A, B)", "ANY(B, C)", "ANY", "ANY", "D")
         )
         self.variables.append(Variable(name, form, group, negated))
+        self.admitted.append(self.one(*TYPES) if test.startswith("ANY") else test)
         brackets = "[]" if form not in ("", "?") else ""
         if negated:
             return f"!({test} {name})" if self.chance(50) else f"!{test} {name}"
@@ -216,8 +219,8 @@ def draw(seed: int) -> Drawn:
     return drawn_by(Writer(random), random)
 
 
-def drawn_by(writer: Writer, random: Random) -> Drawn:
-    """What a writer writes, and a stream."""
+def drawn_by(writer: Writer, random: Random, most: Mapping[int, int] = MOST_EVENTS) -> Drawn:
+    """What a writer writes, and a stream of at most so many events, by how many branches it has."""
     pattern = writer.pattern()
     strategy = random.choice(STRATEGIES)
     parts = [writer.conjunct() for _ in range(random.choice((0, 0, 1, 1, 2)))]
@@ -240,4 +243,4 @@ def drawn_by(writer: Writer, random: Random) -> Drawn:
     returned = random.randrange(4) == 0
     if returned:
         text += f" RETURN {writer.returned()}"
-    return Drawn(text, rows(random, MOST_EVENTS.get(writer.branches, 4)), returned, types(random))
+    return Drawn(text, rows(random, most.get(writer.branches, 4)), returned, types(random))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain, count
 from random import Random
 from typing import Any
 
@@ -12,9 +11,8 @@ from hypothesis import settings
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.groups import queries
+from tests.engine.groups.alternatives import draw
 from tests.engine.groups.comparing import compared
-from tests.engine.groups.queries import Writer
 from tests.seeds import draw_numbers
 
 QUERIES = {
@@ -87,33 +85,9 @@ def test_pushes_and_snapshots_in_between_find_the_same(name: str) -> None:
     assert repr(found) == repr(sase.match(query, given).to_pylist())
 
 
-class BranchWriter(Writer):
-    """Writes patterns of several branches, of which some share a group or a part of a sequence."""
-
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
-        self.names = chain(self.names, (f"n{number}" for number in count()))
-
-    def pattern(self) -> str:
-        one = super().pattern()
-        inner = one[4:-1] if one.startswith("SEQ(") else one
-        if self.chance(40):
-            event, other = self.component(form=self.one("", "", "+")), self.component(form="")
-            choice = self.one(f"({event} OR {other})", f"({event})?", f"(SEQ({event}, {other}))?")
-            return f"SEQ({choice}, {inner})" if self.chance(40) else f"SEQ({inner}, {choice})"
-        if self.chance(50):
-            event = self.component(form="")
-            return self.one(f"{one} OR SEQ({inner}, {event})", f"SEQ({event}, {inner}) OR {one}")
-        return f"{one} OR {self.component(form='')}"
-
-
 @pytest.mark.slow
 @pytest.mark.random
-def test_the_engine_is_the_naive_matcher_for_drawn_branches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(queries, "Writer", BranchWriter)
-    monkeypatch.setattr(queries, "MOST_EVENTS", {1: 7, 2: 5, 3: 4})
+def test_the_engine_is_the_naive_matcher_for_drawn_branches() -> None:
     for number in draw_numbers(settings().max_examples * 3):
-        fault = compared(number, queries.draw)
+        fault = compared(number, draw)
         assert fault is None, fault

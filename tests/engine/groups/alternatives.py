@@ -1,0 +1,37 @@
+"""Random queries of several branches with repeated groups, drawn by a seed."""
+
+from __future__ import annotations
+
+from itertools import chain, count
+from random import Random
+
+from tests.engine.groups.queries import Drawn, Writer, drawn_by
+
+# There are as many ways to write a match out as branches and iterations of groups together.
+MOST_EVENTS = {1: 7, 2: 5, 3: 4}
+
+
+class BranchWriter(Writer):
+    """Writes patterns of several branches, of which some share a group or a part of a sequence."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self.names = chain(self.names, (f"n{number}" for number in count()))
+
+    def pattern(self) -> str:
+        one = super().pattern()
+        inner = one[4:-1] if one.startswith("SEQ(") else one
+        if self.chance(40):
+            event, other = self.component(form=self.one("", "", "+")), self.component(form="")
+            choice = self.one(f"({event} OR {other})", f"({event})?", f"(SEQ({event}, {other}))?")
+            return f"SEQ({choice}, {inner})" if self.chance(40) else f"SEQ({inner}, {choice})"
+        if self.chance(50):
+            event = self.component(form="")
+            return self.one(f"{one} OR SEQ({inner}, {event})", f"SEQ({event}, {inner}) OR {one}")
+        return f"{one} OR {self.component(form='')}"
+
+
+def draw(seed: int) -> Drawn:
+    """A query and a stream of a seed; it may be one that is refused."""
+    random = Random(seed)
+    return drawn_by(BranchWriter(random), random, MOST_EVENTS)
