@@ -69,9 +69,13 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Constant(Value):
-    """A literal, or what was folded to one."""
+    """A literal, or what was folded to one.
+
+    `interval` is how many nanoseconds a number of raw units of time was written as.
+    """
 
     value: Scalar
+    interval: int | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return str(truth).upper()
         case bound.Constant(value=str(text)):
             return quoted(text)
+        case bound.Constant(interval=int(nanoseconds)):
+            return _interval(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
             return _interval(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):

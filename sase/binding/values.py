@@ -186,8 +186,8 @@ def _raw(interval: Expression, scope: Scope) -> Expression:
             f"integers go up to {INT64_MAX}",
         )
     elif units.denominator == 1:
-        return Constant(INTEGER, int(units), span=interval.span)
-    return Constant(FLOAT, float(units), span=interval.span)
+        return Constant(INTEGER, int(units), span=interval.span, interval=interval.value)
+    return Constant(FLOAT, float(units), span=interval.span, interval=interval.value)
 
 
 def arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import Constant
-from sase.binding.text import value_text
+from sase.binding.text import condition_text, value_text
 from sase.binding.types import INTERVAL, TIMESTAMP, DataType, Kind
 
 COLUMNS = (("ts", DataType(Kind.TIMESTAMP, "ns")),)
@@ -40,6 +40,18 @@ def value(text: str) -> Constant:
 )
 def test_times_are_written_as_in_a_query(text: str) -> None:
     assert value_text(value(text), {}) == text
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+@pytest.mark.parametrize("text", ["500 milliseconds", "2 minutes", "1 second"])
+def test_intervals_on_numbers_of_time_are_written_as_such(text: str, unit: str) -> None:
+    """Though they are compared as numbers, of raw units."""
+    columns = (("ts", DataType(Kind.INTEGER)),)
+    schema = Schema(columns=columns, time_unit=unit)
+    bound = bind_text(f"EVENT SEQ(A a, B b) WHERE b.ts - a.ts < {text}", schema)
+    (conjunct,) = bound.conjuncts
+    written = condition_text(conjunct.condition, {0: "a", 1: "b"})
+    assert written == f"b.ts - a.ts < {text}"
 
 
 @given(st.integers(-(2**62), 2**62))
