@@ -151,7 +151,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             return None
         if found.bounds.prunes or self._taken is not None:
             bound = bound_of(self._watermark, self._window) if found.bounds.prunes else EARLIEST
-            of.evict(found, bound)
+            of.evict(found.cells, found.state, bound)
         first = None
         if state[of.TAIL] < state[of.COUNT]:
             first = int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])

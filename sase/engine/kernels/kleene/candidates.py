@@ -193,9 +193,8 @@ def end_overlapping(walk: WalkBack, taken: OutInts, keys: OutInts, walked: int) 
                 number = max(number, cell[FIELDS + level])
 
 
-def _evicted(walk: WalkBack, bound: int) -> None:
+def _evicted(cells: OutIntRows, state: OutInts, bound: int) -> None:
     """Evict the instances before a bound, and those that are ended."""
-    cells, state = walk.cells, walk.state
     mask = cells.shape[0] - 1
     while state[TAIL] < state[COUNT]:
         cell = cells[state[TAIL] & mask]

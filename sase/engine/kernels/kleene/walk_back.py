@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
-from sase.engine.kernels.jit.signatures import OutInts
+from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidate_filters import (
     OF_EACH,
@@ -65,15 +65,21 @@ def instance_before(walk: WalkBack, levels: int, number: int, wanted: int) -> in
 
 
 @inlined
-def levels_before(walk: WalkBack, cell: OutInts, way: OutInts) -> int:
+def levels_before(walk: WalkBack, begins: int, takes: int, level: int, length: int) -> int:
     """Return as bits the levels of which the event before the first of a way may be."""
-    level, length, found = way[of.WAY_LEVEL], way[of.WAY_LENGTH], 0
-    most = walk.pattern.most[level]
-    if (cell[of.TAKES] >> level) & 1 and (most < 0 or length < most):
+    most, found = walk.pattern.most[level], 0
+    if (takes >> level) & 1 and (most < 0 or length < most):
         found = 1 << level
-    if (cell[of.BEGINS] >> level) & 1 and length >= walk.pattern.least[level]:
+    if (begins >> level) & 1 and length >= walk.pattern.least[level]:
         found |= walk.bounds.before[level]
     return int(found)
+
+
+@inlined
+def may_be_last(walk: WalkBack, number: int) -> bool:
+    """Whether a match may end with an instance."""
+    cell = walk.cells[number & (walk.cells.shape[0] - 1)]
+    return bool(walk.bounds.last & (cell[of.BEGINS] | cell[of.TAKES]))
 
 
 @linked
@@ -109,7 +115,9 @@ def push_step(walk: WalkBack, number: int, low: int) -> None:
     cell = walk.cells[number & (walk.cells.shape[0] - 1)]
     step, wanted = walk.steps[state[of.DEPTH]], 0
     for place in range(low, state[of.WAYS]):
-        wanted |= levels_before(walk, cell, walk.ways[place])
+        way = walk.ways[place]
+        level, length = way[of.WAY_LEVEL], way[of.WAY_LENGTH]
+        wanted |= levels_before(walk, cell[of.BEGINS], cell[of.TAKES], level, length)
     step[of.INSTANCE], step[of.LEVELS] = number, wanted
     step[of.LOW], step[of.HIGH], step[of.LOOKED] = low, state[of.WAYS], low
     step[of.CURSOR] = instance_before(walk, levels, number, wanted)
@@ -127,7 +135,8 @@ def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None
     for place in range(step[of.LOW], step[of.HIGH]):
         way = walk.ways[place]
         level, length = way[of.WAY_LEVEL], way[of.WAY_LENGTH]
-        may = levels_before(walk, behind, way) & (cell[of.BEGINS] | cell[of.TAKES])
+        may = levels_before(walk, behind[of.BEGINS], behind[of.TAKES], level, length)
+        may &= cell[of.BEGINS] | cell[of.TAKES]
         while may != 0:
             earlier = low_bit(may)
             may &= may - 1
@@ -209,14 +218,13 @@ def may_be_first(walk: WalkBack, place: int) -> bool:
 
 
 @linked
-def write_way(walk: WalkBack, place: int, written: MatchBuffer) -> bool:
-    """Write the match of a way, if there is room."""
+def write_way(ways: OutIntRows, depth: int, place: int, written: MatchBuffer) -> bool:
+    """Write the match of a way, which goes as deep as a walk, if there is room."""
     count, at = written.sizes[0], written.sizes[1]
-    if count >= written.ends.shape[0] or at + walk.state[of.DEPTH] > written.events.shape[0]:
+    if count >= written.ends.shape[0] or at + depth > written.events.shape[0]:
         return False
     for level in range(written.lengths.shape[0]):
         written.lengths[level, count] = 0
-    ways = walk.ways
     while place != NOTHING:
         way = ways[place]
         written.events[at] = way[of.WAY_EVENT]
@@ -247,7 +255,7 @@ def continue_walk(
             if may_be_first(walk, place):
                 if walk.bounds.binds == 1 and not are_bound(machine, unsafe, early, walk, place):
                     state[of.FAILED] += 1
-                elif not write_way(walk, place, written):
+                elif not write_way(walk.ways, state[of.DEPTH], place, written):
                     return FULL
                 elif walk.bounds.apart == FIRST_ALONE:
                     state[of.DEPTH] = state[of.WAYS] = 0
@@ -297,7 +305,7 @@ def advance_walks(
         if state[of.DEPTH] == 0:
             if bounds.prunes == 1 or bounds.apart != ALL:
                 measure = incoming.measures[i] if bounds.prunes == 1 else EARLIEST
-                evicted(walk, window_start(measure, bounds.span))
+                evicted(walk.cells, state, window_start(measure, bounds.span))
             if key >= 0 and bounds.asks & of.OF_EARLIER != 0:
                 discard(early, walk, incoming, i)
             is_of_any = key >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0
@@ -306,7 +314,9 @@ def advance_walks(
             if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED
             is_new = is_of_any and add_instance(walk, incoming, i)
-            if not is_new or not begin_walk(early, walk, state[of.COUNT] - 1):
+            # Most cannot be last: that is seen without a call.
+            may_end = is_new and may_be_last(walk, state[of.COUNT] - 1)
+            if not may_end or not begin_walk(early, walk, state[of.COUNT] - 1):
                 state[of.AT] += 1
                 continue
         why = continue_walk(machine, unsafe, early, walk, written)
