@@ -103,7 +103,7 @@ def detected_at(found: Found) -> int:
         return window_of(problem).end(events[0])
     takes_all = problem.strategy == StrategyName.EARLIEST_MAXIMAL
     if takes_all and not is_final(problem, found.bound):
-        return passed(problem.window, events[0], problem.stream.events)
+        return passed(problem.window, problem.tests, events[0], problem.stream.events)
     return events[-1].time
 
 

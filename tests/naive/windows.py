@@ -66,18 +66,20 @@ class Window:
         return self.below(b.time, self.end(first))
 
 
-def passed(window: Window | None, first: Event, stream: Series) -> int:
+def passed(window: Window | None, tests: tuple[Test, ...], first: Event, stream: Series) -> int:
     """When nothing more can be in a window that begins with `first`: at the latest at the end.
 
-    With a window in EVENTS that is at the first event beyond it.
+    With a window in EVENTS that is at the first event beyond it, of its partition.
     """
     if window is not None and window.place is None:
         return window.end(first)
-    rest = stream[first.position + 1 :]
+    own = partition(tests, first)
     beyond = (
         event.time
-        for event in rest
-        if window is not None and window.at(event) is not None and not window.holds((first, event))
+        for event in stream[first.position + 1 :]
+        if window is not None
+        and (not window.per_partition or partition(tests, event) == own)
+        and not window.holds((first, event))
     )
     return next(beyond, GREATEST_INT64)
 
