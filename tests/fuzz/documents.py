@@ -15,11 +15,16 @@ import sase
 from sase.engine.options import Options
 from sase.errors import SaseError
 from sase.planning.recipes import recipe_names
+from tests.engine.branches.examples import examples as branches_examples
+from tests.engine.branches.shared import shared_queries
+from tests.engine.groups import queries as groups
 from tests.engine.matching.examples import examples
 from tests.engine.matching.streams import TABLES
+from tests.engine.negative_groups.examples import examples as negative_groups_examples
 from tests.engine.operators.plans import QUERIES, stream
 from tests.engine.series.examples import drawn
 from tests.engine.series.examples import examples as series_examples
+from tests.engine.sets.examples import examples as sets_examples
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,39 @@ class Base:
     table: Any
 
 
-EXAMPLES = st.one_of(examples(), series_examples()).filter(
-    lambda example: example.setting.layout != TABLES
-)
+EXAMPLES = st.one_of(
+    examples(),
+    series_examples(),
+    branches_examples(),
+    branches_examples(shared_queries),
+    negative_groups_examples(),
+    sets_examples(),
+).filter(lambda example: example.setting.layout != TABLES)
+# What holds state of its own beside that of a sequence: iterations, absences, branches and sets.
+OF_GROUPS = {
+    "iterations": "EVENT SEQ(A a, (SEQ(B b, C? c) OR N+ n[])+ g[], Z? z) WHERE [id] WITHIN 8",
+    "iterations with an absence": (
+        "EVENT (SEQ(A a, !(N n), B b)){1,3} g[] WHERE skip_till_next_match { [id] } WITHIN 20"
+    ),
+    "iterations that wait": "EVENT SEQ((A a OR SEQ(B b, C c)){2,} g[], !(N n)) WHERE [s] WITHIN 6",
+    "iterations of branches": (
+        "EVENT (SEQ((A a){1,2} g[], B b) OR SEQ(C c, (SEQ(A d, B e))+ h[], !(N n))) WITHIN 6"
+    ),
+    "an absent sequence": "EVENT SEQ(A a, !(SEQ(N n, C c)), B b) WHERE [id] WITHIN 20",
+    "an absent sequence with a condition": (
+        "EVENT SEQ(A a, !(SEQ(N n, C c)), B b) WHERE [id] AND n.v < c.v AND c.v > a.v WITHIN 20"
+    ),
+    "an absent sequence at the start": "EVENT SEQ(!(SEQ(B b, N n)), A a) WHERE [id] WITHIN 12",
+    "an absent sequence at the end": "EVENT SEQ(A a, B b, !(SEQ(C c, N n))) WHERE [s] WITHIN 9",
+    "a shared scan": "EVENT SEQ(A a, (B b OR C c), !(N n)) WHERE [id] WITHIN 12",
+    "a shared scan of a tree": "EVENT SEQ((A a OR N n), (B b OR Z z), C c) WITHIN 9",
+    "sets": "EVENT SEQ(A a, SET(B b, C+ c[], N? n)) WHERE c[i].v >= b.v WITHIN 9",
+    "sets with an absence": (
+        "EVENT SEQ(SET(A a, B b), !(N n), C c) WHERE skip_till_next_match WITHIN 9"
+    ),
+    "the earliest and longest": "EVENT SEQ(A a, B+ b[], C? c) WHERE earliest_maximal WITHIN 6",
+    "branches": "EVENT (SEQ(A a, B b) OR SEQ(A a, !(N n), C+ c[]) OR SEQ(B b, !(N n))) WITHIN 6",
+}
 
 
 @lru_cache(maxsize=64)
@@ -54,19 +89,38 @@ def _base(number: int) -> Base:
         return Base(replace(plan, options=options, lateness=lateness), table)
 
 
-def _compiled(random: Random) -> tuple[sase.Plan, Any]:
+def _compiled(random: Random) -> tuple[sase.Plan, pa.Table]:
     recipe = random.choice(recipe_names())
-    if random.random() < 0.3:
+    drawn_of = random.random()
+    if drawn_of < 0.45:
+        queries = QUERIES if drawn_of < 0.2 else OF_GROUPS
         table = stream(random.randrange(100))
-        return sase.compile(random.choice([*QUERIES.values()]), table, plan=recipe), table
+        return sase.compile(random.choice([*queries.values()]), table, plan=recipe), table
+    if drawn_of < 0.6:
+        given = groups.draw(random.randrange(10**9))
+        table = pa.Table.from_pylist(given.rows)
+        return sase.compile(given.text, table, plan=recipe, types=given.types), table
     example = drawn(random.randrange(10**9), EXAMPLES).sorted
-    table: pa.Table = example.table
+    table = example.table
     return sase.compile(example.query.text, table, **example.keywords, plan=recipe), table
 
 
 def base(number: int) -> Base:
     """The base of the document of a number; a hundred documents share one."""
     return _base(number // 100)
+
+
+def warm() -> None:
+    """Run and push every kind of query, whose kernels may be compiled for it."""
+    table = stream()
+    for query in (*QUERIES.values(), *OF_GROUPS.values()):
+        plan = sase.compile(query, table)
+        plan.run(table).to_pylist()
+        matcher = plan.open()
+        matcher.push(table.slice(0, 10))
+        matcher = plan.restore(matcher.snapshot())
+        matcher.push(table.slice(10))
+        matcher.finish().to_pylist()
 
 
 def written_table(table: Any) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 import sase
 from sase.planning.serialisation import fingerprint
 from tests.fuzz import changes, driver
-from tests.fuzz.documents import base, read_table, written_table
+from tests.fuzz.documents import base, read_table, warm, written_table
 
 # Characters of a document: a longer one takes longer, in proportion.
 MOST = 10**6
@@ -53,13 +53,6 @@ def _attempt(step: Any) -> bool:
     except sase.SaseError:
         return False
     return True
-
-
-def warm() -> None:
-    """Load what the first document would load."""
-    for number in range(3):
-        known = base(100 * number)
-        known.plan.run(known.table).to_pylist()
 
 
 TARGET = driver.Target(make, judge, ".plan", warm)

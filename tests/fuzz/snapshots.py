@@ -12,7 +12,7 @@ import numpy as np
 import sase
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from tests.fuzz import changes, driver
-from tests.fuzz.documents import base, read_table, written_table
+from tests.fuzz.documents import base, read_table, warm, written_table
 
 # What a document begins with: the lengths of the plan, of the snapshot, and of the events.
 _HEAD = np.dtype("<i8")
@@ -106,12 +106,6 @@ def judge(document: bytes) -> str:
     except sase.SaseError:
         return "opened, and refused events"
     return "opened"
-
-
-def warm() -> None:
-    """Load what the first document would load."""
-    for number in range(0, 500, 100):
-        judge(make(number))
 
 
 TARGET = driver.Target(make, judge, ".snapshot", warm)
