@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 from tests import seeds, spark_here
 from tests.browser import found
+from tests.program import Program
 
 # What every profile shares. The parent is named because Hypothesis, where it finds the variable CI,
 # would have all of them inherit from a profile of its own. No deadline for an example, nor for
@@ -50,6 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--seed", type=int, help="the seed of a random run; made anew without it")
     parser.addoption("--examples", type=int, help="how many random examples a test draws")
+
+
+@pytest.fixture
+def program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Program:
+    """The program, called in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return Program(capfd)
 
 
 # ---------------------------------------------------------------- examples and their seed

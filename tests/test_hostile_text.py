@@ -15,10 +15,10 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.cli.main import main
 from sase.engine.results.sinks import FORMULAS, FileSink, text_writer
 from sase.errors import BudgetWarning, ReplayWarning
 from sase.printable import printable, printable_json, printable_lines
+from tests.program import Ended, Program
 
 # Clears the screen, sets the title, rings, deletes, in eight bits too, and turns the direction.
 COMMANDS = "\x1b[2J\x1b]0;owned\x07\x08\x7f\x9b2J\u202e\u2028\r"
@@ -35,6 +35,13 @@ EVENTS = pa.table({"ts": [1, 2, 3], "type": [TYPE] * 3, COLUMN: [VALUE] * 3})
 
 def is_harmless(text: str) -> bool:
     return all(each in "\n\t" or each.isprintable() for each in text)
+
+
+def assert_harmless(ended: Ended) -> None:
+    """Something is shown, and a terminal obeys none of it."""
+    assert ended.out or ended.said
+    assert is_harmless(ended.out)
+    assert is_harmless(ended.said)
 
 
 def refusal(work: Callable[[], object]) -> BaseException:
@@ -174,22 +181,8 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: f"{words[0]}{len(words)}")
-def test_the_program(
-    words: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pa.parquet.write_table(EVENTS, "events.parquet")
-    try:
-        main([*words, "--events", "events.parquet"])
-    except SystemExit as end:  # as argparse leaves
-        assert end.code == 2
-    out, said = capfd.readouterr()
-    assert out or said
-    assert is_harmless(out)
-    assert is_harmless(said)
+def test_the_program(words: list[str], program: Program) -> None:
+    assert_harmless(program(*words, events=EVENTS))
 
 
 ROWS = [json.dumps(row) for row in EVENTS.to_pylist()]
@@ -214,50 +207,32 @@ FOLLOWED = {
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-def test_what_is_followed(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_followed(name: str, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     lines, words = FOLLOWED[name]
-    path = tmp_path / "lines"
+    path = Path("lines")
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
     with path.open(encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
-        main(["run", "--follow", "--events", "-", *words])
-    out, said = capfd.readouterr()
-    assert said
-    assert is_harmless(out)
-    assert is_harmless(said)
+        ended = program("run", "--follow", "--events", "-", *words)
+    assert ended.said
+    assert_harmless(ended)
 
 
 @pytest.mark.parametrize("words", [["format", "--check"], ["format", "-w"], ["check"]])
-def test_names_of_queries(
-    words: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = f"{COMMANDS}.sase"
-    Path(name).write_text("event  SEQ(A a,B b) where a.x=", encoding="utf-8")
-    main([*words, name])
-    Path(name).write_text("event  SEQ(A a,B b)", encoding="utf-8")
-    main([*words, name])
-    out, said = capfd.readouterr()
-    assert is_harmless(out + said)
-    assert "\\x1b[2J" in out + said
+def test_names_of_queries(words: list[str], program: Program) -> None:
+    name, shown = f"{COMMANDS}.sase", ""
+    for text in ("event  SEQ(A a,B b) where a.x=", "event  SEQ(A a,B b)"):
+        Path(name).write_text(text, encoding="utf-8")
+        _, out, said = program(*words, name)
+        shown += out + said
+    assert is_harmless(shown)
+    assert "\\x1b[2J" in shown
 
 
-def test_colours_are_ours_alone(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_colours_are_ours_alone(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    main(["check", "-q", WRONG + HOSTILE])
-    out, said = capfd.readouterr()
+    _, out, said = program("check", "-q", WRONG + HOSTILE)
     painted = out + said
     for colour in ("\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"):
         painted = painted.replace(colour, "")
@@ -337,20 +312,18 @@ def test_without_the_option_texts_are_exact(tmp_path: Path) -> None:
 STRINGS = pa.csv.ConvertOptions(column_types={"=name": pa.string(), "'=name": pa.string()})
 
 
-def test_the_option(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_option(program: Program) -> None:
     events = pa.table({"ts": [1], "type": ["=A"], "n": [-1], "text": ["=cmd()"]})
-    pa.parquet.write_table(events, "events.parquet")
-    words = ["run", "-q", "EVENT `=A` a", "--events", "events.parquet"]
-    assert main([*words, "--format", "csv", "--csv-safe"]) == 0
-    printed = capfd.readouterr().out
+    words = ["run", "-q", "EVENT `=A` a"]
+    code, printed, _ = program(*words, "--format", "csv", "--csv-safe", events=events)
+    assert code == 0
     assert "'=cmd()" in printed
     assert ",-1," in printed or ",-1\n" in printed
-    assert main([*words, "-o", "m.csv", "--csv-safe"]) == 0
+    assert program(*words, "-o", "m.csv", "--csv-safe", events=events).code == 0
     assert Path("m.csv").read_text() == printed
-    assert main([*words, "--format", "csv"]) == 0
-    assert '"=cmd()"' in capfd.readouterr().out
-    assert main([*words, "-o", "m.jsonl", "--csv-safe"]) == 2
-    assert "--csv-safe is for CSV" in capfd.readouterr().err
+    code, printed, _ = program(*words, "--format", "csv", events=events)
+    assert code == 0
+    assert '"=cmd()"' in printed
+    code, _, said = program(*words, "-o", "m.jsonl", "--csv-safe", events=events)
+    assert code == 2
+    assert "--csv-safe is for CSV" in said

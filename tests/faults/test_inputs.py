@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.engine.sources import external_sort
+from sase.engine.sources import MOST_HELD, Files, external_sort
 from sase.engine.sources.formats.parquet import ParquetFormat
 from sase.engine.sources.open import open_files
 from sase.errors import BudgetError, DataError
@@ -76,29 +76,38 @@ def removed(path: Path) -> None:
 CHANGES = (cut_off, cut_to_nothing, replaced, written_anew, removed)
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("suffix", SUFFIXES)
+# What files a change is made to while they are read: Parquet is read by pages, too.
+CHANGED = pytest.mark.parametrize(
+    ("suffix", "most", "change"),
+    [
+        (suffix, most, change)
+        for suffix, most in (*((suffix, MOST_HELD) for suffix in SUFFIXES), (".parquet", 1))
+        for change in CHANGES
+    ],
+)
+NAMES = ["ts", "type", "v"]
+
+
+@CHANGED
 def test_a_file_that_changes_before_it_is_read_as_a_whole(
-    suffix: str, change: Callable[[Path], None], tmp_path: Path
+    suffix: str, most: int, change: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """Its columns are known by then: the error says so, whatever else is wrong with it now."""
-    path = write(tmp_path / f"e{suffix}", EVENTS)
-    files = open_files(path)
+    path, files = opened(tmp_path, suffix, most)
     change(path)
     said = "is not there any more" if change is removed else "was changed while it was read: run it"
     with pytest.raises(DataError) as caught:
-        files.table(["ts", "type", "v"], ["ts", "type", "v"])
+        files.table(NAMES, NAMES)
     assert str(caught.value).startswith(f"{path} {said}")
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@CHANGED
 def test_a_file_that_changes_while_its_pieces_are_read(
-    suffix: str, change: Callable[[Path], None], tmp_path: Path
+    suffix: str, most: int, change: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """No more than what was there before is taken, and then there is the error."""
-    path = write(tmp_path / f"e{suffix}", EVENTS)
-    pieces = open_files(path).batches(["ts", "v"], size=1000)
+    path, files = opened(tmp_path, suffix, most)
+    pieces = files.batches(["ts", "v"], size=1000)
     _, first = next(pieces)
     assert first.column("ts").to_pylist() == [*range(first.num_rows)]
     change(path)
@@ -108,6 +117,14 @@ def test_a_file_that_changes_while_its_pieces_are_read(
             assert piece.column("ts").to_pylist() == [*range(seen, seen + piece.num_rows)]
             seen += piece.num_rows
     assert seen <= ROWS
+
+
+def opened(folder: Path, suffix: str, most: int) -> tuple[Path, Files]:
+    """The events in a file of a format, of which so many bytes may be held."""
+    path = write(folder / f"e{suffix}", EVENTS)
+    files = open_files(path)
+    files.most = most
+    return path, files
 
 
 # ---------------------------------------------------------------- room and memory

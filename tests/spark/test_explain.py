@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -12,13 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sase
 from sase import spark as on_spark
-from sase.cli.main import main
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.physical import Feed
 from sase.planning.replay import SlicePlan
 from sase.spark.explain import estimated
+from tests.program import Program
 
 EVENTS = pa.table(
     {
@@ -178,27 +177,25 @@ def test_the_estimate_of_a_halo(slices: SlicePlan, expected: float | None) -> No
     )
 
 
-def test_from_the_command_line(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pyarrow.parquet.write_table(EVENTS, "events.parquet")
-    arguments = ["explain", "--spark", "--events", "events.parquet", "-q", KEYED]
-    assert main([*arguments, "--strategy", "key", "--slices", "2", "--analyze"]) == 0
-    out = capsys.readouterr().out
+def test_from_the_command_line(spark: SparkSession, program: Program) -> None:
+    words = ["explain", "--spark", "-q", KEYED]
+    by_key = [*words, "--strategy", "key", "--slices", "2", "--analyze"]
+    code, out, _ = program(*by_key, events=EVENTS)
+    assert code == 0
     assert "cut by key: it was asked for" in out
     assert "rows: 300 (most " in out
-    assert main([*arguments, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["plan"]["query"] == KEYED
-    assert main([*arguments, "--format", "dot"]) == 2
-    assert "--format dot does not go with --spark" in capsys.readouterr().err
-    assert main(["explain", "--spark", "-q", KEYED]) == 2
-    assert "give the events once" in capsys.readouterr().err
-    assert main(["explain", "--strategy", "key", "-q", KEYED]) == 2
-    assert "--strategy is for --spark" in capsys.readouterr().err
+    code, out, _ = program(*words, "--format", "json", events=EVENTS)
+    assert code == 0
+    assert json.loads(out)["plan"]["query"] == KEYED
+    ended = program(*words, "--format", "dot", events=EVENTS)
+    refused = {
+        "--format dot does not go with --spark": ended,
+        "give the events once": program(*words),
+        "--strategy is for --spark": program("explain", "--strategy", "key", "-q", KEYED),
+    }
+    for why, (code, _, said) in refused.items():
+        assert code == 2
+        assert why in said
 
 
 @pytest.mark.parametrize("recipe", ["optimized", "unfused"])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from sase.cli.main import main
+from tests.program import Program
 from tests.test_hostile_text import (
     COLUMN,
     EVENTS,
@@ -19,7 +16,7 @@ from tests.test_hostile_text import (
     TYPE,
     VALUE,
     WRONG,
-    is_harmless,
+    assert_harmless,
 )
 
 pytestmark = pytest.mark.slow
@@ -45,40 +42,14 @@ COMMAND_LINES = {
 
 
 @pytest.mark.parametrize("name", COMMAND_LINES)
-def test_the_program(
-    name: str,
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pyarrow.parquet.write_table(EVENTS, "events.parquet")
-    shows(capsys, *COMMAND_LINES[name], "--events", "events.parquet")
+def test_the_program(name: str, spark: SparkSession, program: Program) -> None:
+    assert_harmless(program(*COMMAND_LINES[name], events=EVENTS))
 
 
-def test_tables_and_bad_rows(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_tables_and_bad_rows(spark: SparkSession, program: Program) -> None:
     """What tasks say of them comes by way of Java."""
-    monkeypatch.chdir(tmp_path)
-    shows(capsys, "replay", "-q", QUERY, "--table", HOSTILE)
+    words = ["replay", "-q", QUERY]
+    assert_harmless(program(*words, "--table", HOSTILE))
     bad = pa.table({"ts": [1, None], "type": [TYPE] * 2, COLUMN: [VALUE] * 2})
-    pyarrow.parquet.write_table(bad, "events.parquet")
-    shows(capsys, "replay", "-q", QUERY, "--events", "events.parquet")
-    aside = ["--quarantine", "aside.csv"]
-    shows(capsys, "replay", "-q", QUERY, "--events", "events.parquet", *aside)
-
-
-def shows(capsys: pytest.CaptureFixture[str], *words: str) -> None:
-    try:
-        main(words)
-    except SystemExit as end:  # as argparse leaves
-        assert end.code == 2
-    out, said = capsys.readouterr()
-    assert out or said
-    assert is_harmless(out)
-    assert is_harmless(said)
+    assert_harmless(program(*words, events=bad))
+    assert_harmless(program(*words, "--quarantine", "aside.csv", events=bad))
