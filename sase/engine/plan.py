@@ -25,6 +25,7 @@ from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
 from sase.planning.late_types import Known, LateTypes
+from sase.planning.match_windows import MatchWindow
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -117,6 +118,11 @@ class EnginePlan:
     def scan(self) -> SequenceScan | RunEvaluation | Union:
         """What takes in events: the scan, the evaluation of runs, or the union of branches."""
         return reading(self.operators)
+
+    @cached_property
+    def match_window(self) -> MatchWindow | None:
+        """What narrows the events of a plan that is no union to windows that may hold a match."""
+        return find(self.operators, MatchWindow)
 
     @cached_property
     def runs(self) -> RunEvaluation | None:

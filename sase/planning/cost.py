@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, isfinite, log2, prod
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import Cost, OperatorCost
+from sase.planning.match_windows import MatchWindow
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
 from sase.planning.selectivity import effort
@@ -18,6 +20,7 @@ from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.planning.traversal import attributes_read
 from sase.planning.tree_order import join_work
 from sase.planning.trees import part_of, parts_of
+from sase.planning.window_cost import with_windows
 
 Work: TypeAlias = dict[str, float]
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
@@ -35,6 +38,10 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     union = nodes.find(plan, nodes.Union)
     if union is not None:
         return _of_branches(plan, union, statistics)
+    windows = nodes.find(plan, MatchWindow)
+    if windows is not None:
+        bare = _without_windows(plan)
+        return with_windows(cost_of(bare, statistics), bare, windows, statistics)
     operators = list(reversed(nodes.chain(plan)))
     if not isinstance(operators[0], nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
@@ -43,6 +50,12 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
         found.append(_operator_cost(operator, flow, figures))
         flow = found[-1].rows_out
     return Cost(tuple(found))
+
+
+def _without_windows(plan: nodes.Operator) -> nodes.Operator:
+    *above, source, _ = nodes.chain(plan)
+    assert isinstance(source, nodes.SequenceScan | nodes.RunEvaluation)
+    return nodes.rebuilt([*above, replace(source, input=None)])
 
 
 def _of_branches(plan: nodes.Operator, union: nodes.Union, statistics: Statistics) -> Cost:

@@ -24,6 +24,7 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.lang.ast import StrategyName
+from sase.planning.match_windows import MatchWindow
 from sase.planning.negatives import NegativeComponent, NegativeElement, NegativeSequence
 
 
@@ -59,6 +60,7 @@ class SequenceScan:
     inferred: tuple[EquivalenceTest, ...] = ()
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
+    input: MatchWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ class RunEvaluation:
     safe: tuple[Conjunct, ...] = ()
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
+    input: MatchWindow | None = None
 
     @property
     def tests(self) -> tuple[EquivalenceTest, ...]:
@@ -300,7 +303,8 @@ class Transformation:
 
 
 Operator: TypeAlias = (
-    SequenceScan
+    MatchWindow
+    | SequenceScan
     | SequenceConstruction
     | RunEvaluation
     | Selection
@@ -328,15 +332,22 @@ def rebuilt(operators: list[Operator]) -> Operator:
     """The plan of operators given from the top down."""
     *above, plan = operators
     for operator in reversed(above):
-        assert not isinstance(
-            operator, SequenceScan | SequenceConstruction | RunEvaluation | Union
-        ) or (isinstance(operator, SequenceConstruction) and isinstance(plan, SequenceScan)), (
-            "construction stands on a scan, and a scan or run evaluation on nothing"
+        assert _stands_on(operator, plan), (
+            "construction stands on a scan, and a scan or run evaluation on match windows alone"
         )
         if getattr(operator, "input", None) is not plan:
             operator = replace(operator, input=plan)  # type: ignore[arg-type]
         plan = operator
     return plan
+
+
+def _stands_on(operator: Operator, below: Operator) -> bool:
+    match operator:
+        case SequenceScan() | RunEvaluation():
+            return isinstance(below, MatchWindow)
+        case SequenceConstruction():
+            return isinstance(below, SequenceScan)
+    return not isinstance(operator, Union | MatchWindow)
 
 
 def find(root: Operator, kind: type[OperatorT]) -> OperatorT | None:
@@ -356,7 +367,7 @@ def require(root: Operator, kind: type[OperatorT]) -> OperatorT:
 
 def reading(root: Operator) -> SequenceScan | RunEvaluation | Union:
     """The operator at the bottom, which reads events, or has branches that do."""
-    bottom = chain(root)[-1]
+    bottom = next(each for each in reversed(chain(root)) if not isinstance(each, MatchWindow))
     assert isinstance(bottom, SequenceScan | RunEvaluation | Union), "a plan reads events"
     return bottom
 

@@ -125,9 +125,53 @@ class Block:
             self._codes[key] = found
         return self._codes[key]
 
+    def narrow(self, kept: Numbers, states: Numbers) -> None:
+        """Leave some of its events alone, by their places among them, with other states."""
+        if len(kept) == len(self):
+            self.states = states
+            return
+        if isinstance(self.coding, ChosenColumns):
+            self.coding = self.coding.at(kept)
+        self._ties = None if self._ties is None else self._ties[kept]
+        self._types = None if self._types is None else self._types[kept]
+        self._vectors = {name: each.at(kept) for name, each in self._vectors.items()}
+        self._codes = {key: codes[kept] for key, codes in self._codes.items()}
+        self.ranks = None if self.ranks is None else self.ranks[kept]
+        self.places, self.states, self.ts = self.places[kept], states[kept], self.ts[kept]
+        self.positions, self.numbers = self.positions[kept], self.numbers[kept]
+
     def arrivals(self, states: Numbers, keys: Numbers, measures: Numbers) -> Arrivals:
         """The events as kernels take them."""
         return Arrivals(self.numbers, states, keys, measures, self.ties)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenColumns:
+    """The columns of some events of a block, which are made once for all who chose of it."""
+
+    whole: Block
+    chosen: slice | Numbers
+
+    def at(self, places: Numbers) -> ChosenColumns:
+        """The columns of some of them."""
+        chosen = places if isinstance(self.chosen, slice) else self.chosen[places]
+        return ChosenColumns(self.whole, chosen)
+
+    def types(self, block: Block) -> NDArray[np.int16]:
+        """The type codes of the plan."""
+        return self.whole.types[self.chosen]
+
+    def vector(self, block: Block, attribute: str) -> Vector:
+        """An attribute as a vector."""
+        return self.whole.vector(attribute).at(self.chosen)
+
+    def raw_vector(self, block: Block, attribute: str) -> Vector:
+        """An attribute for comparisons with constants, of integers of any width."""
+        return self.whole.raw_vector(attribute).at(self.chosen)
+
+    def codes(self, block: Block, key: Key) -> Numbers:
+        """The codes under a key."""
+        return self.whole.codes(key)[self.chosen]
 
 
 class Watermark(NamedTuple):

@@ -37,6 +37,11 @@ class Vector:
         """The tag of each value, NULL where it is not valid; or one for all."""
         return self.tag if self.valid is None else np.where(self.valid, self.tag, NULL)
 
+    def at(self, rows: slice | NDArray[np.int64]) -> Vector:
+        """The attribute of some of the events."""
+        tag = self.tag if isinstance(self.tag, int) else self.tag[rows]
+        return Vector(self.values[rows], tag, None if self.valid is None else self.valid[rows])
+
 
 def vector_of(column: EventColumn, interner: Interner) -> Vector:
     """A column of the input: strings get the codes of the plan, days become seconds."""

@@ -13,6 +13,7 @@ from sase.engine.operators.sequence_construction import SequenceConstructionStat
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.transformation import TransformationState
+from sase.planning.match_windows import MatchWindow
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -25,6 +26,7 @@ from sase.planning.nodes import (
     Window,
     chain,
     find,
+    reading,
 )
 from sase.planning.split import may_end
 
@@ -34,9 +36,9 @@ def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     states: list[OperatorState] = []
     context.form = form_of(find(root, RunEvaluation))
     nodes = list(reversed(chain(root)))
-    taken = _taken_matches(nodes[0], nodes[-1], context)
-    for node, above in zip(nodes, [*nodes[1:], None], strict=True):
-        states.append(_open(node, above, states, taken, context))
+    taken = _taken_matches(reading(root), nodes[-1], context)
+    for place, node in enumerate(nodes):
+        states.append(_open(node, nodes[place + 1 :], states, taken, context))
     return states
 
 
@@ -50,16 +52,21 @@ def _taken_matches(bottom: Operator, top: Operator, context: Context) -> TakenMa
 
 def _open(
     node: Operator,
-    above: Operator | None,
+    above: list[Operator],
     below: list[OperatorState],
     taken: TakenMatches | None,
     context: Context,
 ) -> OperatorState:
-    of_series = bool(below) and not isinstance(below[0], SequenceScanState)
+    of_series = not any(isinstance(each, SequenceScanState) for each in below)
     match node:
+        case MatchWindow():
+            # With kernels that few plans need.
+            from sase.engine.operators.match_window import MatchWindowState
+
+            return MatchWindowState(node, above, context)
         case SequenceScan():
-            assert isinstance(above, SequenceConstruction)
-            return SequenceScanState(node, above, context)
+            assert isinstance(above[0], SequenceConstruction)
+            return SequenceScanState(node, above[0], context)
         case SequenceConstruction():
             scan = below[-1]
             assert isinstance(scan, SequenceScanState)
@@ -81,11 +88,11 @@ def _open(
             # With half of all kernels, which a query without series or strategies never loads.
             from sase.engine.operators.kleene import open_runs
 
-            ends = _ends(above, node.components)
-            return open_runs(node, context, taken, is_shown=_is_shown(above), ends=ends)
+            ends = _ends(above[0], node.components)
+            return open_runs(node, context, taken, is_shown=_is_shown(above[0]), ends=ends)
 
 
-def _ends(above: Operator | None, components: Sequence[BoundComponent]) -> tuple[int, ...]:
+def _ends(above: Operator, components: Sequence[BoundComponent]) -> tuple[int, ...]:
     """The levels behind which a negated end may stand."""
     if not isinstance(above, Negation):
         return ()
@@ -93,7 +100,7 @@ def _ends(above: Operator | None, components: Sequence[BoundComponent]) -> tuple
     return tuple(-1 if each.after is None else each.after for each in ends)
 
 
-def _is_shown(above: Operator | None) -> bool:
+def _is_shown(above: Operator) -> bool:
     """Whether bindings are results as they are, with all of their events."""
     if not isinstance(above, Transformation):
         return False

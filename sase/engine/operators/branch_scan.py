@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block, Key, Watermark
+from sase.engine.blocks.block import Block, ChosenColumns, Watermark
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import Vector
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.stacks import TAG_AT, TAG_BITS
@@ -217,7 +216,7 @@ class _ScanView:
         numbers = positions if block.numbers is block.positions else block.numbers[chosen]
         if self.types:
             numbers = (numbers << TAG_BITS) | tags[types[chosen] + 1]
-        columns = _Chosen(block, chosen)
+        columns = ChosenColumns(block, chosen)
         ts = room[TIME, :count]
         return Block(block.range, places, states, ts, positions, numbers, columns, ranks)
 
@@ -234,32 +233,3 @@ class _ScanView:
             tags = np.array([0, *(known.get(name, 0) for name in names)], np.int64)
             self._states = names, frozen(by_type), tags
         return self._states[1:]
-
-
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The columns of some events of a block, which are made once for all branches."""
-
-    whole: Block
-    chosen: slice | Numbers
-
-    def types(self, block: Block) -> NDArray[np.int16]:
-        """The type codes of the plan."""
-        return self.whole.types[self.chosen]
-
-    def vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute as a vector."""
-        return self._at(self.whole.vector(attribute))
-
-    def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
-        return self._at(self.whole.raw_vector(attribute))
-
-    def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes under a key."""
-        return self.whole.codes(key)[self.chosen]
-
-    def _at(self, vector: Vector) -> Vector:
-        tag = vector.tag if isinstance(vector.tag, int) else vector.tag[self.chosen]
-        valid = None if vector.valid is None else vector.valid[self.chosen]
-        return replace(vector, values=vector.values[self.chosen], tag=tag, valid=valid)

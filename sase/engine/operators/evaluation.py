@@ -154,16 +154,25 @@ def up_to_required(components: Sequence[BoundComponent], levels: Iterable[int]) 
 
 def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilter]:
     """The conditions on one event: on each of a component, and on its first alone."""
-    always: list[tuple[int, Condition]] = []
-    first: list[tuple[int, Condition]] = []
+    # Match windows have decided them.
+    always = () if node.input is not None else conditions_on_each(node, context)
+    first = [
+        (each.component, each.condition)
+        for each in node.simple
+        if each.when is When.FIRST and each.component is not None
+    ]
+    return ScanFilter(context, always), ScanFilter(context, first)
+
+
+def conditions_on_each(node: RunEvaluation, context: Context) -> Iterator[tuple[int, Condition]]:
+    """The conditions on each event of a component, fixed values included."""
     for conjunct in node.simple:
-        assert conjunct.component is not None
-        among = first if conjunct.when is When.FIRST else always
-        among.append((conjunct.component, conjunct.condition))
+        if conjunct.when is not When.FIRST:
+            assert conjunct.component is not None
+            yield conjunct.component, conjunct.condition
     for test in node.equivalences:
         if test.value is not None:
-            always += context.values(test, node.components)
-    return ScanFilter(context, always), ScanFilter(context, first)
+            yield from context.values(test, node.components)
 
 
 def _terms(node: RunEvaluation) -> Iterator[Term]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions import FilterColumns, RowFilter, Vector
+from sase.engine.expressions import FilterColumns, RowFilter
 from sase.engine.kernels.scan.admission import clear_bits, reject_rows, select_rows
 from sase.engine.operators.contract import Context
 from sase.engine.operators.residual_filter import by_text
@@ -60,7 +60,7 @@ class ScanFilter:
             else:
                 rows = np.empty(len(states), np.int64)
                 rows = rows[: select_rows(states, bit, rows)]
-                vectors = {need: _rows_of(vector, rows) for need, vector in vectors.items()}
+                vectors = {need: vector.at(rows) for need, vector in vectors.items()}
                 fails = ~test.truth(vectors, types[rows])
                 states[rows[fails]] ^= 1 << bit
                 rejected = int(np.count_nonzero(fails))
@@ -97,9 +97,3 @@ def _test(condition: Condition, context: Context) -> RowFilter:
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
     return lambda row: int(block.positions[rows[row]])
-
-
-def _rows_of(vector: Vector, rows: Numbers) -> Vector:
-    """A vector of some of the events."""
-    tag = vector.tag if isinstance(vector.tag, int) else vector.tag[rows]
-    return Vector(vector.values[rows], tag, None if vector.valid is None else vector.valid[rows])

@@ -36,7 +36,9 @@ class SequenceScanState:
         self.node, self._window = node, node.window
         # Either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
-        self._conditions = ScanFilter(context, _simple(node, above, context))
+        # Of positive components match windows have decided them.
+        positive = () if node.input is not None else conditions_of_scan(node, above, context)
+        self._conditions = ScanFilter(context, (*positive, *_negative(above, context)))
         self.stacks: StackArrays = _stacks(node, above, context)
         self._seen = 0
         self._analyzed = context if context.options.analyze else None
@@ -90,10 +92,10 @@ class SequenceScanState:
         self.stacks.restore(saved.part("stacks"))
 
 
-def _simple(
+def conditions_of_scan(
     node: SequenceScan, above: SequenceConstruction, context: Context
 ) -> Iterator[tuple[int, Condition]]:
-    """The conditions on one event: those pushed down, and fixed values."""
+    """The conditions on one event of a positive component: those pushed down, and fixed values."""
     for conjunct in node.conditions:
         assert conjunct.component is not None
         yield conjunct.component, conjunct.condition
@@ -101,6 +103,9 @@ def _simple(
     for test in dict.fromkeys([*node.values, *keys, *above.equivalences]):
         if test.value is not None:
             yield from context.values(test, node.components)
+
+
+def _negative(above: SequenceConstruction, context: Context) -> Iterator[tuple[int, Condition]]:
     for negation in above.negations:
         yield from context.negative_conditions(negation)
 

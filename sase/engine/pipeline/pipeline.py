@@ -102,6 +102,8 @@ class Pipeline:
             aggregates=plan.aggregates or {},
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
+        # What narrows blocks before anything is kept of their events.
+        self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
         self.stopwatch = None if clock is None else self._timed_by(clock)
         # Where nothing is kept of events their positions are their numbers.
@@ -208,6 +210,8 @@ class Pipeline:
         Pieces follow each other, and simultaneous events are in the same one.
         """
         self.state.is_finished = True
+        if self._windows is not None:
+            self._windows.end = self.at.events + sum(map(len, pieces))
         if self.loaded_path is not None and self.loaded_path.needs_all and len(pieces) > 1:
             self.loaded_path = None
         for events in pieces:
@@ -290,11 +294,24 @@ class Pipeline:
     def _blocks(self, made: Iterator[Block]) -> Iterator[Block]:
         """Blocks, of which the event buffer has what operators asked to be kept."""
         for block in made:
-            if self.keeps_events:
-                self.context.buffer.append_block(block)
             if self.warnings.unseen:
                 self.warnings.note_types(block.events, block.rows)
+            if self._windows is not None:
+                self._narrow(block)
+            if self.keeps_events:
+                self.context.buffer.append_block(block)
             yield block
+
+    def _narrow(self, block: Block) -> None:
+        """Leave of a block what match windows hand on; event numbers stay dense, if they are."""
+        first, windows = self.at.numbers - len(block), self._windows
+        if self.stopwatch is None:
+            windows.push(block, iter(()))
+        else:
+            self.stopwatch.during(1, lambda: windows.push(block, iter(())))
+        if self.keeps_events:
+            self.at.numbers = first + len(block)
+            block.numbers = np.arange(first, self.at.numbers)
 
     def _advance(self, clock: Watermark) -> Iterator[Results]:
         """Advance the watermark of all operators, and now and then evict state."""
@@ -310,6 +327,8 @@ class Pipeline:
         """What comes out of the last operator."""
         below: Iterator[Any] = iter(())
         for number, operator in enumerate(self.operators, 1):
+            if operator is self._windows and step == "push":
+                continue
             taking = getattr(operator, step)
             if self.stopwatch is None:
                 below = taking(argument, below)

@@ -16,10 +16,12 @@ from sase.binding.text import Names, condition_text, test_text, value_text, wind
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
+from sase.planning.match_windows import MatchWindow, first_levels, steps_of
 from sase.planning.shared_scans import SharedScan, shared_scans
 from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
 
 SYMBOLS = {
+    MatchWindow: "MW",
     nodes.SequenceScan: "SS→",
     nodes.SequenceConstruction: "SC←",
     nodes.RunEvaluation: "NFAb",
@@ -53,6 +55,8 @@ class OperatorText:
     def algorithm(self, operator: nodes.Operator) -> str:
         """The algorithm, as the papers name it."""
         match operator:
+            case MatchWindow():
+                return f"match windows ({operator.method})"
             case nodes.SequenceScan(stacks=nodes.Stacks.NFA):
                 return "runtime stack of the NFA"
             case nodes.SequenceScan(stacks=nodes.Stacks.LEAVES, partitions=keys):
@@ -90,6 +94,8 @@ class OperatorText:
             yield from (f"{name}: {getattr(operator, name)}" for name in names)
             return
         match operator:
+            case MatchWindow():
+                yield from self._match_window(operator)
             case nodes.SequenceScan():
                 yield from self._scan(operator)
             case nodes.SequenceConstruction():
@@ -137,6 +143,20 @@ class OperatorText:
         places = next(each for each in elements_of(self.levels) if level in each)
         names = [self.levels[place].variable for place in places]
         return f"SET({', '.join(names)})" if len(names) > 1 else names[0]
+
+    def _match_window(self, windows: MatchWindow) -> Iterator[str]:
+        yield "filter: an event is of a component by its own conditions"
+        if windows.partitions:
+            yield f"partitions: a window for each {_listed(windows.partitions)}"
+        if windows.counts:
+            first = [self.levels[level].variable for level in first_levels(self.levels)]
+            yield f"counters: it begins with {' or '.join(first)}"
+            steps = [
+                " and ".join(self.levels[level].variable for level in step)
+                for step in steps_of(self.levels)
+            ]
+            yield f"counters: it has {', then '.join(steps)}"
+        yield from _within(windows.window)
 
     def _scan(self, scan: nodes.SequenceScan) -> Iterator[str]:
         if scan.nothing is not None:

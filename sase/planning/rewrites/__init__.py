@@ -24,6 +24,7 @@ from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
 from sase.planning.rewrites.partition_stacks import partition_runs, partition_stacks
 from sase.planning.rewrites.postpone_conditions import postpone_conditions
+from sase.planning.rewrites.prune_by_match_windows import prune_by_match_windows
 from sase.planning.rewrites.prune_columns import prune_columns
 from sase.planning.rewrites.prune_overlaps import prune_overlaps
 from sase.planning.rewrites.push_conditions_into_construction import (
@@ -83,6 +84,8 @@ _RULES = (
     Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
+    # Below the evaluation that was chosen, of the key that it has.
+    Rewrite(prune_by_match_windows, of_runs=prune_by_match_windows, of_sets=True),
     Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

@@ -122,7 +122,8 @@ class Rewrite:
             if runs.is_of_sets and not self.of_sets:
                 return SETS if runs.has_sets else GREEDY
             known = inspect.signature(self.of_runs).parameters
-            return self.of_runs(plan, **{k: v for k, v in parameters.items() if k in known})
+            given: dict[str, object] = {**parameters, "statistics": statistics}
+            return self.of_runs(plan, **{k: v for k, v in given.items() if k in known})
         if runs is not None and runs.strategy not in self.legal:
             return Declined(f"it does not keep the result under {runs.strategy.value}")
         if find(plan, SequenceScan) is None:

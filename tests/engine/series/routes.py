@@ -37,7 +37,9 @@ OF_RUNS = (
     "postponed_filters",
     "collapsed",
 )
-RECIPES = ("optimized", "basic", "pais", *OF_RUNS)
+# Those that leave out events of windows without a match.
+OF_WINDOWS = ("match_window_f", "match_window_fp", "match_window_fpc", "match_window_fc")
+RECIPES = ("optimized", "basic", "pais", *OF_RUNS, *OF_WINDOWS)
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 
 ways = st.builds(

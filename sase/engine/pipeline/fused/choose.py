@@ -15,6 +15,7 @@ from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.rewrites.contract import NO_RUNS, Declined
 
 NOT_FUSED = Declined("fused paths are switched off")
+NARROWED = Declined("match windows narrow each block")
 
 
 def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
@@ -72,6 +73,8 @@ def _first(pipeline: Pipeline, feed: Feed) -> Any:
 
 def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:
     """The path of a kind for a pipeline, or why it declines."""
+    if pipeline.plan.match_window is not None:
+        return NARROWED
     return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED
 
 

@@ -1,0 +1,194 @@
+"""(MW) Match window: narrow blocks to the events of windows that may hold a match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sase.binding.bound import Condition, WindowKind, elements_of
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.arrays import Mask, Numbers, grown
+from sase.engine.kernels.scan.match_windows import (
+    COUNTS,
+    link,
+    mark_starts,
+    mark_windows,
+)
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.operators.contract import (
+    Checkpoint,
+    Context,
+    Counters,
+    bound_of,
+    measures_of,
+    span_of,
+)
+from sase.engine.operators.evaluation import conditions_on_each
+from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.operators.sequence_scan import conditions_of_scan
+from sase.engine.snapshots.saved_state import Saved
+from sase.planning.match_windows import MatchWindow, fewest_events, first_levels, steps_of
+from sase.planning.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
+
+_NO_LINKS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class MatchWindowState:
+    """Narrows each block, before anything is kept of its events.
+
+    An event goes on in its own block or not at all. So where a window reaches beyond a block, what
+    comes later is taken to be there.
+    """
+
+    def __init__(self, node: MatchWindow, above: Sequence[Operator], context: Context) -> None:
+        self.node, self._context, self._span = node, context, span_of(node.window)
+        self._filter = ScanFilter(context, _conditions(above, context))
+        self._key = context.dictionary.key(node.partitions)
+        components = context.components
+        self._positive = (1 << len(components)) - 1
+        self._steps = steps_of(components) if node.counts else ()
+        first = first_levels(components) if node.counts else range(len(components))
+        self._first = sum(1 << level for level in first)
+        self._fewest = fewest_events(components) if node.counts else 0
+        # Whether an event of the first component is the first of its matches.
+        is_alone = len(elements_of(components)[0]) == 1
+        self._begins = node.counts and is_alone and components[0].maximum == 1
+        self._latest = np.zeros(0, np.int64)
+        # The last measure and the first event of blocks that the window reaches.
+        self._reached: list[tuple[int, int]] = []
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._seen = self._filtered = self._keyless = self._out = 0
+        # The position behind the last event, where that is known.
+        self.end: int | None = None
+
+    def push(self, block: Block, below: Iterator[Sequence[object]]) -> Iterator[Sequence[object]]:
+        """Narrow a block; nothing is found here."""
+        states = self._filter.states(block)
+        takes, keys = states & self._positive, block.codes(self._key)
+        keys = np.where(takes != 0, keys, NOTHING)
+        measures = np.ascontiguousarray(measures_of(block, self.node.window))
+        self._count(block, takes, keys)
+        starts = self._starts(block, takes, keys, measures)
+        inside = self._inside(keys, measures, starts)
+        self._remember(block, measures)
+        states = np.where(inside, states, states & ~self._positive)
+        if self._begins:
+            states = np.where(starts, states, states & ~1)
+        block.narrow(np.flatnonzero(states), states)
+        self._out += len(block)
+        return iter(())
+
+    def _starts(self, block: Block, takes: Numbers, keys: Numbers, measures: Numbers) -> Mask:
+        """The events that begin a window that may hold a match."""
+        size, starts = self._context.dictionary.size(self._key), np.empty(len(keys), np.bool_)
+        bits = [level for step in self._steps for level in step]
+        ends = np.empty((size, len(bits)), np.int64)
+        links = _NO_LINKS
+        if self._context.options.analyze or len(bits) > len(self._steps):
+            before, ranks = np.empty((2, len(keys)), np.int64)
+            links = before, ranks, np.empty(size, np.int64)
+            link(keys, links[2], before, ranks)
+        mark_starts(
+            takes,
+            keys,
+            measures,
+            self._span,
+            self._behind(block),
+            self._first,
+            self._fewest,
+            np.array(bits, np.int64),
+            np.cumsum([0, *map(len, self._steps)]),
+            links,
+            ends,
+            starts,
+            self._counts,
+        )
+        return starts
+
+    def _behind(self, block: Block) -> int:
+        """The least measure of events to come."""
+        if self.end is not None and block.end >= self.end:
+            return LATEST
+        if self.node.window.kind is WindowKind.EVENTS:
+            return block.end
+        return int(block.events.ts[block.range.end - 1])
+
+    def _inside(self, keys: Numbers, measures: Numbers, starts: Mask) -> Mask:
+        """The events of windows that may hold a match."""
+        size = self._context.dictionary.size(self._key)
+        if size > len(self._latest):
+            self._latest = grown(self._latest, max(size, 2 * len(self._latest)), EARLIEST)
+        inside = np.empty(len(keys), np.bool_)
+        mark_windows(keys, measures, self._span, starts, self._latest, inside)
+        return inside
+
+    def _remember(self, block: Block, measures: Numbers) -> None:
+        """Remember the first event of a block, whose key the window holds."""
+        if self.node.partitions and len(block):
+            self._reached.append((int(measures[-1]), int(block.numbers[0])))
+
+    def _count(self, block: Block, takes: Numbers, keys: Numbers) -> None:
+        taken = int(np.count_nonzero(takes))
+        self._seen += len(block)
+        self._filtered += int(np.count_nonzero(block.states & self._positive)) - taken
+        self._keyless += taken - int(np.count_nonzero(keys >= 0))
+
+    def advance(
+        self, watermark: Watermark, below: Iterator[Sequence[object]]
+    ) -> Iterator[Sequence[object]]:
+        """Forget the blocks that the window reaches no more."""
+        bound = bound_of(watermark, self.node.window)
+        self._reached = [each for each in self._reached if each[0] >= bound]
+        return iter(())
+
+    def horizon(self) -> int | None:
+        """The oldest event whose key stands for a window."""
+        return self._reached[0][1] if self._reached else None
+
+    def counters(self) -> Counters:
+        """Events, what is dropped of them and of windows, and what is handed on."""
+        windows, inside, not_first, incomplete, too_small = map(int, self._counts)
+        found: Counters = {
+            "events": self._seen,
+            "filtered": self._filtered,
+            "keyless": self._keyless,
+            "windows": windows,
+            "not_first": not_first,
+            "incomplete": incomplete,
+            "too_small": too_small,
+            "out": self._out,
+        }
+        if self._context.options.analyze:
+            found["rejected_events"] = self._filter.rejected
+            found["window_events"] = inside
+        return found
+
+    def checkpoint(self) -> Checkpoint:
+        """The latest starts by key, and what the window reaches."""
+        return {
+            "latest": self._latest,
+            "reached": [list(each) for each in self._reached],
+            "windows": self._counts,
+            "counts": [self._seen, self._filtered, self._keyless, self._out],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        self._latest = saved.part("latest").array(None)
+        self._reached = []
+        for part in saved.part("reached").parts():
+            end, number = part.parts(2)
+            self._reached.append((end.number(), number.count()))
+        self._counts = saved.part("windows").array(COUNTS, low=0)
+        counts = [part.count() for part in saved.part("counts").parts(4)]
+        self._seen, self._filtered, self._keyless, self._out = counts
+
+
+def _conditions(above: Sequence[Operator], context: Context) -> Iterator[tuple[int, Condition]]:
+    """The conditions on each event of a component, which the evaluation above need not decide."""
+    source = above[0]
+    if isinstance(source, RunEvaluation):
+        return conditions_on_each(source, context)
+    assert isinstance(source, SequenceScan) and isinstance(above[1], SequenceConstruction)
+    return conditions_of_scan(source, above[1], context)

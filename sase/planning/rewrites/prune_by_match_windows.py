@@ -1,0 +1,88 @@
+"""(MW) Search the windows that may hold a match, and no others (KDD 2012, sections 4 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
+from sase.planning.cost import cost_of
+from sase.planning.match_windows import MatchWindow, fewest_events
+from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Union, exchanged, reading
+from sase.planning.quantities import percentage
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.partition_stacks import tests_of
+from sase.planning.split import window_of
+from sase.planning.statistics import Statistics
+from sase.planning.window_cost import handed_on
+
+# A plan gains at least so many times by match windows, or has none.
+LEAST_GAIN = 2.0
+METHODS = ("f", "fp", "fpc", "fc")
+
+
+def prune_by_match_windows(
+    plan: Operator, *, by: str | None = None, statistics: Statistics | None = None
+) -> Outcome:
+    """Events are filtered (f), kept apart by a key (p), and windows told by counters (c)."""
+    source, window = reading(plan), window_of(plan)
+    assert not isinstance(source, Union), "each branch is rewritten by itself"
+    declined = _declined(source, window)
+    if declined is not None:
+        return Declined(declined)
+    if by is not None and by not in METHODS:
+        return Declined(f"there is no method `{by}`: {', '.join(METHODS)}")
+    assert window is not None
+    method, keys = by or METHODS[2], _keys(plan, source)
+    node = MatchWindow(
+        window,
+        keys if "p" in method else (),
+        "c" in method and fewest_events(source.components) > 0,
+    )
+    pruned = exchanged(plan, replace(source, input=node))
+    return pruned if by is not None else _paying(plan, pruned, source, node, statistics)
+
+
+def _declined(source: SequenceScan | RunEvaluation, window: BoundWindow | None) -> str | None:
+    """Why windows of events cannot be told from others, if so."""
+    is_one = len(source.components) == 1 and source.components[0].is_single
+    reasons = {
+        "match windows are there already": source.input is not None,
+        "there is no window": window is None,
+        "the window counts in partitions": window is not None
+        and window.kind is WindowKind.PARTITION_EVENTS,
+        "a match is a single event": is_one,
+        "no event can take part": source.nothing is not None,
+        "contiguity needs every event": isinstance(source, RunEvaluation) and source.is_watched,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _keys(plan: Operator, source: SequenceScan | RunEvaluation) -> tuple[EquivalenceTest, ...]:
+    """The tests that all events of a match are under, those of the key of the evaluation first."""
+    own = source.partitions if isinstance(source, RunEvaluation) else _flat(source)
+    every = dict.fromkeys([*own, *tests_of(plan)])
+    return tuple(t for t in every if t.value is None and t.is_declared_by(source.components))
+
+
+def _flat(scan: SequenceScan) -> tuple[EquivalenceTest, ...]:
+    return tuple(test for key in scan.partitions for test in key)
+
+
+def _paying(
+    plan: Operator,
+    pruned: Operator,
+    source: SequenceScan | RunEvaluation,
+    node: MatchWindow,
+    statistics: Statistics | None,
+) -> Outcome:
+    """The pruned plan, if by what is known of the events it takes half the time at most."""
+    if statistics is None:
+        return Declined("nothing is known of the events")
+    share = handed_on(source, node, statistics)
+    before, after = cost_of(plan, statistics), cost_of(pruned, statistics)
+    if before.nanoseconds < LEAST_GAIN * after.nanoseconds:
+        gain = before.nanoseconds / after.nanoseconds
+        return Declined(
+            f"they would hand on {percentage(share)} of the events, and gain {gain:.2g} times"
+        )
+    return pruned
