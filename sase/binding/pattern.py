@@ -289,7 +289,7 @@ def _refuse_too_many_elements(pattern: ast.Pattern, number: int, scope: Scope) -
         f"a pattern has at most {MOST_COMPONENTS} components, where those of a repeated group count"
         f" once for each way to write an iteration: this has {number:,}",
         pattern.span,
-        "give the group fewer choices: each doubles them",
+        "give the group fewer choices, such as by a component of several types:  ANY(B, C) x",
     )
 
 

@@ -60,6 +60,8 @@ QUERIES = [
     "EVENT SEQ(A a, C c) WHERE a.v < c.v AND c.type != 'Y' WITHIN 1 hour",
     "EVENT SEQ(A a, C c, !(B b)) WHERE [v] WITHIN 2 days",
     "EVENT A a WHERE a.d > 7 RETURN a.d, a.n, a.ts",
+    "EVENT SEQ(A a, (B b OR X+ x[])?, C c) WHERE [id] AND b.v <= c.v WITHIN 3 hours",
+    "EVENT (SEQ(A a, !(SEQ(B b, B x)), X d, C? c))+ g[] WHERE b.v > a.v WITHIN 90 minutes",
 ]
 
 

@@ -134,6 +134,18 @@ CASES = {
         "EVENT SEQ(A a, B b) WHERE [id] WITHIN 3 seconds RETURN a.v + 1 AS sum, b.d AS d",
         {"seq": "n", "buckets": 5, **LATE},
     ),
+    "a choice": Case(
+        "EVENT SEQ(A a, (B b OR C+ c[])?, B d) WHERE [id] AND b.v <= d.v WITHIN 2 seconds", LATE
+    ),
+    # The first branch gives a match later than the second, which has the same.
+    "a choice with an end": Case(
+        "EVENT SEQ(A a, C c, !(N n)) OR SEQ(A a, (C c OR B b)) WHERE [id] WITHIN 4 seconds",
+        {"buckets": 1},
+        watermark="2 seconds",
+    ),
+    "a repeated group": Case(
+        "EVENT (SEQ(A a, !(SEQ(B n, C c)), (B b OR C+ d[])))+ g[] WHERE [id] WITHIN 2 seconds", LATE
+    ),
 }
 
 
@@ -150,7 +162,7 @@ def counts(query: StreamingQuery, name: str = "sase") -> list[Any]:
     return [progress.observedMetrics[name] for progress in query.recentProgress]
 
 
-# Timers under a watermark of the source, and results in another form; the other two, whose buckets
+# Timers under a watermark of the source, and results in another form; the others, whose buckets
 # `test_streaming_buckets` runs without Spark, where the suite may take its time.
 NAMES = [*CASES] if LONG else ["a negated end", "RETURN"]
 

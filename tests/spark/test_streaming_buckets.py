@@ -31,7 +31,27 @@ from sase.spark.streaming.bucket import (
 )
 from tests.engine.operators.plans import QUERIES, stream
 
-NAMES = [name for name, text in QUERIES.items() if "LIMIT" not in text]
+# With choices, repeated groups, and negative groups.
+COMPOSED = {
+    "a choice": "EVENT SEQ(A a, (B b OR C+ c[])?, B d) WHERE [id] AND b.v <= d.v WITHIN 7",
+    # The first branch gives a match later than the second, which has the same.
+    "a choice with an end": (
+        "EVENT SEQ(A a, C c, !(N n)) OR SEQ(A a, (C c OR B b)) WHERE [id] WITHIN 8"
+    ),
+    "a repeated group": (
+        "EVENT SEQ(A a, (SEQ(B b, C? c) OR N+ n[])+ g[]) WHERE skip_till_next_match { [id] }"
+        " WITHIN 9"
+    ),
+    "a negative group": (
+        "EVENT SEQ(A a, !(SEQ(N n, C c)), B b) WHERE [id] AND n.v >= a.v WITHIN 20"
+    ),
+    "a negative group at the end": "EVENT SEQ(A a, B b, !(SEQ(B n, C c))) WHERE [id] WITHIN 8",
+    "a negative group in iterations": (
+        "EVENT (SEQ(A a, !(SEQ(N n, C c) OR C d), B b))+ g[] WHERE d.v < a.v WITHIN 6"
+    ),
+}
+TEXTS = {**QUERIES, **COMPOSED}
+NAMES = [name for name, text in TEXTS.items() if "LIMIT" not in text]
 END = 1 << 40
 TICKS = Ticks()
 
@@ -43,7 +63,7 @@ def numbered(events: pa.Table) -> pa.Table:
 
 
 def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | None) -> Bucket:
-    plan = sase.compile(QUERIES[query], events.schema, seq=seq).engine
+    plan = sase.compile(TEXTS[query], events.schema, seq=seq).engine
     output = result_schema(Pipeline(plan, streaming=True), events.slice(0, 0))
     reach = None if lateness is None else TICKS.reach(lateness)
     return Bucket(replace(plan, lateness=UNBOUNDED), RowLayout(), output, TICKS, 3, reach)
@@ -112,7 +132,8 @@ def test_buckets_find_what_an_unbroken_run_finds(
 ) -> None:
     """Without the rows that are late; and timers bring results no later than calls at any time."""
     random = Random(seed)
-    seq = "n" if has_seq or "EVENTS" in QUERIES[query] else None
+    is_ordered = any(each in TEXTS[query] for each in ("EVENTS", "skip_till_next_match"))
+    seq = "n" if has_seq or is_ordered else None
     events = numbered(stream(seed))
     delay = random.randint(0, 5)
     bucket = bucket_of(query, events, seq, delay if is_own else None)
@@ -132,7 +153,7 @@ def test_buckets_find_what_an_unbroken_run_finds(
         each.batch(events.slice(0, 0), END)
     assert waiting.late == called.late == late
     assert waiting.batches == called.batches
-    wanted = sase.match(QUERIES[query], pa.concat_tables(kept), seq=seq).to_pylist()
+    wanted = sase.match(TEXTS[query], pa.concat_tables(kept), seq=seq).to_pylist()
     assert waiting.found == sorted(wanted, key=repr)
 
 
