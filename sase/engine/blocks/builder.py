@@ -17,6 +17,7 @@ from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.expressions import RowFilter
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
+from sase.engine.kernels.scan.neighbours import admit_places
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, keep_freed_memory, no_check
@@ -147,10 +148,10 @@ class BlockBuilder:
 
     def _admitted_of(self, events: Events, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """The same of events at some places."""
-        states = self.states_of(events.type_names)[events.types[places] + 1]
-        is_admitted = states != 0
-        places = places[is_admitted]
-        return places, states[is_admitted], events.ts[places]
+        out = np.empty((2, len(places) + 1), np.int64)
+        count = admit_places(events.types, self.states_of(events.type_names), places, out)
+        places, states = out[:, :count]
+        return places, states, events.ts[places]
 
     def _make(self, span: EventRange, places: Numbers, states: Numbers, ts: Numbers) -> Block:
         positions = places + span.position if span.position else places

@@ -26,16 +26,21 @@ def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:
     """Copy an array into the beginning of one with so many places on an axis."""
     larger = np.full(_shape(array, room, axis), fill, array.dtype)
-    np.moveaxis(larger, axis, 0)[: array.shape[axis]] = np.moveaxis(array, axis, 0)
+    larger[_on(axis, slice(array.shape[axis]))] = array
     return larger
 
 
 def grown_ring(array: NDArray[Any], room: int, numbers: Numbers, axis: int = 0) -> NDArray[Any]:
     """Copy the numbers of a ring buffer into a larger one; both have powers of two as room."""
     larger = np.zeros(_shape(array, room, axis), array.dtype)
-    before = np.moveaxis(array, axis, 0)[numbers & (array.shape[axis] - 1)]
-    np.moveaxis(larger, axis, 0)[numbers & (room - 1)] = before
+    before = array[_on(axis, numbers & (array.shape[axis] - 1))]
+    larger[_on(axis, numbers & (room - 1))] = before
     return larger
+
+
+def _on(axis: int, places: slice | Numbers) -> tuple[slice | Numbers, ...]:
+    """An index of places on an axis, and of all on those before."""
+    return (*[slice(None)] * axis, places)
 
 
 def _shape(array: NDArray[Any], room: int, axis: int) -> tuple[int, ...]:

@@ -193,7 +193,7 @@ class JoinTree:
             self._arrivals = None
         part = Arrivals._make(each[some] for each in arrivals)
         for level, (leaf, absences) in enumerate(zip(self._leaves, self._absences, strict=True)):
-            leaf.make_room(len(part.rows))
+            leaf.make_room(int(np.count_nonzero(part.states & (1 << level))))
             if absences is None:
                 fill(part, level, None, leaf.buffer)
             else:

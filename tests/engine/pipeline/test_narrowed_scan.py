@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.kernels.scan.neighbours import neighbours
+from sase.engine.kernels.scan.neighbours import admit_places, neighbours, search_rising
 from sase.engine.options import Options
 
 ROWS = 1500
@@ -151,3 +151,24 @@ def test_places_near_some_events(data: st.DataObject) -> None:
         )
     ]
     assert out[:found].tolist() == near
+
+
+@given(
+    numbers=st.lists(st.integers(0, 40), max_size=60).map(sorted),
+    bounds=st.lists(st.integers(-2, 43), max_size=12).map(sorted),
+)
+def test_search_of_rising_bounds(numbers: list[int], bounds: list[int]) -> None:
+    found = np.empty(len(bounds), np.int64)
+    search_rising(np.array(numbers, np.int64), np.array(bounds, np.int64), found)
+    assert found.tolist() == [sum(each < bound for each in numbers) for bound in bounds]
+
+
+@given(st.lists(st.integers(-1, 2), min_size=1, max_size=30), st.data())
+def test_places_of_admitted_events(types: list[int], data: st.DataObject) -> None:
+    chosen = st.sets(st.integers(0, len(types) - 1)).map(sorted)
+    places = np.array(data.draw(chosen), np.int64)
+    states = np.array(data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4)), np.int64)
+    out = np.empty((2, len(places) + 1), np.int64)
+    count = admit_places(np.array(types, np.int8), states, places, out)
+    found = [(place, states[types[place] + 1]) for place in places]
+    assert out[:, :count].T.tolist() == [[place, state] for place, state in found if state]

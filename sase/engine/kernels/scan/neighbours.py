@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.compiler import kernel
-from sase.engine.kernels.jit.signatures import Ints, OutInts
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 
 
 @kernel
@@ -24,6 +24,38 @@ def places_of(types: NDArray[Any], states: Ints, level: int, out: OutInts) -> in
             out[count] = row
             count += 1
     return count
+
+
+@kernel
+def admit_places(types: NDArray[Any], states: Ints, places: Ints, out: OutIntRows) -> int:
+    """Write the places that are of an admitted event, with its state; how many there are."""
+    count = 0
+    for i in range(places.shape[0]):
+        state = states[types[places[i]] + 1]
+        out[0, count], out[1, count] = places[i], state
+        count += state != 0
+    return count
+
+
+@kernel
+def search_rising(numbers: Ints, bounds: Ints, out: OutInts) -> None:
+    """Write how many rising numbers are less than each of some bounds, which rise as well.
+
+    What is less than one of them is less than the next: from there on steps that double find it.
+    """
+    low, size = 0, numbers.shape[0]
+    for i in range(bounds.shape[0]):
+        high, step = low, 1
+        while high < size and numbers[high] < bounds[i]:
+            low, high, step = high + 1, high + step, step << 1
+        high = min(high, size)
+        while low < high:
+            middle = (low + high) >> 1
+            if numbers[middle] < bounds[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
 
 
 @kernel

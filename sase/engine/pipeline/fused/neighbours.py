@@ -19,7 +19,7 @@ from sase.binding.bound import BoundWindow, WindowKind
 from sase.binding.types import Kind
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.scan.neighbours import neighbours, places_of
+from sase.engine.kernels.scan.neighbours import neighbours, places_of, search_rising
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.sequence_scan import SequenceScanState
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Places for keys, which fit the cache; keys that share one are let through together.
 PLACES = 1 << 12
 # The types of so many events tell which component is the rarest.
-SAMPLED = 1 << 16
+SAMPLED = 1 << 13
 
 
 class NarrowedScan:
@@ -182,11 +182,11 @@ def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbe
         return np.maximum(places - size, 0), np.minimum(places + size + 1, len(events))
     times = events.ts[places]
     first = np.where(times < EARLIEST + size, EARLIEST, times - size)
-    last = np.where(times > LATEST - size, LATEST, times + size)
-    return (
-        np.searchsorted(events.ts, first, "left").astype(np.int64),
-        np.searchsorted(events.ts, last, "right").astype(np.int64),
-    )
+    is_last = times >= LATEST - size
+    begins, ends = np.empty_like(places), np.empty_like(places)
+    search_rising(events.ts, first, begins)
+    search_rising(events.ts, np.where(is_last, LATEST, times + size + 1), ends)
+    return begins, np.where(is_last, len(events), ends)
 
 
 KIND = FusedKind(
