@@ -64,9 +64,15 @@ class CompiledQuery:
         return self.source.schema
 
     def optimized(
-        self, statistics: Statistics | None = None, off: Collection[str] = ()
+        self,
+        statistics: Statistics | None = None,
+        off: Collection[str] = (),
+        *,
+        loaded: bool = False,
     ) -> Optimized:
-        """Apply the recipe to the basic plan."""
+        """Apply the recipe to the basic plan; for events that are `loaded`, or else any way."""
+        if statistics is not None:
+            statistics = replace(statistics, loaded=loaded)
         return optimized(self.recipe, self.basic, statistics, off)
 
     @cached_property

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
 EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
+# Of so many events a small one costs little where a component is very rare: joins by a tree may
+# then save most.
+ENOUGH_FOR_RARE = 1_000_000
 # Without a key a query may find any number of matches, which is worth knowing of so many events; of
 # series of any length that may be listed much fewer are many.
 MANY, MANY_IN_SERIES, BY_FAR = 1_000, 24, 1_000
@@ -47,6 +50,7 @@ def run(
     """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
+    from sase.engine.pipeline.fused.neighbours import has_rare
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
@@ -64,10 +68,11 @@ def run(
         rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
         if isinstance(rows, batch.RowsInMemory) and statistics is None:
             sample = sample_that_pays(known, rows.inputs.num_rows)
-            if sample:
+            if sample or rows.inputs.num_rows >= ENOUGH_FOR_RARE:
                 rows, events = rows.load(known.reading, threads)
-                statistics = known.measured(events, sample)
-        made = known.optimized(statistics)
+                sample = sample or LEAST_SAMPLE * has_rare(known.reading, events)
+                statistics = known.measured(events, sample) if sample else None
+        made = known.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
         if isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory
             _warn_of_too_many(made.plan, statistics, max_matches, room, rows.inputs.num_rows)

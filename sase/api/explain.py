@@ -122,10 +122,11 @@ def explain_by(
         if statistics is None and source.events is not None:
             statistics = measured(known, guard)
         check_of(guard)(0)
+        loaded = pushed is None and _are_loaded(known)
     explanations = []
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
-        made = by_recipe.optimized(statistics, off)
+        made = by_recipe.optimized(statistics, off, loaded=loaded)
         form = _form(by_recipe, made, statistics, output)
         if analyze:
             found = analyzed(by_recipe, made, statistics, pushed, guard)
@@ -147,6 +148,14 @@ def _source(query: str, events: object, schema: Schema | None, names: InputOptio
     if schema is None:
         return Discovered(_assumed_schema(query, names), names)
     return Discovered.of(schema, names)
+
+
+def _are_loaded(known: CompiledQuery) -> bool:
+    """Whether all events will be at hand at once."""
+    from sase.engine.pipeline.batch import is_too_large
+
+    events = known.source.events
+    return events is not None and not is_too_large(known.unoptimized, events)
 
 
 def _notes(known: CompiledQuery, made: Optimized, *, assumes: bool) -> list[str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial, prod
+from math import exp, factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
@@ -29,6 +29,8 @@ from sase.planning.statistics import Statistics
 UNKNOWN_AGREEMENT = 0.01
 # Of so many events at most one is of a component that is rare.
 FEW_ARE = 64
+# Keys are told apart by so many places where what is near the rare events is looked for.
+KEYS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,11 @@ class Cardinalities:
         window = window_of(self.plan)
         is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
         negation = nodes.find(self.plan, nodes.Negation)
-        if is_ranked or (negation is not None and negation.sequences):
+        if (
+            is_ranked
+            or self.scan.input is not None
+            or (negation is not None and negation.sequences)
+        ):
             return None
         rows = [self.statistics.rows_of(each.types) for each in self.scan.components]
         is_rare = min(rows) * FEW_ARE <= self.statistics.rows
@@ -271,11 +277,26 @@ class Cardinalities:
         """The share of events near one of the rarest component: in the window, of the same key."""
         if self.rarest is None:
             return 1.0
+        agreed = self.agreement(self.key[:1], self.scan.components[:2])
+        return 1 - exp(-self._surrounding * min(agreed + 1 / KEYS_AT_ONCE, 1.0))
+
+    @cached_property
+    def covered(self) -> float:
+        """The share of events in a window around one of the rarest component, of any key."""
+        return 1 - exp(-self._surrounding)
+
+    @cached_property
+    def _surrounding(self) -> float:
+        """How many of the rarest component are in the window before and behind an event."""
+        assert self.rarest is not None
         rare = self.scan.components[self.rarest]
-        others = [each for each in self.scan.components if each is not rare]
-        agreed = self.agreement(self.key[:1], (rare, others[0]))
-        reach = self.walked / self.span * (1 + (0 < self.rarest < len(others)))
-        return min(self.statistics.rows_of(rare.types) * reach * agreed, 1.0)
+        sides = (self.rarest > 0) + (self.rarest < len(self.scan.components) - 1)
+        return self.statistics.rows_of(rare.types) * self.walked / self.span * sides
+
+    def nearness(self, low: int, high: int | None = None) -> float:
+        """The share of records of some levels near the rarest component: all that have one."""
+        is_rare = self.rarest is not None and low <= self.rarest <= (low if high is None else high)
+        return 1.0 if is_rare else self.near
 
     def records(self, low: int, high: int) -> float:
         """The sequences of the events of some levels that joins make; of one level its events."""

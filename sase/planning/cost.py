@@ -10,7 +10,8 @@ from sase.binding.bound import Conjunct, EquivalenceTest
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
-from sase.planning.cost_values import Cost, OperatorCost
+from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
+from sase.planning.fused import is_fused
 from sase.planning.match_windows import MatchWindow
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
@@ -18,8 +19,7 @@ from sase.planning.selectivity import effort
 from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.planning.traversal import attributes_read
-from sase.planning.tree_order import join_work
-from sase.planning.trees import part_of, parts_of
+from sase.planning.tree_cost import cost_of_joins, cost_of_leaves
 from sase.planning.window_cost import with_windows
 
 Work: TypeAlias = dict[str, float]
@@ -27,8 +27,6 @@ Tests: TypeAlias = tuple[EquivalenceTest, ...]
 # Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
 # negation, of a number that waits.
 INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
-# Bytes of a record in a leaf buffer, or of a join.
-LEAF = 80
 # Keys of more bits than this do not fit codes that are made of them, so they are hashed.
 DENSE_BITS = 19
 
@@ -41,7 +39,15 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     windows = nodes.find(plan, MatchWindow)
     if windows is not None:
         bare = _without_windows(plan)
-        return with_windows(cost_of(bare, statistics), bare, windows, statistics)
+        return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
+    cost = _of_chain(plan, statistics)
+    if is_fused(plan) and not dict(cost.operators[0].work)["hashed"]:
+        return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
+    return cost
+
+
+def _of_chain(plan: nodes.Operator, statistics: Statistics) -> Cost:
+    """The cost of operators that see every event."""
     operators = list(reversed(nodes.chain(plan)))
     if not isinstance(operators[0], nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
@@ -104,7 +110,7 @@ def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
         "stored": admitted * kept,
     }
     if scan.stacks is nodes.Stacks.LEAVES:
-        return _leaves(scan, work, figures)
+        return cost_of_leaves(scan, work, figures)
     if scan.stacks is nodes.Stacks.NFA:  # every event makes a cell
         work["pushed"] = rows
         return OperatorCost("SequenceScan", rows, rows, tuple(work.items()), CELL * rows)
@@ -113,46 +119,6 @@ def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
     alive = tuple(count * reach / figures.span for count in figures.pushed)
     size = INSTANCE * sum(alive)
     return OperatorCost("SequenceScan", rows, pushed, tuple(work.items()), size, alive=alive)
-
-
-def _leaves(scan: nodes.SequenceScan, work: Work, figures: Cardinalities) -> OperatorCost:
-    """The cost of leaf buffers, to which only events near those of a rare component come."""
-    rows, near = float(figures.statistics.rows), figures.near
-    work = {unit: count if unit == "run" else count * near for unit, count in work.items()}
-    if figures.rarest is not None:
-        work |= {"near": rows, "event": 0.0}
-    pushed = [count * near for count in figures.arrivals]
-    work["pushed"] = sum(pushed) + work["admitted"] * len(pushed)
-    reach = figures.reach(scan.window)
-    alive = tuple(count * reach / figures.span for count in pushed)
-    size = LEAF * sum(alive)
-    return OperatorCost("SequenceScan", rows, sum(pushed), tuple(work.items()), size, alive=alive)
-
-
-def _joins(node: nodes.SequenceConstruction, figures: Cardinalities) -> OperatorCost:
-    """The cost of joins; the pairs that are tried are by the gap that they close."""
-    near, built = figures.near, figures.built
-    parts = list(parts_of(node.joins))
-    work: Work = {"ordered": built, "decided": 0.0, "tried": 0.0}
-    size, pairs = 0.0, dict[int, float]()
-    for number, part in enumerate(parts):
-        own = [
-            c for c in node.conditions if part_of(node.joins, figures.scan.components, c) == number
-        ]
-        for unit, count in join_work(figures, part).items():
-            work[unit] = work.get(unit, 0.0) + count * near
-        pairs[part.split] = figures.pairs(*part) * near
-        work["tried"] += pairs[part.split] * bool(own)
-        work["decided"] += pairs[part.split] * sum(effort(c.condition) for c in own)
-        made = figures.records(part.low, part.high) * near
-        size += made * LEAF * figures.walked / figures.span
-    work["tested"] = sum(pairs.values()) * len(node.equivalences)
-    forbidding = sum(figures.forbidding(each) for each in node.negations)
-    work["noted"] = forbidding * near
-    visited = (*(pairs[gap] for gap in sorted(pairs)), figures.arrivals[-1] * near)
-    return OperatorCost(
-        "SequenceConstruction", sum(visited), built, tuple(work.items()), size, visited=visited
-    )
 
 
 def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
@@ -190,7 +156,7 @@ def _width(attribute: AttributeStatistics) -> float:
 
 def _construction(node: nodes.SequenceConstruction, figures: Cardinalities) -> OperatorCost:
     if node.joins:
-        return _joins(node, figures)
+        return cost_of_joins(node, figures)
     visited, built = figures.visited, figures.built
     decided = [
         (

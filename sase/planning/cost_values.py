@@ -7,7 +7,7 @@ The work of an operator is counted in units of some nanoseconds each, which
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
@@ -21,12 +21,27 @@ NANOSECONDS: Mapping[str, float] = {
     "stored": 9.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 80.0,  # an instance on the stacks of several attributes
-    "near": 4.0,  # an event of the input, where only those near few come to leaves
+    # The same of a walk that the fused scan takes.
+    "fused_run": 2_000_000.0,
+    "fused_event": 3.2,
+    "fused_admitted": 8.0,
+    "fused_key": 12.0,
+    "fused_pushed": 22.0,
+    "fused_noted": 25.0,
+    "fused_visited": 3.0,
+    # What joins take instead, of events near the rarest component where that is rare.
+    "tree_run": 4_500_000.0,
+    "tree_event": 1.5,  # of the input: its type is looked at
+    "ranged": 1.3,  # one in the window of a rare one: its key is looked at
+    "near": 4.0,  # one near a rare one
+    "leaf": 40.0,  # one of the query's types
+    "filled": 110.0,  # a record in a leaf
+    "tree_noted": 40.0,  # an event of a negative component
     "sought": 12.0,  # a record that looks for those before it, which a join gives it
-    "linked": 4.0,  # a record that others may find
+    "linked": 12.0,  # a record that others may find
     "paired": 8.0,  # a pair of records that a join tries
     "made": 8.0,  # a record that it makes
-    "ordered": 60.0,  # a sequence that is put into the order of results
+    "ordered": 200.0,  # a sequence that is put into the order of results
     "visited": 15.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
@@ -46,6 +61,17 @@ NANOSECONDS: Mapping[str, float] = {
     "noted": 125.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
     "returned": 1.0,  # a result
+}
+
+# What units are where the fused scan takes a walk.
+FUSED_UNITS = {
+    "run": "fused_run",
+    "event": "fused_event",
+    "admitted": "fused_admitted",
+    "key": "fused_key",
+    "pushed": "fused_pushed",
+    "noted": "fused_noted",
+    "visited": "fused_visited",
 }
 
 
@@ -69,6 +95,11 @@ class OperatorCost:
     def nanoseconds(self) -> float:
         """The time of one core."""
         return sum(NANOSECONDS[unit] * amount for unit, amount in self.work)
+
+    def renamed(self, units: Mapping[str, str]) -> OperatorCost:
+        """The same work in units of other names."""
+        work = ((units.get(unit, unit), amount) for unit, amount in self.work)
+        return replace(self, work=tuple(work))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ with the first alternative of each later choice.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost
@@ -17,6 +17,8 @@ from sase.planning.recipes import Choice, Entry, Recipe
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics
 
+# The parameter of rewrites that look at costs themselves.
+CHEAPER = ("where", "cheaper")
 # `on = "each"` stands for every equivalence test in turn.
 _EACH = "each"
 # No plan takes more state than this if another takes less: runs may be more than fit.
@@ -70,6 +72,8 @@ def optimized(
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
     branches = branches_of(basic)
     if len(branches) > 1:
+        if statistics is not None:  # a branch does not choose among events by itself
+            statistics = replace(statistics, loaded=False)
         for number, branch in enumerate(branches):
             made_of_branch = optimized(recipe, branch, statistics, off)
             trace = trace.with_branch(number, made_of_branch.trace)
@@ -132,7 +136,10 @@ def _applied(steps: Iterable[RewriteStep]) -> tuple[RewriteCall, ...]:
 
 
 def _usual(entry: Entry) -> tuple[RewriteCall, ...]:
-    return _on(None, entry.alternatives[0]) if isinstance(entry, Choice) else (entry,)
+    """What stands for an entry while others are judged; what is taken by its cost comes later."""
+    if isinstance(entry, Choice):
+        return _on(None, entry.alternatives[0])
+    return () if CHEAPER in entry.parameters else (entry,)
 
 
 def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[RewriteCall, ...]]:

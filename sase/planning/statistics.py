@@ -7,7 +7,7 @@ scaled to the whole input, and its shares are never 0 or 1 because something did
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -96,7 +96,8 @@ class Statistics:
     """The events as a whole and by type, and how the parts of a query fare on them.
 
     `source` is "footers", "all events", or "a sample" of `sampled` events. `first` and `last`
-    are times in raw units.
+    are times in raw units. `loaded` says that a plan is made for all of them at hand at once; it is
+    not measured, and not kept.
     """
 
     rows: int
@@ -108,6 +109,7 @@ class Statistics:
     selectivities: tuple[Selectivity, ...] = ()
     source: str = ""
     sampled: int = 0
+    loaded: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_counts(self.rows, self.sampled)

@@ -52,13 +52,13 @@ def _cheapest(figures: Cardinalities, levels: int) -> tuple[int, ...]:
 
 
 def join_work(figures: Cardinalities, part: JoinPart) -> dict[str, float]:
-    """The work of a join."""
+    """The work of a join, of records of events that come to the leaves."""
     low, split, high = part
     return {
-        "sought": figures.records(split + 1, high),
-        "linked": figures.records(low, split),
-        "paired": figures.pairs(low, split, high),
-        "made": figures.records(low, high),
+        "sought": figures.records(split + 1, high) * figures.nearness(split + 1, high),
+        "linked": figures.records(low, split) * figures.nearness(low, split),
+        "paired": figures.pairs(low, split, high) * figures.nearness(low, high),
+        "made": figures.records(low, high) * figures.nearness(low, high),
     }
 
 

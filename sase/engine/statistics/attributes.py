@@ -8,8 +8,8 @@ import numpy as np
 
 from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.types import Kind
-from sase.engine.columns import EventColumn
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns import EventColumn, Events
+from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
 from sase.planning.statistics import AttributeStatistics, TypeStatistics
@@ -18,23 +18,39 @@ NUMERIC = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 STEPS = 10
 # Of how many types the attributes are measured, where a component admits all.
 MOST_TYPES = 20
+# Types with fewer rows in a sample are counted among all events, so many at once.
+HARDLY, PIECE = 16, 1 << 16
 
 
-def by_type(population: Population, tests: Tests) -> tuple[TypeStatistics, ...]:
-    """Measure each type that occurs among the scattered rows of a sample."""
+def by_type(population: Population, tests: Tests, events: Events) -> tuple[TypeStatistics, ...]:
+    """Measure each type that occurs among the scattered rows of a sample.
+
+    Those of the query that hardly do so are counted among all events: a plan may begin at them.
+    """
     sample = population.sample
     names, codes = sample.events.type_names, sample.events.types[: sample.scattered]
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     wanted = _wanted(population.components, names, counts)
     measuring = _AttributeSample(population, tests)
+    rows = np.round(counts / sample.part).astype(np.int64)
+    if not sample.is_all:
+        for code in wanted:
+            if counts[code] < HARDLY:
+                rows[code] = _count(events.types, code)
     return tuple(
         TypeStatistics(
             names[code],
-            round(int(counts[code]) / sample.part),
-            tuple(measuring.of(code)) if code in wanted else (),
+            int(rows[code]),
+            tuple(measuring.of(code)) if code in wanted and counts[code] else (),
         )
-        for code in np.flatnonzero(counts).tolist()
+        for code in np.flatnonzero(rows).tolist()
     )
+
+
+def _count(types: TypeCodes, code: int) -> int:
+    """Count the events of a type, piece by piece, so that what is compared stays in the cache."""
+    pieces = range(0, len(types), PIECE)
+    return sum(int(np.count_nonzero(types[at : at + PIECE] == code)) for at in pieces)
 
 
 def _wanted(

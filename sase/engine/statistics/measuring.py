@@ -32,7 +32,8 @@ def measured(
     """Measure statistics of loaded events, for a query by its basic plan.
 
     A sample of about so many rows is drawn, all if there are no more; the cost is that of the
-    sample, however many events there are. `tests` are the scan's unless others are given.
+    sample, however many events there are, but for types that hardly come up in it, which are
+    counted among all. `tests` are the scan's unless others are given.
     """
     if not len(events):
         return Statistics(0, source="all events")
@@ -46,7 +47,7 @@ def measured(
         rows=len(events),
         first=int(events.ts[0]),
         last=int(events.ts[-1]),
-        types=by_type(population, tests),
+        types=by_type(population, tests, events),
         admissions=tuple(
             Admission(component.variable, share)
             for component in population.components

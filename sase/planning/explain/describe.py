@@ -41,6 +41,7 @@ from sase.planning.rewrites import REWRITES
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import Split, split_of
 from sase.planning.statistics import Statistics
+from sase.planning.tree_choice import comparison
 from sase.source import NOWHERE, Span
 
 
@@ -59,7 +60,7 @@ def described(
 ) -> Explanation:
     """The explanation of a plan; `measured` is by the names of operators."""
     cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
-    measured = measured or {}
+    measured, joined = measured or {}, comparison(made.plan, statistics)
     operators = tuple(
         _explained(operator, words, cost, statistics, measured)
         for operator, words in _worded(made.plan)
@@ -81,7 +82,7 @@ def described(
             for choice in made.choices
         ),
         split_text(split_of(made.plan)),
-        tuple(notes),
+        (*notes, *([joined] if joined is not None else [])),
         results,
         nanoseconds,
         statistics,

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.nodes import Operator, SequenceConstruction, Stacks, exchanged, require
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.cardinality import Cardinalities
+from sase.planning.nodes import (
+    Operator,
+    SequenceConstruction,
+    Stacks,
+    Transformation,
+    exchanged,
+    require,
+)
+from sase.planning.rewrites.contract import NONE_RARE, NOT_AT_HAND, NOT_KNOWN, Declined, Outcome
 from sase.planning.statistics import Statistics
+from sase.planning.tree_choice import why_not_joined
 from sase.planning.tree_order import SHAPES, ordered
+
+WHERE = ("always", "cheaper")
 
 
 def join_by_tree(
-    plan: Operator, *, shape: str = "bushy", statistics: Statistics | None = None
+    plan: Operator,
+    *,
+    shape: str = "bushy",
+    where: str = "always",
+    statistics: Statistics | None = None,
 ) -> Outcome:
-    """Left deep, right deep, or bushy: of all trees the one that costs least, as is expected."""
+    """Left deep, right deep, or bushy: of all trees the one that costs least, as is expected.
+
+    Only where it is `cheaper` than the walk, if that is asked for.
+    """
     construction = require(plan, SequenceConstruction)
     scan = construction.input
     if shape not in SHAPES:
         return Declined(f"there is no shape {shape}: there are {', '.join(SHAPES)}")
+    if where not in WHERE:
+        return Declined(f"where={where}: it is {' or '.join(WHERE)}")
     if construction.joins:
         return Declined("construction joins by a tree already")
     if scan.stacks is not Stacks.AIS:
@@ -26,6 +46,26 @@ def join_by_tree(
         return Declined("stacks for several keys have no chains by one")
     if len(scan.components) < 2:
         return Declined("one component has nothing to join")
+    kept = _kept(plan, statistics) if where == "cheaper" else None
+    if kept is not None:
+        return kept
     joins = ordered(shape, plan, statistics)
     leaves = replace(scan, stacks=Stacks.LEAVES)
-    return exchanged(plan, leaves, replace(construction, input=leaves, joins=joins))
+    tree = exchanged(plan, leaves, replace(construction, input=leaves, joins=joins))
+    reason = None
+    if where == "cheaper" and statistics is not None:
+        reason = why_not_joined(plan, tree, statistics)
+    return tree if reason is None else Declined(reason)
+
+
+def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:
+    """Why the walk is kept whatever a tree would cost."""
+    if statistics is None:
+        return NOT_KNOWN
+    if not statistics.loaded:
+        return NOT_AT_HAND
+    if Cardinalities(walk, statistics).rarest is None:
+        return NONE_RARE
+    if require(walk, Transformation).limit is not None:
+        return Declined("LIMIT may end the walk early, and joins see all rare events first")
+    return None

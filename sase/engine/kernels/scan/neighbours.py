@@ -6,23 +6,34 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+
+# So many types are compared at once, and so many keys looked up: mostly none is wanted.
+LINE, STEP, STRETCH = 128, 8, 64
 
 
 @kernel
-def places_of(types: NDArray[Any], states: Ints, level: int, out: OutInts) -> int:
-    """Write the places of the events of a level; how many there are, one more than there is room.
+def places_of(types: NDArray[Any], codes: NDArray[Any], out: OutInts) -> int:
+    """Write the places of events of some types; how many there are, one more than there is room.
 
-    `states` are by the code of a type plus one.
+    Both are of one type of numbers, so that a line of types is compared by a few instructions.
     """
     count = 0
-    for row in range(types.shape[0]):
-        if (states[types[row] + 1] >> level) & 1:
-            if count == out.shape[0]:
-                return count + 1
-            out[count] = row
-            count += 1
+    for begin in range(0, types.shape[0], LINE):
+        line = types[begin : begin + LINE]
+        found = False
+        for code in codes:
+            for i in range(line.shape[0]):
+                found |= line[i] == code
+        if found:
+            for i in range(line.shape[0]):
+                for code in codes:
+                    if line[i] == code:
+                        if count == out.shape[0]:
+                            return count + 1
+                        out[count] = begin + i
+                        count += 1
     return count
 
 
@@ -41,11 +52,12 @@ def admit_places(types: NDArray[Any], states: Ints, places: Ints, out: OutIntRow
 def search_rising(numbers: Ints, bounds: Ints, out: OutInts) -> None:
     """Write how many rising numbers are less than each of some bounds, which rise as well.
 
-    What is less than one of them is less than the next: from there on steps that double find it.
+    What is less than one of them is less than the next: from there on steps that double find it,
+    of which the first goes by the last one.
     """
-    low, size = 0, numbers.shape[0]
+    low, step, size = 0, 1, numbers.shape[0]
     for i in range(bounds.shape[0]):
-        high, step = low, 1
+        high, step = low, max(step >> 2, 1)
         while high < size and numbers[high] < bounds[i]:
             low, high, step = high + 1, high + step, step << 1
         high = min(high, size)
@@ -56,6 +68,15 @@ def search_rising(numbers: Ints, bounds: Ints, out: OutInts) -> None:
             else:
                 high = middle
         out[i] = low
+
+
+@inlined
+def any_alive(keys: NDArray[Any], at: int, alive: OutInts, mask: int) -> bool:
+    """Whether one of the next keys is alive."""
+    found = 0
+    for i in range(STEP):
+        found |= alive[keys[at + i] & mask]
+    return found != 0
 
 
 @kernel
@@ -78,9 +99,12 @@ def neighbours(
         if entered < few.shape[0]:
             until = min(until, begins[entered])
         while at < until:
-            out[count] = at
-            count += alive[keys[at] & mask] != 0
-            at += 1
+            while at + STEP <= until and not any_alive(keys, at, alive, mask):
+                at += STEP
+            for place in range(at, min(at + STRETCH, until)):
+                out[count] = place
+                count += alive[keys[place] & mask] != 0
+            at = min(at + STRETCH, until)
         while left < entered and ends[left] <= at:
             alive[keys[few[left]] & mask] -= 1
             left += 1

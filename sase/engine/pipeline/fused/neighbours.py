@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.binding.types import Kind
+from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.neighbours import neighbours, places_of, search_rising
@@ -26,7 +27,8 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.planning.cardinality import FEW_ARE
+from sase.engine.plan import EnginePlan
+from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
 from sase.planning.nodes import Negation, Stacks, find
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
@@ -35,10 +37,10 @@ from sase.planning.split import negations_of
 if TYPE_CHECKING:
     from sase.engine.operators.join_tree import JoinTree
 
-# Places for keys, which fit the cache; keys that share one are let through together.
-PLACES = 1 << 12
 # The types of so many events tell which component is the rarest.
-SAMPLED = 1 << 13
+SAMPLED = 1 << 11
+# Where at most one of so many is of a component, statistics are worth measuring for that alone.
+VERY_FEW_ARE = 512
 
 
 class NarrowedScan:
@@ -119,7 +121,7 @@ class NarrowedScan:
             shifts = np.repeat(begins - np.cumsum(apart) + apart, apart)
             return np.asarray(np.arange(length) + shifts)
         out = np.empty(length + 1, np.int64)
-        count = neighbours(keys, places, begins, ends, np.zeros(PLACES, np.int64), out)
+        count = neighbours(keys, places, begins, ends, np.zeros(KEYS_AT_ONCE, np.int64), out)
         return out[:count]
 
     def _few(self, events: Events) -> tuple[int, Numbers] | None:
@@ -130,7 +132,8 @@ class NarrowedScan:
         if level is None:
             return None
         places = np.empty(len(events) // FEW_ARE, np.int64)
-        count = places_of(events.types, states, level, places)
+        codes = (np.flatnonzero(states & (1 << level)) - 1).astype(events.types.dtype)
+        count = places_of(events.types, codes, places)
         return None if count > len(places) else (level, places[:count])
 
     def _ranges(self, events: Events, level: int, places: Numbers) -> tuple[Numbers, Numbers]:
@@ -163,15 +166,23 @@ class NarrowedScan:
         return None
 
 
-def rarest(events: Events, states: Numbers, levels: int) -> int | None:
-    """The level of the fewest of some events, as a sample tells, if they are few.
+def has_rare(plan: EnginePlan, events: Events) -> bool:
+    """Whether a component of a pattern of single components has very few of some events."""
+    if plan.union is not None or plan.runs is not None or plan.returned.limit is not None:
+        return False
+    states = states_by_type(plan.positives, events.type_names, every=False)
+    return rarest(events, states, len(plan.positives), VERY_FEW_ARE) is not None
+
+
+def rarest(events: Events, states: Numbers, levels: int, few: int = FEW_ARE) -> int | None:
+    """The level of the fewest of some events, as a sample tells, if one of so many is of it.
 
     `states` are by the code of a type plus one.
     """
     sample = events.types[:: max(len(events) // SAMPLED, 1)].astype(np.int64) + 1
     counts = np.bincount(sample, minlength=len(states))
     rows = [int(counts[(states >> level) & 1 != 0].sum()) for level in range(levels)]
-    return rows.index(min(rows)) if min(rows) * FEW_ARE <= len(sample) else None
+    return rows.index(min(rows)) if min(rows) * few <= len(sample) else None
 
 
 def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbers, Numbers]:

@@ -1,0 +1,48 @@
+"""Joins by a tree against the walk back through stacks: what both are expected to take.
+
+Only what is near the few events of a rare component comes to the leaves, if all events are at hand.
+What that saves depends on estimates, so that a tree must be ahead by a margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.cost import cost_of
+from sase.planning.nodes import (
+    Operator,
+    SequenceConstruction,
+    SequenceScan,
+    Stacks,
+    exchanged,
+    find,
+    require,
+)
+from sase.planning.quantities import duration
+from sase.planning.statistics import Statistics
+
+# So many times as long as the joins the walk must be expected to take.
+LEAD = 1.5
+
+
+def why_not_joined(walk: Operator, tree: Operator, statistics: Statistics) -> str | None:
+    """What is expected of both where the tree is not ahead by the margin; else None."""
+    joined, walked = (cost_of(each, statistics).nanoseconds for each in (tree, walk))
+    if joined * LEAD <= walked:
+        return None
+    return f"{_compared(joined, walked)}, which must be {LEAD} times that"
+
+
+def comparison(plan: Operator, statistics: Statistics | None) -> str | None:
+    """What is expected of the joins of a plan, and of a walk in their place."""
+    construction = find(plan, SequenceConstruction)
+    if statistics is None or construction is None or not construction.joins:
+        return None
+    scan = replace(require(plan, SequenceScan), stacks=Stacks.AIS)
+    walk = exchanged(plan, scan, replace(construction, input=scan, joins=()))
+    joined, walked = (cost_of(each, statistics).nanoseconds for each in (plan, walk))
+    return _compared(joined, walked)
+
+
+def _compared(joined: float, walked: float) -> str:
+    return f"joins are expected to take {duration(joined)}, and the walk {duration(walked)}"

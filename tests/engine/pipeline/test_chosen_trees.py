@@ -1,0 +1,138 @@
+"""Trees that the optimizer chose find what the naive matcher finds, in whatever way they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sase
+from sase.api.compiled_query import compile_query
+from sase.api.plan import Plan
+from sase.binding.input_options import InputOptions
+from sase.engine.options import Options
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.sources.discovered import Discovered
+from sase.lang.parser import parse_query
+from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.statistics import Statistics
+from tests import naive
+
+ROWS, OTHERS = 140, 26
+Rows = list[dict[str, Any]]
+
+
+def stream(random: Random) -> Rows:
+    """One or two events of R in many; few of those around are of the query, some of no key."""
+    kinds = ["R"] * random.randint(1, 2) + random.choices("ABCN", k=OTHERS)
+    kinds += ["X"] * (ROWS - len(kinds))
+    random.shuffle(kinds)
+    times = sorted(random.randrange(ROWS) for _ in kinds)
+    return [
+        {
+            "ts": time, "type": kind,
+            "id": random.choice((0, 0, 1, 1, 2, None)), "v": random.randrange(5),
+        }
+        for time, kind in zip(times, kinds, strict=True)
+    ]  # fmt: skip
+
+
+def pattern(random: Random) -> str:
+    """Three or four components with R anywhere, and perhaps a negative one."""
+    parts = [f"{kind} {kind.lower()}" for kind in random.sample("ABC", random.randint(2, 3))]
+    parts.insert(random.randint(0, len(parts)), "R r")
+    if random.random() < 0.5:
+        parts.insert(random.randint(0, len(parts)), "!(N n)")
+    where = [] if random.random() < 0.2 else ["[id]"]
+    first, second = random.sample(sorted(set("ABCR") & {part[0] for part in parts}), 2)
+    conditions = ("a.v > 1", f"{first.lower()}.v <= {second.lower()}.v", "r.v + 1 < 5")
+    where += [each for each in conditions if random.random() < 0.3 and named(each, parts)]
+    window = random.choice(("WITHIN 40", "WITHIN 70", "WITHIN 60 INCLUSIVE", "WITHIN 55 EVENTS"))
+    within = "WITHIN 50" if parts[-1].startswith("!") or parts[0].startswith("!") else window
+    clause = f" WHERE {' AND '.join(where)}" if where else ""
+    return f"EVENT SEQ({', '.join(parts)}){clause} {within}"
+
+
+def named(condition: str, parts: Sequence[str]) -> bool:
+    """Whether the variable that a condition begins with is in the pattern."""
+    return any(part.endswith(f" {condition[0]}") for part in parts)
+
+
+def longer(statistics: Statistics, times: int) -> Statistics:
+    """The statistics of a stream that goes on like this for so many times as long."""
+    assert statistics.first is not None
+    assert statistics.span is not None
+    return replace(
+        statistics,
+        rows=statistics.rows * times,
+        last=statistics.first + statistics.span * times - 1,
+        types=tuple(replace(each, rows=each.rows * times) for each in statistics.types),
+    )
+
+
+def chosen(query: str, table: pa.Table) -> Plan:
+    """The plan that the optimizer chooses by the statistics of a long stream of that kind."""
+    known = compile_query(query, Discovered.of(table, InputOptions()))
+    statistics = known.measured(Pipeline(known.unoptimized).load(table)[1], len(table))
+    return known.plan(known.optimized(longer(statistics, 10_000), loaded=True))
+
+
+def is_tree(plan: Plan) -> bool:
+    return bool(require(plan.operators, SequenceConstruction).joins)
+
+
+def batch(plan: Plan, table: pa.Table, random: Random) -> Iterator[Any]:
+    yield plan.run(table, threads=random.randint(1, 4))
+
+
+def pushed(plan: Plan, table: pa.Table, random: Random) -> Iterator[Any]:
+    """Pushed in any cuts, and now and then taken up again from a snapshot."""
+    matcher, begin = plan.open(), 0
+    while begin < len(table):
+        end = begin + random.randint(1, 60)
+        yield matcher.push(table.slice(begin, end - begin))
+        if random.random() < 0.4:
+            matcher = plan.restore(matcher.snapshot())
+        begin = end
+    yield matcher.finish()
+
+
+@given(st.integers(0, 2**32), st.sampled_from((batch, pushed)))
+def test_chosen_trees_find_what_the_naive_matcher_finds(seed: int, way: Any) -> None:
+    random = Random(seed)
+    rows, query = stream(random), pattern(random)
+    table = pa.Table.from_pylist(rows)
+    with patch("sase.planning.tree_choice.LEAD", 0):
+        plan = chosen(query, table)
+    assert is_tree(plan)
+    plan = replace(plan, options=Options(block=random.choice((7, 64)), chunk=3, stack=4))
+    found = [row for part in way(plan, table, random) for row in part.rows.to_pylist()]
+    expected = naive.match(parse_query(query), rows)
+    assert [tuple(row.values()) for row in found] == [
+        tuple(row for (row,) in match.events) for match in expected
+    ]
+
+
+@pytest.mark.parametrize(("place", "absent"), [(0, 2), (1, None), (2, 1), (3, 4), (3, None)])
+def test_a_tree_is_chosen_where_a_component_is_rare(place: int, absent: int | None) -> None:
+    parts = ["A a", "B b", "C c"]
+    parts.insert(place, "R r")
+    if absent is not None:
+        parts.insert(absent, "!(M m)")
+    query = f"EVENT SEQ({', '.join(parts)}) WHERE [id] WITHIN 20"
+    random = Random(place)
+    kinds = [*"ABCMN" * 800, "R"]
+    random.shuffle(kinds)
+    table = pa.Table.from_pylist(
+        [{"ts": n, "type": kind, "id": random.randrange(20)} for n, kind in enumerate(kinds)]
+    )
+    assert is_tree(chosen(query, table))
+    assert not is_tree(chosen(query.replace("R r", "N r"), table))
+    assert chosen(query, table).run(table).rows == sase.match(query, table, plan="pais").rows
