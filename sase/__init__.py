@@ -13,6 +13,7 @@ if typing.TYPE_CHECKING:
     from sase.api import compile, match
     from sase.api.compare import compare
     from sase.api.explain import explain
+    from sase.api.interval import interval
     from sase.api.plan import Plan
     from sase.api.why_not import why
     from sase.binding import Schema
@@ -72,6 +73,7 @@ _HOMES = {
     "compare": "sase.api.compare",
     "compile": "sase.api",
     "explain": "sase.api.explain",
+    "interval": "sase.api.interval",
     "match": "sase.api",
     "why": "sase.api.why_not",
 }
@@ -106,6 +108,7 @@ __all__ = [
     "compare",
     "compile",
     "explain",
+    "interval",
     "match",
     "why",
 ]

@@ -16,9 +16,9 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
 
     schema    `TYPE: attribute kind, attribute kind` a line, or `*: …` for one wide table (without a
               schema: one wide table of the columns of the stream)
-    options   `name=value` a line: time, type, seq (columns; seq also `#row`), time_unit, output,
-              `param.NAME` (a value), `type.NAME` (a condition), `entry=condition` (the query is a
-              condition alone),
+    options   `name=value` a line: time (also `lo,hi`), type, seq (columns; seq also `#row`),
+              time_unit, output, `param.NAME` (a value), `type.NAME` (a condition),
+              `entry=condition` (the query is a condition alone),
               `escapes=yes` (the query holds \\r, \\t, \\0, \\u202e … as strings of Python do).
               `type=-` with a schema of one type: every event has that type
               `flat=yes`: the names of columns of the flat form are checked too

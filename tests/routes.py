@@ -53,13 +53,19 @@ def keywords(case: Case) -> dict[str, Any]:
     typed_by_conditions = case.family("type")
     one_type = case.options.get("type") == "-"
     return {
-        "time": case.options.get("time", "ts"),
+        "time": times(case),
         "type": None if typed_by_conditions or one_type else case.options.get("type", "type"),
         "seq": case.options.get("seq"),
         "types": typed_by_conditions or declared_types(case),
         "time_unit": case.options.get("time_unit"),
         "params": case.params or None,
     }
+
+
+def times(case: Case) -> str | tuple[str, str]:
+    """The column of time, or `lo,hi`."""
+    earliest, comma, until = case.options.get("time", "ts").partition(",")
+    return (earliest, until) if comma else earliest
 
 
 def rows(case: Case) -> list[dict[str, Any]]:
@@ -290,6 +296,8 @@ def schema(case: Case) -> Schema:
         for name in ("time", "type", "seq", "time_unit")
         if name in case.options and case.options[name] != "-"
     }
+    if isinstance(times(case), tuple):
+        data["time"] = list(times(case))
     declared = case.schema or {"*": _columns(case)}
     if case.family("type"):
         data["definitions"] = case.family("type")

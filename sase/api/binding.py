@@ -54,8 +54,7 @@ def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | Non
             return None
     if isinstance(outcome, BindingError):
         return None
-    roles = (name for name in (schema.time, schema.type, schema.seq_column) if name is not None)
-    return frozenset((*roles, *attributes_read(outcome)))
+    return frozenset((*schema.roles, *attributes_read(outcome)))
 
 
 def _settled(

@@ -208,11 +208,12 @@ ASSUMED = "no events and no schema: every type is taken to have what the query n
 
 def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     """One wide table with the attributes that a query names."""
-    usual = (roles.time, roles.type, roles.seq)
+    usual = (roles.earliest, roles.until, roles.type, roles.seq)
     names = attributes_read(bind_text(query, OPEN))
     return Schema(
         columns=tuple((name, UNKNOWN) for name in names if name not in usual),
-        time=roles.time,
+        time=roles.earliest,
+        until=roles.until,
         type=roles.type,
         seq=roles.seq,
         time_unit=roles.time_unit,

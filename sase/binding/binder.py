@@ -12,6 +12,7 @@ from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
 from sase.binding.forbidding import ForbiddingConjuncts
+from sase.binding.imprecise import bind_confidence, with_sequences
 from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
@@ -90,6 +91,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     if pattern is None:
         return None
     _check_groups(query, pattern, scope)
+    confidence = bind_confidence(query, pattern, scope)
     written, scopes = list(top_level(query.where)), [scope]
     for branch in pattern.branches:
         check_negations(branch, query.window, scope)
@@ -116,8 +118,12 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     scope.clause = Clause.RETURN
     if query.output is None:
         check_default_columns(query, scope, flat)
+    if confidence is not None:
+        bound = with_sequences(bound, query)
+        _refuse_imprecise(query, scope)
     return replace(
         bound,
+        confidence=confidence,
         limit=bind_limit(query.limit, scope) if query.limit is not None else None,
         definitions=_definitions(scope),
         warnings=tuple(scope.problems.in_order("warning")),
@@ -219,12 +225,17 @@ def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
             query.sources[1].span,
             "name one input, or leave FROM out",
         )
-    if query.confidence:
-        refuse(
+
+
+def _refuse_imprecise(query: ast.Query, scope: Scope) -> None:
+    """Refuse what is right as far as it goes."""
+    if not scope.problems.in_order("error"):
+        scope.problems.error(
             "not-supported-yet",
-            "WITH CONFIDENCE is not supported yet",
-            query.confidence.span,
-            "leave it out: timestamps are taken as exact",
+            f"imprecise time, by `{scope.schema.time}` and `{scope.schema.until}`, is not supported"
+            " yet",
+            query.pattern.span,
+            "name one column of time",
         )
 
 
@@ -359,4 +370,4 @@ def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
 
 def _untyped(schema: Schema) -> Schema:
     """The schema of events that have no type yet."""
-    return Schema(None, schema.columns, schema.time, None, schema.seq, schema.time_unit)
+    return replace(schema, types=None, type=None, definitions=())

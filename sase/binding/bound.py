@@ -134,7 +134,14 @@ class Operation(Value):
     operands: tuple[Expression, ...]
 
 
-Expression: TypeAlias = Constant | Placeholder | Reference | Aggregate | Operation
+@dataclass(frozen=True, slots=True)
+class MatchConfidence(Value):
+    """`confidence` in HAVING and RETURN: how likely a match of imprecise time is."""
+
+
+Expression: TypeAlias = (
+    Constant | Placeholder | Reference | Aggregate | Operation | MatchConfidence
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- conditions: no NOT is left
@@ -404,7 +411,8 @@ class BoundComponent:
     A repeated group is one, whose minimum and maximum count iterations. `inside` is the number of
     the negative group whose sequence it is in, `set_of` that of the set whose member it is.
     `written` is the place of its variable in the order of first writing, if that is not its index
-    among the positive components.
+    among the positive components. With imprecise time a series `is_sequence` if every order of its
+    events is a match of its own.
     """
 
     index: int
@@ -421,6 +429,7 @@ class BoundComponent:
     inside: int | None = None
     set_of: int | None = None
     written: int | None = None
+    is_sequence: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
@@ -484,6 +493,14 @@ class BoundWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundConfidence:
+    """That time is imprecise, and the confidence that matches reach, or if `strict` exceed."""
+
+    threshold: Fraction | Placeholder | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of RETURN."""
 
@@ -509,7 +526,8 @@ class BoundQuery:
     """A query whose names, types and rules are checked.
 
     Of a pattern with choices `branches` are the queries of its branches; the whole then has a
-    component for each variable. `negations` are the negative sequences.
+    component for each variable. `negations` are the negative sequences. Of precise time there is no
+    `confidence`.
     """
 
     components: tuple[BoundComponent, ...]
@@ -525,6 +543,7 @@ class BoundQuery:
     definitions: tuple[tuple[str, Condition], ...] = ()
     branches: tuple[BoundQuery, ...] = ()
     negations: tuple[BoundNegation, ...] = ()
+    confidence: BoundConfidence | None = None
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     @property

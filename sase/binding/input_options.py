@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
@@ -14,10 +14,14 @@ from sase.nearest import did_you_mean
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# The column of time, or those of the earliest and the latest time.
+Times: TypeAlias = str | tuple[str, str]
+
+
 class InputKeywords(TypedDict, total=False):
     """The keywords of public functions that make `InputOptions`, for type checkers."""
 
-    time: str
+    time: Times
     type: str | None
     seq: str | None
     types: Any
@@ -38,7 +42,7 @@ class InputOptions:
     keyword above.
     """
 
-    time: str = "ts"
+    time: Times = "ts"
     type: str | None = "type"
     seq: str | None = None
     types: Any = None
@@ -48,7 +52,7 @@ class InputOptions:
     text: Any = ()
 
     def __post_init__(self) -> None:
-        check_name("time", self.time, may_be_none=False)
+        _check_times(self.time)
         for option in ("type", "seq", "time_unit"):
             check_name(option, getattr(self, option))
         types = self.types
@@ -60,6 +64,16 @@ class InputOptions:
         check_on_bad_row(self.on_bad_row)
         _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
         _check_texts("text", self.text, "the name of a column, or a list of names")
+
+    @property
+    def earliest(self) -> str:
+        """The column of time, of two the first."""
+        return self.time if isinstance(self.time, str) else self.time[0]
+
+    @property
+    def until(self) -> str | None:
+        """The column of the latest time, where time is imprecise."""
+        return None if isinstance(self.time, str) else self.time[1]
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -116,6 +130,17 @@ def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
         return
     what = "a name as text, or None" if may_be_none else "a name as text"
     raise PlanError(f"{option}={given!r}: give {what}")
+
+
+def _check_times(given: object) -> None:
+    """Refuse what is neither the column of time nor two of them."""
+    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(n, str) for n in given):
+        return
+    if not isinstance(given, str):
+        raise PlanError(
+            f"time={given!r}: give a name as text, or where time is imprecise the names of two"
+            ' columns, of the earliest and the latest, as in  time=("lo", "hi")'
+        )
 
 
 def _check_texts(option: str, given: object, what: str) -> None:

@@ -18,9 +18,14 @@ from sase.source import Span
 RESERVED_COLUMNS = ("ts_start", "ts_end", "detected_at")
 
 
+def reserved_columns(scope: Scope) -> tuple[str, ...]:
+    """The columns that every result of a query has."""
+    return (*RESERVED_COLUMNS, "confidence") if scope.schema.is_imprecise else RESERVED_COLUMNS
+
+
 def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
     """The columns of RETURN."""
-    columns, seen = [], set(RESERVED_COLUMNS)
+    columns, seen = [], set(reserved_columns(scope))
     for place, item in enumerate(output.items, 1):
         name = item.alias.text if item.alias else default_name(item.expression, place)
         if name in seen:
@@ -63,7 +68,8 @@ def _refuse_kind(span: Span, scope: Scope) -> None:
 
 
 def _refuse_clash(name: str, span: Span, scope: Scope) -> None:
-    reason = "every result has a column of that name" if name in RESERVED_COLUMNS else "it is taken"
+    is_reserved = name in reserved_columns(scope)
+    reason = "every result has a column of that name" if is_reserved else "it is taken"
     scope.problems.error(
         "column-clash",
         f"the result cannot have a column `{name}`: {reason}",
@@ -78,7 +84,7 @@ def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
         return  # that is the error
     seen: dict[str, str] = {}
     for name, owner, span in _default_columns(query, scope, flat):
-        if name in RESERVED_COLUMNS or seen.get(name, owner) != owner:
+        if name in reserved_columns(scope) or seen.get(name, owner) != owner:
             _refuse_clash(name, span, scope)
         seen.setdefault(name, owner)
 

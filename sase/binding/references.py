@@ -219,7 +219,14 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
         return scope.components[0]
     name, error = node.name.text, scope.problems.error
     strategy = nearest(name, STRATEGY_WORDS) if "_" in name else None
-    if scope.component(name):
+    if name == "confidence" and scope.schema.is_imprecise:
+        error(
+            "confidence-in-where",
+            "`confidence` is that of a whole match, and WHERE says which events make one",
+            node.span,
+            "write  WITH CONFIDENCE >= 0.9 , or ask for it in HAVING",
+        )
+    elif scope.component(name):
         message = f"`{name}` is an event, and a value is needed here"
         hint = f"name an attribute of it:  {_example(name, scope)}"
         error("event-as-value", message, node.span, hint)
@@ -260,8 +267,7 @@ def _example(variable: str, scope: Scope) -> str:
 def some_attribute(component: BoundComponent | None, scope: Scope) -> str:
     """An attribute for an example."""
     names = scope.attribute_names(component) if component else []
-    special = (scope.schema.time, scope.schema.type, scope.schema.seq_column)
-    return next((name for name in names if name not in special), "p")
+    return next((name for name in names if name not in scope.schema.roles), "p")
 
 
 def _refuse_series_without_index(

@@ -32,7 +32,8 @@ class Schema:
     its own attributes, or with a wide table only names the types that occur. Without either every
     name is allowed and has no type: `Schema()` is the open schema. `definitions` are the conditions
     that make the types where no column does. `seq` is the column that orders simultaneous events,
-    or "#row" for the row in the input.
+    or "#row" for the row in the input. Where events have two times `time` is the column of the
+    earliest, and `until` that of the latest.
     """
 
     types: tuple[EventType, ...] | None = None
@@ -42,6 +43,7 @@ class Schema:
     seq: str | None = None
     time_unit: str | None = None
     definitions: tuple[tuple[str, str], ...] = ()
+    until: str | None = None
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
@@ -53,6 +55,7 @@ class Schema:
         if self.time_unit is not None and self.time_unit.lower() not in UNITS:
             hint = did_you_mean(self.time_unit, UNITS) or (f"units are {', '.join(NANOSECONDS)}",)
             raise SchemaError(f"`{self.time_unit}` is not a unit of time; {hint[0]}")
+        self._check_until()
         derive = partial(object.__setattr__, self)  # the dataclass is frozen, its caches are not
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
         derive("time_type", self._time_type())
@@ -92,8 +95,24 @@ class Schema:
 
     def admits_unknown_types(self, attribute: str) -> bool:
         """Whether events may have types that the schema does not list, and lack attributes."""
-        is_common = attribute in (self.time, self.type, self.seq_column)
+        is_common = attribute in self.roles
         return self.type is not None and bool(self._declared) and not is_common
+
+    @property
+    def is_imprecise(self) -> bool:
+        """Whether events have two times, and are at one of those between."""
+        return self.until is not None
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The column of time, or both of them."""
+        return (self.time,) if self.until is None else (self.time, self.until)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The columns that every event needs: time, type, sequence number."""
+        others = (name for name in (self.type, self.seq_column) if name is not None)
+        return (*self.times, *others)
 
     def attributes(self, type_name: str) -> Mapping[str, DataType] | None:
         """The attributes of a type with those that every event has; None where any is allowed."""
@@ -107,24 +126,38 @@ class Schema:
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
         # Seconds as floats are counted in whole microseconds (docs/semantics.md, Time).
-        yield self.time, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
+        for name in self.times:
+            yield name, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
             yield self.type, STRING
         if self.seq_column is not None:
             yield self.seq_column, INTEGER
 
     def _time_type(self) -> DataType:
-        """The type of the time column, of several the finest."""
+        """The type of time, of several columns the finest."""
         everywhere = [self.columns or (), *(t.attributes or () for t in self.types or ())]
-        found = [kind for columns in everywhere for name, kind in columns if name == self.time]
+        found = [kind for columns in everywhere for name, kind in columns if name in self.times]
         kinds = {data_type.kind for data_type in found}
         if len(kinds) > 1 or not kinds <= _TIMES:
             shown = " and ".join(sorted({str(data_type) for data_type in found}))
+            named = " and ".join(f"`{name}`" for name in self.times)
             raise SchemaError(
-                f"the time column `{self.time}` is {shown}; it may be integers, timestamps or"
+                f"the time column {named} is {shown}; it may be integers, timestamps or"
                 " floats, the same in all types"
             )
         return merged(found) if found else INTEGER if self.time_unit else UNKNOWN
+
+    def _check_until(self) -> None:
+        """Refuse two times that are one column, and an order beside them."""
+        if self.until == self.time:
+            raise SchemaError(
+                f"`{self.time}` is given as the earliest and the latest time: leave the second out"
+            )
+        if self.until is not None and self.seq is not None:
+            raise SchemaError(
+                f"seq={self.seq!r} orders simultaneous events, and events with two times,"
+                f" `{self.time}` and `{self.until}`, have no such order: leave it out"
+            )
 
     @property
     def seq_column(self) -> str | None:

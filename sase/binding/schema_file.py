@@ -1,6 +1,7 @@
 """A schema written down as TOML or JSON.
 
 time = "ts"                    # these five are optional; shown are the defaults
+# time = ["lo", "hi"]          # the earliest and the latest time, where it is imprecise
 type = "type"
 # seq = "seq"  and  time_unit = "ms"  for an integer time column
 
@@ -18,7 +19,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from sase.binding.schema import Attributes, EventType, Schema
 from sase.binding.types import DataType, Kind
@@ -59,7 +60,11 @@ def schema_from(data: object) -> Schema:
     for key in top:
         if key not in _TOP_LEVEL:
             _refuse(f"`{key}` is no part of a schema", key, _TOP_LEVEL)
-    for key in ("time", "type", "seq", "time_unit"):
+    time = top.get("time", "ts")
+    earliest, until = time if _are_two(time) else (time, None)
+    if not isinstance(earliest, str):
+        raise SchemaError(f"`time` must be a text, or a list of two, and is {time!r}")
+    for key in ("type", "seq", "time_unit"):
         if not isinstance(top.get(key, ""), str):
             raise SchemaError(f"`{key}` must be a text, and is {top[key]!r}")
     columns = top.get("columns")
@@ -67,12 +72,17 @@ def schema_from(data: object) -> Schema:
     return Schema(
         types=_types(top["types"]) if "types" in top else None,
         columns=None if columns is None else _attributes(columns, "columns"),
-        time=top.get("time", "ts"),
+        time=earliest,
         type=None if definitions else top.get("type", "type"),
         seq=top.get("seq"),
         time_unit=top.get("time_unit"),
         definitions=tuple((name, str(text)) for name, text in definitions.items()),
+        until=until,
     )
+
+
+def _are_two(time: object) -> TypeGuard[list[str]]:
+    return isinstance(time, list) and len(time) == 2 and all(isinstance(t, str) for t in time)
 
 
 def _types(data: object) -> tuple[EventType, ...]:

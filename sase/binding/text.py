@@ -63,6 +63,8 @@ def value_text(value: bound.Expression, names: Names) -> str:
             listed = ", ".join(value.attributes)
             attributes = f".({listed})" if value.others else f".{listed}" if listed else ""
             return f"{function}({_events(value, names)}{attributes})"
+        case bound.MatchConfidence():
+            return "confidence"
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
         case bound.Operation(name=name, operands=(left, right)) if not name.isalpha():

@@ -12,6 +12,7 @@ from sase.binding.bound import (
     Aggregate,
     Constant,
     Expression,
+    MatchConfidence,
     Operation,
     Placeholder,
 )
@@ -60,6 +61,10 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
             return _absent(node, scope)
         case ast.InGroup() if any(map(scope.lacks, variables_of(node))):
             return _absent(node, scope)
+        case ast.Attribute(variable=None, name=ast.Name("confidence")) if (
+            scope.schema.is_imprecise and scope.clause in (Clause.HAVING, Clause.RETURN)
+        ):
+            return MatchConfidence(FLOAT, span=node.span)
         case ast.Attribute() | ast.Indexed() | ast.InGroup() if is_of_group(node, scope):
             return bind_of_group(node, scope)
         case ast.Attribute():

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_schema, add_text, schema_in
+from sase.cli.event_arguments import add_schema, add_text, schema_in, times_in
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
@@ -27,7 +27,11 @@ def configure(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="take the schema from files of events: Parquet, CSV, JSON lines or Arrow",
     )
-    parser.add_argument("--time", metavar="COLUMN", help="with --events: the time column")
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN[,COLUMN]",
+        help="with --events: the time column, or those of the earliest and the latest time",
+    )
     parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
     add_text(parser)
     parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
@@ -77,13 +81,15 @@ def _schema_of_files(arguments: Namespace) -> Schema:
     from sase.engine.sources import names_found, open_files
     from sase.engine.sources.discovered import check_text_columns
 
-    files = open_files(arguments.events, arguments.time, text=arguments.text)
+    earliest, until = times_in(arguments)
+    files = open_files(arguments.events, earliest, text=arguments.text)
     check_text_columns(files, arguments.text)
     columns = files.schema
-    time, type, _ = names_found(columns.names, arguments.time, arguments.type)
+    time, type, _ = names_found(columns.names, earliest, arguments.type, until=until)
     return Schema(
         columns=tuple((field.name, data_type(field.type)) for field in columns),
         time=time,
+        until=until,
         type=type,
         time_unit=arguments.time_unit,
     )

@@ -35,7 +35,12 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         help="files of events: Parquet, CSV, JSON lines or Arrow; a file, a folder or a pattern;"
         " in `sase run` also - for standard input",
     )
-    parser.add_argument("--time", metavar="COLUMN", help="the time column (default: found by name)")
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN[,COLUMN]",
+        help="the time column (default: found by name); of imprecise time those of the earliest and"
+        " the latest, as in  lo,hi",
+    )
     parser.add_argument("--type", metavar="COLUMN", help="the type column (default: found by name)")
     parser.add_argument(
         "--seq",
@@ -203,7 +208,6 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
     if arguments.events == STANDARD_INPUT:
         raise ArgumentError("--events -: only  sase run  reads events from standard input")
     hide_pandas()
-    from sase.binding.input_options import InputOptions
     from sase.engine.sources import open_files
     from sase.engine.sources.discovered import Discovered
 
@@ -212,7 +216,7 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
     schema, reading = schema_in(arguments), reading_options(arguments)
     if schema is not None:
         return Discovered.of(arguments.events, _options_beside(schema, arguments), schema)
-    time = arguments.time or InputOptions.time
+    time = times_in(arguments)[0] or "ts"
     files = open_files(arguments.events, time, judges=judges, **reading)
     return Discovered.of(files, options_for(arguments, files.schema.names))
 
@@ -229,7 +233,8 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
 
     types = _types(arguments.types)
     is_typed = isinstance(types, list) or any(isinstance(t, str) for t in (types or {}).values())
-    names = names_found(columns, arguments.time, arguments.type, typed=is_typed)
+    earliest, until = times_in(arguments)
+    names = names_found(columns, earliest, arguments.type, typed=is_typed, until=until)
     if names.type is None and types is None:
         raise ArgumentError(
             f"no column has a usual name for the type of events: say which of {', '.join(columns)}"
@@ -238,7 +243,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
         )
     notify(names.notes)
     return InputOptions(
-        names.time,
+        names.time if until is None else (names.time, until),
         names.type,
         arguments.seq,
         types,
@@ -252,8 +257,10 @@ def _options_beside(schema: Schema, arguments: Namespace) -> InputOptions:
     """The options of an input beside its schema, which says itself what columns are."""
     from sase.binding.input_options import InputOptions
 
+    earliest, until = times_in(arguments)
+    said = schema.time if schema.until is None else (schema.time, schema.until)
     return InputOptions(
-        arguments.time or schema.time,
+        said if earliest is None else earliest if until is None else (earliest, until),
         arguments.type or schema.type,
         arguments.seq or schema.seq,
         _types(arguments.types),
@@ -267,13 +274,27 @@ def options_without_events(arguments: Namespace) -> InputOptions:
     """The options of an input that is not given."""
     from sase.binding.input_options import InputOptions
 
+    earliest, until = times_in(arguments)
     return InputOptions(
-        arguments.time or InputOptions.time,
+        (earliest or "ts", until) if until is not None else earliest or InputOptions.time,
         arguments.type or InputOptions.type,
         arguments.seq,
         _types(arguments.types),
         arguments.time_unit,
     )
+
+
+def times_in(arguments: Namespace) -> tuple[str | None, str | None]:
+    """The columns of the earliest and the latest time, as far as they are given."""
+    if arguments.time is None or "," not in arguments.time:
+        return arguments.time, None
+    earliest, _, until = arguments.time.partition(",")
+    if not (earliest and until) or "," in until:
+        raise ArgumentError(
+            f"--time {arguments.time}: give one column, or the two of the earliest and the latest"
+            " time, as in  --time lo,hi"
+        )
+    return earliest, until
 
 
 def query_options(arguments: Namespace) -> dict[str, Any]:

@@ -107,8 +107,9 @@ def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
         _expect(rows, problem)
         known = compiled(rows.schema)
     # What is wrong with the query is said of the columns as they are.
-    roles = [n for n in (names.time, names.type, known.schema.seq_column) if n is not None]
-    rows.judge(names.time, roles, known.unoptimized.named)
+    schema = known.schema
+    roles = [n for n in (*schema.times, names.type, schema.seq_column) if n is not None]
+    rows.judge(names.earliest, roles, known.unoptimized.named)
     notify_warnings(rows.nearly_numbers(compared_columns(known.unoptimized)))
     known = compiled(rows.loose)
     return known.plan(known.optimized())

@@ -159,9 +159,7 @@ class EnginePlan:
     @cached_property
     def named(self) -> frozenset[str]:
         """Every column that the plan reads."""
-        schema = self.schema
-        roles = (name for name in (schema.time, schema.type, schema.seq_column) if name is not None)
-        return frozenset((*roles, *self.attributes))
+        return frozenset((*self.schema.roles, *self.attributes))
 
     @property
     def reading(self) -> dict[str, Any]:

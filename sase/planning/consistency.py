@@ -185,6 +185,8 @@ class _Growing:
                 return Trend.STEADY
             case bound.Reference() | bound.Aggregate():
                 return self.reference(expression)
+            case bound.MatchConfidence():
+                return Trend.OPEN
             case bound.Operation(operands=operands):
                 if all(self.value(each) is Trend.STEADY for each in operands):
                     return Trend.STEADY

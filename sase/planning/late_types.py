@@ -207,7 +207,9 @@ class _Values:
     def _type(self, value: bound.Expression) -> DataType:
         if isinstance(value, bound.Operation):
             return self._result(value)
-        if value.type != UNKNOWN or isinstance(value, bound.Constant | bound.Placeholder):
+        if value.type != UNKNOWN or isinstance(
+            value, bound.Constant | bound.Placeholder | bound.MatchConfidence
+        ):
             return value.type
         if isinstance(value, bound.Reference):
             return self._attribute_type(self._component(value), value.attribute)

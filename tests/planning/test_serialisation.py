@@ -151,7 +151,9 @@ def test_the_queries_have_many_plans_and_every_kind_of_value() -> None:
     """Each operator, condition and expression is in some text: otherwise the tests say little."""
     found = {name for text in texts() for name in names(json.loads(text))}
     assert len(plans()) > 60
-    assert set(CLASSES) - {"Value", "Predicate", "BoundQuery", "BoundNegation"} == found - {"float"}
+    in_no_plan = {"Value", "Predicate", "BoundQuery", "BoundNegation"}
+    in_no_plan |= {"BoundConfidence", "MatchConfidence"}  # of queries that are not planned yet
+    assert set(CLASSES) - in_no_plan == found - {"float"}
     assert "float" in found
 
 

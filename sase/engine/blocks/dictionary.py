@@ -75,7 +75,7 @@ class TypeDictionary:
 
     def _declares(self, type_name: str | None, attribute: str) -> bool:
         schema = self.schema
-        if not self._is_typed or attribute in (schema.time, schema.type, schema.seq_column):
+        if not self._is_typed or attribute in schema.roles:
             return True
         if type_name is None or type_name not in (schema.type_names or ()):
             return False

@@ -254,9 +254,11 @@ def _shown(value: Any) -> str | None:
 # ---------------------------------------------------------------- columns of dicts
 
 
-def coerced_to_describe(inputs: Inputs, *, time: str, type: str | None, seq: str | None) -> Inputs:
+def coerced_to_describe(
+    inputs: Inputs, *, times: Sequence[str], type: str | None, seq: str | None
+) -> Inputs:
     """Give unreadable columns of dicts a type, before it is known which a query names."""
-    roles = {time: ALLOWED["time"], type: ALLOWED["type"], seq: ALLOWED["seq"]}
+    roles = {type: ALLOWED["type"], seq: ALLOWED["seq"]} | dict.fromkeys(times, ALLOWED["time"])
     return _coerced(inputs, lambda table: {name: roles.get(name, ()) for name in table.unreadable})
 
 
@@ -283,7 +285,8 @@ def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inp
 def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
     """Return the kinds of the columns that every event needs."""
     time = schema.time_type
-    found: dict[str, Kinds] = {schema.time: ALLOWED["time"] if time == UNKNOWN else (time.kind,)}
+    allowed: Kinds = ALLOWED["time"] if time == UNKNOWN else (time.kind,)
+    found = dict.fromkeys(schema.times, allowed)
     if schema.seq_column is not None:
         found[schema.seq_column] = ALLOWED["seq"]
     if schema.type is not None and not schema.definitions and not typed:

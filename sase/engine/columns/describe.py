@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sase.binding import EventType, Schema
+from sase.binding.input_options import Times
 from sase.binding.schema import ROW_ORDER, Attributes
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.coercion import coerced_to_describe
@@ -18,7 +20,7 @@ from sase.errors import SchemaError
 def describe(
     events: object,
     *,
-    time: str = "ts",
+    time: Times = "ts",
     type: str | None = "type",
     seq: str | None = None,
     types: Types = None,
@@ -31,42 +33,44 @@ def describe(
     where the rows of the others go into quarantine.
     """
     inputs = opened(events, keeps_rows=mends)
+    times = (time,) if isinstance(time, str) else time
     if mends:
-        inputs = coerced_to_describe(inputs, time=time, type=type, seq=seq)
-    clock = _clock(inputs, time, time_unit)
+        inputs = coerced_to_describe(inputs, times=times, type=type, seq=seq)
+    clocks = dict.fromkeys(times, _clock(inputs, times, time_unit))
+    roles: dict[str, Any] = {"time": times[0], "until": times[1] if len(times) > 1 else None}
     if seq not in (None, ROW_ORDER):
         require(inputs, seq, "seq")
     if inputs.typed:
         if types is not None:
             raise SchemaError("a dict of events gives the types: leave out  types=…")
         found = tuple(
-            EventType(table.type_name or "", _attributes(inputs, table, {time: clock}))
+            EventType(table.type_name or "", _attributes(inputs, table, clocks))
             for table in inputs.tables
         )
-        return Schema(types=found, time=time, type=None, seq=seq, time_unit=time_unit)
+        return Schema(types=found, type=None, seq=seq, time_unit=time_unit, **roles)
     (table,) = inputs.tables
     declared = declaration(types, type)
     if declared.type is not None:
         require(inputs, declared.type, "type")
     return Schema(
-        types=_event_types(table, declared, {time: clock}),
-        columns=_attributes(inputs, table, {time: clock}) if declared.is_wide else None,
-        time=time,
+        types=_event_types(table, declared, clocks),
+        columns=_attributes(inputs, table, clocks) if declared.is_wide else None,
         type=declared.type,
         seq=seq,
         time_unit=time_unit,
         definitions=declared.definitions,
+        **roles,
     )
 
 
-def _clock(inputs: Inputs, time: str, time_unit: str | None) -> DataType:
+def _clock(inputs: Inputs, times: Sequence[str], time_unit: str | None) -> DataType:
     """Return the type of the timestamps; refuse a unit that they have themselves."""
-    found = time_type(inputs, time)
+    found = time_type(inputs, *times)
     if time_unit is not None and found.kind in (Kind.FLOAT, Kind.TIMESTAMP):
         counts = "seconds" if found.kind is Kind.FLOAT else "their own unit"
         raise SchemaError(
-            f"time_unit says what integers count, and `{time}` has the type {found}, which counts"
-            f" {counts}: leave it out"
+            f"time_unit says what integers count, and `{times[0]}` has the type {found}, which"
+            f" counts {counts}: leave it out"
         )
     return found
 

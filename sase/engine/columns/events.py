@@ -71,7 +71,8 @@ class Events:
     order key, None where all keys are distinct. Types are codes into `type_names`, −1 for none, as
     narrow as they were given. Where the tables of several types have columns of one name and
     different kinds, `by_type` holds them by (type, name), and `columns` does not. `refused` rows
-    have no position: `order` steps over them.
+    have no position: `order` steps over them. Of imprecise time `ts` are the earliest times, and
+    `until` the latest.
     """
 
     ts: Numbers
@@ -83,9 +84,10 @@ class Events:
     order: Numbers | None = None
     tie: Numbers | None = None
     refused: Refused | None = None
+    until: Numbers | None = None
 
     def __post_init__(self) -> None:
-        _freeze(self.ts, self.types, self.order, self.tie)
+        _freeze(self.ts, self.until, self.types, self.order, self.tie)
 
     @property
     def ties(self) -> Numbers:
@@ -136,6 +138,7 @@ class Events:
         return replace(
             self,
             ts=self.ts[rows],
+            until=None if self.until is None else self.until[rows],
             types=self.types[rows],
             columns={name: taken[column] for name, column in self.columns.items()},
             by_type={key: taken[column] for key, column in self.by_type.items()},

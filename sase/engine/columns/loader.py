@@ -23,7 +23,7 @@ from sase.engine.columns.order import looked_at, stream_order
 from sase.engine.columns.projection import Projection, project
 from sase.engine.columns.resolve import ColumnTypes, Resolved, resolve
 from sase.engine.columns.strings import Dictionaries, string_column
-from sase.engine.columns.time_column import read_times
+from sase.engine.columns.time_column import read_times, read_until
 from sase.engine.columns.type_codes import (
     Typed,
     no_types,
@@ -63,8 +63,7 @@ class Loader:
             raise ValueError("conditions define the types of events: loading needs `classify`")
         self.schema, self._opener, self._between = schema, opener, between
         self.names = tuple(dict.fromkeys(columns))
-        keys = (schema.time, schema.type, schema.seq_column)
-        self._read = frozenset([*self.names, *(key for key in keys if key is not None)])
+        self._read = frozenset([*self.names, *schema.roles])
         self.gate = Gate()
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
@@ -151,6 +150,8 @@ class Loader:
         schema = self.schema
         if schema.definitions or schema.seq or schema.type is None or table.is_open:
             return None
+        if schema.is_imprecise:
+            return None
         if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
             return None
         assert self._resolved is not None
@@ -168,23 +169,26 @@ class Loader:
         reading = project(inputs, resolved.indexes)
         reading.note_misfits()
         ts = read_times(reading, self.schema.time, resolved.time)
+        until = read_until(reading, self.schema, resolved.time, ts)
         with looked_at(ts, threads) as is_rising:
             types, type_names = self._types(reading)
             seq = self._sequence(reading)
-            columns = self._columns(reading, resolved, ts)
+            columns = self._columns(reading, resolved, ts, until)
             refused = self._judged(reading) if reading.faults else None
+            rank = seq if until is None else until  # by (lo, hi, row)
             if refused is None:
-                order, tie = stream_order(ts, seq, is_rising, self._between)
+                order, tie = stream_order(ts, rank, is_rising, self._between)
             else:
                 good = refused.others(len(ts))
-                seq = None if seq is None else seq[good]
-                order, tie = stream_order(ts[good], seq, check=self._between)
+                rank = None if rank is None else rank[good]
+                order, tie = stream_order(ts[good], rank, check=self._between)
                 order = good if order is None else good[order]
         # The order is stable: of events of one time the earlier row is before.
-        tie = None if self.schema.is_ordered_by_row else tie
+        tie = None if self.schema.is_ordered_by_row or self.schema.is_imprecise else tie
         loaded = Events(
-            ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused
-        )
+            ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused,
+            until=until,
+        )  # fmt: skip
         if order is not None:
             loaded = loaded.in_order(order, self._between)
         if self._classify is not None:
@@ -223,13 +227,13 @@ class Loader:
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
         """Return the types of the columns of an input."""
-        return {(None, self.schema.time): _condition_type(resolved.time)} | resolved.known
+        times = ((None, name) for name in self.schema.times)
+        return dict.fromkeys(times, _condition_type(resolved.time)) | resolved.known
 
     def _judged(self, reading: Projection) -> Refused:
         """Return the bad rows, or raise the first unless they go into quarantine."""
         schema = self.schema
-        keys = [name for name in (schema.time, schema.type, schema.seq_column) if name is not None]
-        columns = list(dict.fromkeys([*keys, *self.names]))
+        columns = list(dict.fromkeys([*schema.roles, *self.names]))
         if not self.quarantines:
             raise reading.faults.error(columns)
         return reading.faults.refused(columns, sum(reading.counts))
@@ -261,7 +265,7 @@ class Loader:
         return column.values
 
     def _columns(
-        self, reading: Projection, resolved: Resolved, ts: Numbers
+        self, reading: Projection, resolved: Resolved, ts: Numbers, until: Numbers | None
     ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:
         """Decode the columns, by name, and by type those of which tables have several kinds."""
         columns: dict[str, EventColumn] = {}
@@ -278,8 +282,9 @@ class Loader:
                 by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
             else:
                 columns[wanted.name] = column
-        if self.schema.time in self.names:
-            columns[self.schema.time] = EventColumn(_condition_type(resolved.time), ts)
+        for name, times in ((self.schema.time, ts), (self.schema.until, until)):
+            if name in self.names and times is not None:
+                columns[name] = EventColumn(_condition_type(resolved.time), times)
         return columns, by_type
 
 

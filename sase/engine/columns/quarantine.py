@@ -51,6 +51,11 @@ class Faults:
         if len(rows):
             self._found.append(BadRows(column, why, rows, value))
 
+    def rows_of(self, *columns: str) -> Numbers:
+        """Return the rows that are bad by some columns."""
+        found = [bad.rows for bad in self._found if bad.column in columns]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
     def error(self, columns: Sequence[str]) -> DataError:
         """Return the error for the first bad row, by the first of the columns that is to blame."""
         bad = min(self._sorted(columns), key=lambda bad: int(bad.rows[0]))

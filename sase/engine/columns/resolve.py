@@ -49,13 +49,13 @@ def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
     has_column = schema.type is not None and not schema.definitions and not inputs.typed
     if has_column and schema.type is not None:
         require(inputs, schema.type, "type")
-    keys = [schema.time, schema.seq_column, schema.type if has_column else None]
+    keys = [*schema.times, schema.seq_column, schema.type if has_column else None]
     read = dict.fromkeys([*names, *(key for key in keys if key is not None)])
     indexes = tuple(
         {name: index for name in read if (index := table.index(name)) is not None}
         for table in inputs.tables
     )
-    targets = {name: _targets(inputs, name, schema) for name in names if name != schema.time}
+    targets = {name: _targets(inputs, name, schema) for name in names if name not in schema.times}
     wanted = (_wanted(inputs, name, found) for name, found in targets.items())
     columns = tuple(column for found in wanted for column in found)
     known = {

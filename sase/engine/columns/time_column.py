@@ -16,6 +16,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.columns.numbers import number_column, raw_floats
 from sase.engine.columns.projection import Projection
 from sase.engine.columns.roles import require
+from sase.engine.columns.timestamps import shown_moment
 from sase.errors import SchemaError
 
 # Events of the year 5000 are none; most are before 2200.
@@ -27,22 +28,24 @@ _EXACT_END = 2.0**52  # below, a product has a fraction of a half or finer
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
-def time_type(inputs: Inputs, column: str) -> DataType:
+def time_type(inputs: Inputs, *columns: str) -> DataType:
     """Return the type of time that holds those of all tables: one kind, the finest resolution."""
-    found = [t for t in require(inputs, column, "time") if t != UNKNOWN]
+    every = [t for column in columns for t in require(inputs, column, "time")]
+    found = [t for t in every if t != UNKNOWN]
     kinds = {t.kind for t in found}
     if len(kinds) > 1:
         held = " and ".join(sorted(f"{kind.value}s" for kind in kinds))
+        named = " and ".join(f"`{column}`" for column in columns)
+        holds = f"columns {named} hold" if len(columns) > 1 else f"column {named} holds"
         raise SchemaError(
-            f"the time column `{column}` holds {held}, which count differently: give all tables"
-            " times of one kind"
+            f"the time {holds} {held}, which count differently: give all tables times of one kind"
         )
     return merged(found)
 
 
 def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
     """Return the type of time, or refuse one in which the compiled windows mean something else."""
-    found, known = time_type(inputs, schema.time), schema.time_type
+    found, known = time_type(inputs, *schema.times), schema.time_type
     if UNKNOWN in (found, known):
         return found if known == UNKNOWN else known
     is_whole = (known.kind, found.kind) == (Kind.FLOAT, Kind.INTEGER)
@@ -98,6 +101,22 @@ def read_times(reading: Projection, name: str, time: DataType) -> Numbers:
     if column.valid is not None:
         reading.faults.refuse(name, np.flatnonzero(~column.valid), NO_TIME)
     return column.values
+
+
+def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers) -> Numbers | None:
+    """Return the latest times of all rows, and log those before the earliest; None of precise time.
+
+    Of rows that are logged the number means nothing.
+    """
+    if schema.until is None:
+        return None
+    until = read_times(reading, schema.until, time)
+    before = np.flatnonzero(until < ts)
+    bad = before[~np.isin(before, reading.faults.rows_of(*schema.times))]
+    why = f"it is before `{schema.time}`: an event is at one of the times between the two"
+    value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
+    reading.faults.refuse(schema.until, bad, why, value)
+    return until
 
 
 def _from_floats(reading: Projection, name: str) -> Numbers:

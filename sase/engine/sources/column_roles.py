@@ -21,12 +21,20 @@ class Names(NamedTuple):
 
 
 def names_found(
-    columns: Sequence[str], time: str | None, type: str | None, *, typed: bool = False
+    columns: Sequence[str],
+    time: str | None,
+    type: str | None,
+    *,
+    typed: bool = False,
+    until: str | None = None,
 ) -> Names:
-    """Return the columns given, or those with usual names; `typed` if types are found otherwise."""
+    """Return the columns given, or those with usual names; `typed` if types are found otherwise.
+
+    Of imprecise time `until` is the column of the latest.
+    """
     found_time, found_type = time, type
     notes = []
-    for role, name in (("time", time), ("type", type)):
+    for role, name in (("time", time), ("time", until), ("type", type)):
         if name is not None and name not in columns:
             hints = did_you_mean(name, columns) or (f"there are {', '.join(columns)}",)
             raise SchemaError(f"there is no {role} column `{name}`: {hints[0]}")

@@ -102,7 +102,7 @@ def open_events(given: object, names: InputOptions, known: Collection[str] = ())
     if isinstance(given, Files):
         return given
     if is_path(given):
-        return open_files(given, names.time, judges=names.quarantines, **reading)
+        return open_files(given, names.earliest, judges=names.quarantines, **reading)
     tables = given.values() if isinstance(given, Mapping) else (given,)
     for option, value in (("null", names.nulls), ("text", names.texts)):
         if value and not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
@@ -118,7 +118,8 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
     if not isinstance(events, Files):
         return describe(events, mends=mends, **columns)
     columns |= _roles_in(events.schema.names, names)
-    events.check(columns[role] for role in ("time", "type", "seq"))
+    times = [columns["time"]] if names.until is None else columns["time"]
+    events.check((*times, columns["type"], columns["seq"]))
     return describe(events.schema, mends=mends, **columns)
 
 
@@ -138,18 +139,22 @@ def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
             )
 
 
-def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, str | None]:
+def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, Any]:
     """The time and type columns of files: those named, or where they are not there usual ones."""
-    time = None if names.time == USUAL.time and names.time not in columns else names.time
+    is_usual = names.time == USUAL.time and names.time not in columns
+    time = None if is_usual else names.earliest
     type = None if names.type == USUAL.type and names.type not in columns else names.type
-    found = names_found(columns, time, type, typed=names.types is not None)
-    return {"time": found.time, "type": found.type}
+    found = names_found(columns, time, type, typed=names.types is not None, until=names.until)
+    times = found.time if names.until is None else (found.time, names.until)
+    return {"time": times, "type": found.type}
 
 
 def _check_agrees(schema: Schema, names: InputOptions) -> None:
     """Refuse options that a schema beside them does not say, too: they would have no effect."""
     for option in ("time", "type", "seq", "time_unit"):
         value, said = getattr(names, option), getattr(schema, option)
+        if option == "time" and schema.until is not None:
+            said = (schema.time, schema.until)
         if value not in (getattr(USUAL, option), said):
             raise PlanError(
                 f"{option}={value!r} is not what the Schema says, which is {option}={said!r}: say"

@@ -1,0 +1,86 @@
+"""Add to a table of events with one time the columns of the earliest and the latest time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sase.binding.folding import INT64_MAX
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.input import opened
+from sase.engine.columns.time_column import microseconds
+from sase.errors import SchemaError
+from sase.nearest import did_you_mean
+
+LEAST = -INT64_MAX - 1
+
+
+def one_table(events: object) -> pa.Table:
+    """Return events of any kind as one table, whose columns are proved."""
+    source = opened(events).proved().tables[0].source
+    return pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
+
+
+def widened(
+    table: pa.Table,
+    time: str,
+    moves: Mapping[str, int],
+    types: Sequence[str] | None,
+    type_column: str,
+) -> pa.Table:
+    """Add columns of times moved by some units; of other types they are as they were, or the time.
+
+    Without `types` all events are moved.
+    """
+    times, chosen = table[time].combine_chunks(), _chosen(table, types, type_column)
+    raw = _raw(times)
+    for name, units in moves.items():
+        place = table.schema.get_field_index(name)
+        old = raw if place < 0 else _raw(table[name].combine_chunks().cast(times.type))
+        made = _column(np.where(chosen, _moved(raw, units), old), times)
+        table = (
+            table.append_column(name, made) if place < 0 else table.set_column(place, name, made)
+        )
+    return table
+
+
+def _chosen(table: pa.Table, types: Sequence[str] | None, column: str) -> Mask:
+    """Mark the events of the types that are to be moved."""
+    if types is None:
+        return np.ones(len(table), np.bool_)
+    if column not in table.column_names:
+        hints = did_you_mean(column, table.column_names) or ("name it with  type_column=…",)
+        raise SchemaError(f"there is no type column `{column}`: {hints[0]}")
+    found = pc.is_in(table[column].cast(pa.string()), pa.array(types, pa.string()))
+    mask: Mask = found.to_numpy()
+    return mask
+
+
+def _raw(times: pa.Array) -> Numbers:
+    """Convert times to units of their type; seconds as floats to microseconds."""
+    if pa.types.is_floating(times.type):
+        return microseconds(pc.fill_null(times, 0.0).to_numpy(zero_copy_only=False))
+    whole = times.cast(pa.int32()) if pa.types.is_date32(times.type) else times
+    raw: Numbers = pc.fill_null(whole.cast(pa.int64()), 0).to_numpy()
+    return raw
+
+
+def _moved(raw: Numbers, units: int) -> Numbers:
+    """Move times, which stop at the ends of 64 bits."""
+    if units < 0:
+        return np.maximum(raw, LEAST - units) + units
+    return np.minimum(raw, INT64_MAX - units) + units
+
+
+def _column(raw: Numbers, times: pa.Array) -> pa.Array:
+    """Convert units to times of the type of others, missing where these are."""
+    missing = pc.is_null(times).to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(times.type):
+        return pa.array(raw / 1e6, times.type, mask=missing)
+    whole = pa.array(raw, pa.int64(), mask=missing)
+    if pa.types.is_date32(times.type):
+        return whole.cast(pa.int32()).cast(times.type)
+    return whole.cast(times.type)

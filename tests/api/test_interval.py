@@ -1,0 +1,82 @@
+"""`sase.interval`: the times that events may be at, from what is known of their sources."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.errors import PlanError, SaseError, SchemaError
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+EVENTS = pa.table({"ts": [100, 115, 130], "type": ["Load", "Task", "Load"]})
+
+
+def bounds(table: pa.Table) -> list[tuple[Any, Any]]:
+    return list(zip(table["lo"].to_pylist(), table["hi"].to_pylist(), strict=True))
+
+
+def test_all_events_are_widened_without_a_type() -> None:
+    found = sase.interval(EVENTS, before=15, after=1)
+    assert bounds(found) == [(85, 101), (100, 116), (115, 131)]
+    assert found.column_names == ["ts", "type", "lo", "hi"]
+    assert found["lo"].type == found["hi"].type == pa.int64()
+
+
+def test_each_source_has_its_own() -> None:
+    once = sase.interval(EVENTS, before=15, type="Load")
+    assert bounds(once) == [(85, 100), (115, 115), (115, 130)]
+    twice = sase.interval(once, after=2, type=["Task", "Other"])
+    assert bounds(twice) == [(85, 100), (115, 117), (115, 130)]
+
+
+@pytest.mark.parametrize("given", ["15s", "0.25 minutes", dt.timedelta(seconds=15)])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps(given: object, unit: str) -> None:
+    times = pa.array([START, None], pa.timestamp(unit, "UTC"))
+    found = sase.interval(pa.table({"ts": times}), before=given)
+    assert bounds(found) == [(START - dt.timedelta(seconds=15), START), (None, None)]
+    assert found["lo"].type == times.type
+
+
+def test_dates_floats_and_integers_with_a_unit() -> None:
+    days = sase.interval([{"day": START.date()}], "day", after="36 hours")
+    assert bounds(days) == [(START.date(), START.date() + dt.timedelta(days=2))]
+    seconds = sase.interval([{"ts": 0.3}], before="100 ms")
+    assert bounds(seconds) == [(0.2, 0.3)]
+    ticks = sase.interval([{"ts": 7}], before="2 seconds", time_unit="ms", columns=("from", "to"))
+    assert ticks.to_pylist() == [{"ts": 7, "from": -1993, "to": 7}]
+
+
+def test_times_stop_at_the_ends_of_64_bits() -> None:
+    least, most = -(2**63), 2**63 - 1
+    found = sase.interval([{"ts": least + 1}, {"ts": most - 1}], before=5, after=5)
+    assert bounds(found) == [(least, least + 6), (most - 6, most)]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"before": -1}, PlanError, "less than nothing"),
+        ({"after": "-1 s"}, PlanError, "less than nothing"),
+        ({"before": 1.5}, PlanError, "no amount of time"),
+        ({"before": "soon"}, PlanError, "no amount of time"),
+        ({"after": "1 s"}, PlanError, 'time_unit="ms"'),
+        ({"after": "1 fortnight"}, SaseError, "fortnight"),
+        ({"time": "tz"}, SchemaError, "no time column `tz`"),
+        ({"time": "type"}, SchemaError, "type"),
+        ({"type": "Load", "type_column": "kind"}, SchemaError, "no type column `kind`"),
+        ({"columns": ("lo", "lo")}, PlanError, "two names"),
+    ],
+)
+def test_what_is_an_error(options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        sase.interval(EVENTS, **options)
+
+
+def test_a_plain_number_counts_no_timestamps() -> None:
+    with pytest.raises(PlanError, match=r"before=5 counts integer times.*5 seconds"):
+        sase.interval([{"ts": START}], before=5)

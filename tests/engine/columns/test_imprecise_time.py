@@ -1,0 +1,88 @@
+"""Events with two times: described, loaded in the order of (lo, hi, row), judged row by row."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sase.engine.columns import describe
+from sase.errors import DataError, SchemaError
+from tests.engine.columns.loading import load
+
+DAY = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def moments(*seconds: int | None) -> list[dt.datetime | None]:
+    return [None if each is None else DAY + dt.timedelta(seconds=each) for each in seconds]
+
+
+def table(lo: Any, hi: Any) -> pa.Table:
+    return pa.table({"lo": lo, "hi": hi, "type": ["A"] * len(lo)})
+
+
+def loaded(events: Any, on_bad_row: str = "error") -> Any:
+    schema = describe(events, time=("lo", "hi"))
+    return load(events, schema, ["lo", "hi"], on_bad_row=on_bad_row)
+
+
+def test_the_order_is_that_of_both_times_and_of_rows() -> None:
+    events = loaded(table([3, 1, 1, 3, 1], [4, 9, 2, 3, 2]))
+    assert events.order.tolist() == [2, 4, 1, 3, 0]
+    assert events.ts.tolist() == [1, 1, 1, 3, 3]
+    assert events.until.tolist() == [2, 2, 9, 3, 4]
+    assert events.tie is None
+    assert events.columns["lo"].values.tolist() == events.ts.tolist()
+    assert events.columns["hi"].values.tolist() == events.until.tolist()
+    assert events.between(1, 3).until.tolist() == [2, 9]
+    assert events.at(np.array([0, 4])).until.tolist() == [2, 4]
+
+
+def test_times_are_of_the_finer_resolution_of_the_two() -> None:
+    lo = pa.array(moments(0, 1), pa.timestamp("s", "UTC"))
+    hi = pa.array(moments(1, 1), pa.timestamp("ms", "UTC"))
+    events = loaded(table(lo, hi))
+    assert (events.until - events.ts).tolist() == [1000, 0]
+    assert events.resolution_ns == 10**6
+
+
+def test_seconds_as_floats_are_microseconds() -> None:
+    events = loaded(table([0.5, 1.0], [0.5, 1.25]))
+    assert (events.until - events.ts).tolist() == [0, 250_000]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "message"),
+    [
+        ([1, 5], [2, 4], "row 1.*`?hi`?.*4.*before `lo`"),
+        ([1, None], [2, 4], "row 1.*`?lo`?.*needs a time"),
+        ([1, 3], [2, None], "row 1.*`?hi`?.*needs a time"),
+        (moments(0, 2), moments(1, 1), "row 1.*2026-01-01T00:00:01.*before `lo`"),
+    ],
+)
+def test_a_row_without_an_interval_is_bad(lo: Any, hi: Any, message: str) -> None:
+    with pytest.raises(DataError, match=f"(?s){message}"):
+        loaded(table(lo, hi))
+
+
+def test_bad_rows_go_into_quarantine_with_one_reason() -> None:
+    events = loaded(table([5, 1, None, 2, 7], [4, 2, 3, None, 9]), "quarantine")
+    assert events.refused.rows.tolist() == [0, 2, 3]
+    reasons = [events.refused.reasons[code] for code in events.refused.codes]
+    assert [column for column, _ in reasons] == ["hi", "lo", "hi"]
+    assert ["before" in why for _, why in reasons] == [True, False, False]
+    assert events.order.tolist() == [1, 4]
+    assert events.until.tolist() == [2, 9]
+
+
+def test_times_of_two_kinds_are_an_error() -> None:
+    with pytest.raises(SchemaError, match="`lo` and `hi` hold integers and timestamps"):
+        describe(table([1], pa.array(moments(1))), time=("lo", "hi"))
+
+
+def test_a_second_column_that_there_is_not_is_an_error() -> None:
+    with pytest.raises(SchemaError, match=r"time column `high`.*did you mean `hi`"):
+        describe(table([1], [2]), time=("lo", "high"))
