@@ -1,0 +1,81 @@
+"""Sets and earliest_maximal on Spark: what one thread finds, however the events are cut."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from pyspark.sql import SparkSession
+
+from sase import spark as on_spark
+from sase.errors import PlanError, ReplayWarning
+from tests.spark.cases import multiset
+from tests.spark.known import frame
+from tests.spark.test_branches import TABLE, on_one_thread
+
+RISING = "EVENT SEQ(SET(A a, B+ b[]), D d) WHERE [id] AND b[i].v > b[i-1].v WITHIN 9"
+ORDERS = "EVENT SET(A a, B b, C c) WITHIN 4"
+NEXT = "EVENT SEQ(SET(A a, B? b), D d) WHERE skip_till_next_match { [id] } WITHIN 9"
+GREEDY = "EVENT SEQ(SET(A a, B+ b[]), D d) WHERE earliest_maximal { [id] } WITHIN 9"
+# All of its matches wait for their windows, some do, or none has one.
+WAITING = "EVENT SEQ(A a, SET(B b, C+ c[])) WHERE earliest_maximal { [id] } WITHIN 9"
+SOMETIMES = "EVENT SEQ(A a, SET(B b, C{1,2} c[])) WHERE earliest_maximal { [id] } WITHIN 9"
+ENDLESS = "EVENT SEQ(A a, B+ b[]) WHERE earliest_maximal { [id] AND b[i].v > b[i-1].v }"
+BRANCHES = "EVENT SEQ(A a, (SET(B b, C c) OR D d)) WHERE [id] WITHIN 7"
+RETURNED = f"{GREEDY} HAVING b.len > 1 RETURN a.seq AS first, b.len AS n, d.ts - a.ts AS took"
+EVENTS = "EVENT SEQ(A a, SET(B b, C+ c[])) WHERE earliest_maximal WITHIN 6 EVENTS"
+
+# Each with how it is cut, and a limit.
+MORE = [
+    *((RISING, each, "") for each in ("key", "slice")),
+    *((each, "key", "") for each in (GREEDY, NEXT, ENDLESS, BRANCHES, RETURNED)),
+    *((each, "one_task", "") for each in (SOMETIMES, EVENTS)),
+    (WAITING, "key", " LIMIT 9"),
+    (ORDERS, "slice", " LIMIT 30"),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy", "output", "limit"),
+    [
+        (RISING, "key_and_slice", "structs", ""),
+        (RISING, "files", "structs", ""),
+        (GREEDY, "slice", "structs", ""),
+        (WAITING, "slice", "structs", " LIMIT 9"),
+        (WAITING, "key", "non_overlap", ""),
+        (BRANCHES, "slice", "structs", ""),
+        *(pytest.param(*each, "structs", limit, marks=pytest.mark.heavy) for *each, limit in MORE),
+    ],
+)
+def test_spark_finds_what_one_thread_finds(
+    spark: SparkSession, query: str, strategy: str, output: str, limit: str, tmp_path: Path
+) -> None:
+    text, form = f"{query}{limit}", "all" if output == "structs" else output
+    pyarrow.parquet.write_table(TABLE, tmp_path / "events.parquet", row_group_size=10)
+    df = spark.read.parquet(str(tmp_path)) if strategy == "files" else frame(spark, TABLE)
+    slices = 4 if "slice" in strategy else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplayWarning)
+        found = on_spark.replay(
+            text, df, seq="seq", strategy=strategy, output=output, slices=slices
+        )
+        wanted = on_one_thread(text, output=form)
+        assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
+
+
+@pytest.mark.parametrize("strategy", ["key", "slice"])
+@pytest.mark.parametrize("query", [SOMETIMES, EVENTS])
+def test_what_only_time_puts_in_order_is_not_cut(
+    spark: SparkSession, query: str, strategy: str
+) -> None:
+    with pytest.raises(PlanError, match="cannot be taken here"):
+        on_spark.replay(query, frame(spark, TABLE), seq="seq", strategy=strategy)
+
+
+def test_in_sql(spark: SparkSession) -> None:
+    frame(spark, TABLE).createOrReplaceTempView("events_of_sets")
+    on_spark.register(spark)
+    rows = spark.sql(f"SELECT * FROM sase_match(TABLE(events_of_sets), '{GREEDY}', seq => 'seq')")
+    assert multiset(rows.toArrow().to_pylist()) == multiset(on_one_thread(GREEDY)) != multiset([])
