@@ -1,0 +1,1 @@
+"""How likely matches of imprecise time are."""
