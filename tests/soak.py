@@ -36,6 +36,21 @@ QUERIES = {
     "parts of a series": (
         "EVENT SEQ(SHELF x, COUNTER+ c[], EXIT z) WHERE [id] AND max(c[].v) < 80 WITHIN 400"
     ),
+    "an absent sequence": (
+        "EVENT SEQ(SHELF x, !(SEQ(COUNTER c, COUNTER d)), EXIT z) WHERE [id] WITHIN 400"
+    ),
+    "branches": "EVENT SEQ(SHELF x, (COUNTER c OR COUNTER{2,} d[]), EXIT z) WHERE [id] WITHIN 400",
+    "iterations": (
+        "EVENT SEQ(SHELF x, (SEQ(COUNTER c, COUNTER? d))+ g[], EXIT z)"
+        " WHERE skip_till_next_match { [id] AND g[i].c.v != g[i-1].c.v } WITHIN 400"
+    ),
+    "a set": (
+        "EVENT SEQ(SHELF x, SET(COUNTER c, COUNTER+ d[]), EXIT z)"
+        " WHERE skip_till_next_match { [id] } WITHIN 400"
+    ),
+    "the earliest and longest": (
+        "EVENT SEQ(SHELF x, COUNTER+ c[]) WHERE earliest_maximal { [id] } WITHIN 400"
+    ),
 }
 RETURN = " RETURN x.id AS id"
 LATENESS, STAY = 50, 300
