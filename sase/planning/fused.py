@@ -16,7 +16,8 @@ def is_fused(plan: nodes.Operator) -> bool:
     if not isinstance(top, nodes.Transformation) or len(below) != 2:
         return False
     construction, scan = below
-    assert isinstance(construction, nodes.SequenceConstruction)
+    if not isinstance(construction, nodes.SequenceConstruction):
+        return False  # negation above runs
     assert isinstance(scan, nodes.SequenceScan)
     is_output = top.having or top.columns or top.limit is not None or top.non_overlapping
     checks = (construction.conditions, construction.equivalences, scan.conditions, scan.nothing)
