@@ -13,6 +13,8 @@ from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.set_evaluation import SetEvaluationState
+from sase.engine.operators.set_line_evaluation import SetLineEvaluationState, never_forks
+from sase.engine.operators.set_program import only_compares
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
 from sase.planning.nodes import Evaluation, RunEvaluation
@@ -34,7 +36,7 @@ def open_runs(
     match node.evaluation:
         case _ if node.is_of_sets:
             assert taken is None, "such a plan is not pruned"
-            return SetEvaluationState(node, context, ends)
+            return open_sets(node, context, ends)
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
             return GroupEvaluationState(node, context)
@@ -56,3 +58,10 @@ def open_runs(
             return VersionedState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
+
+
+def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> OperatorState:
+    """Open the evaluation of a pattern with sets, or of `earliest_maximal`."""
+    if context.options.lines and never_forks(node) and only_compares(node, context):
+        return SetLineEvaluationState(node, context)
+    return SetEvaluationState(node, context, ends)

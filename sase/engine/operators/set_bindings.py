@@ -60,6 +60,10 @@ class SetBindings(Bindings):
             None if self.detected is None else self.detected[places],
         )
 
+    def between(self, begin: int, end: int) -> SetBindings:
+        """The matches from one place to another."""
+        return self._at(slice(begin, end))
+
     def mapped(self, change: Callable[[Numbers], Numbers]) -> SetBindings:
         """Map the event numbers."""
         return SetBindings(change(self.events), self.ends, self.lengths, self.slots, self.detected)

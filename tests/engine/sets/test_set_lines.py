@@ -1,0 +1,125 @@
+"""Sets of single events that no event forks: what a row for each run finds, nodes find too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sase
+from sase.engine.operators.set_evaluation import SetEvaluationState
+from sase.engine.operators.set_line_evaluation import SetLineEvaluationState
+from sase.engine.options import Options
+from sase.errors import SnapshotError
+from sase.lang.parser import parse_query
+from tests import naive
+from tests.engine.series.test_merging import OPTIONS
+
+RANDOM = Random(11)
+EVENTS = [
+    {
+        "ts": place // 2,
+        "type": RANDOM.choice("AABBCCDDE"),
+        "k": RANDOM.choice([1, 1, 2, None]),
+        "v": RANDOM.choice([*range(9), None]),
+        "s": RANDOM.choice(["x", "y", None]),
+    }
+    for place in range(400)
+]
+PATTERNS = [
+    "SEQ(SET(A a, B b, C c), D d)",
+    "SEQ(D d, SET(A a, B b))",
+    "SEQ(SET(A a, B b), SET(C c, D d))",
+    "SET(A a, B b, C c, D d)",
+    "SEQ(A a, B b, C c, D d)",
+]
+CONDITIONS = ["", "AND a.v < b.v", "AND b.s = a.s AND d.v >= b.v", "AND a.v > 2 AND d.v != a.v"]
+WINDOWS = ["WITHIN 12", "WITHIN 25 EVENTS", "WITHIN 9 EVENTS PER PARTITION", "WITHIN 6 INCLUSIVE"]
+QUERIES = [
+    f"EVENT {pattern} WHERE {strategy} {{[k] {condition}}} {window}"
+    for strategy in ("earliest_maximal", "skip_till_next_match")
+    for number, pattern in enumerate(PATTERNS)
+    for condition in CONDITIONS
+    if not ("d." in condition and " d" not in pattern)
+    if "SET" in pattern or strategy == "earliest_maximal"
+    for window in (WINDOWS[(number + len(condition)) % len(WINDOWS)],)
+]
+
+
+def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any]]:
+    """The rows of a batch, and those of a stream that is cut and taken up again."""
+    plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=options)
+    rows = plan.run(EVENTS, threads=1).rows.to_pylist()
+    matcher, parts = plan.open(), []
+    assert type(matcher.pipeline.operators[0]) is kind
+    for begin in range(0, len(EVENTS), 67):
+        parts += matcher.push(EVENTS[begin : begin + 67]).rows.to_pylist()
+        matcher = plan.restore(matcher.snapshot())
+    return rows, parts + matcher.finish().rows.to_pylist()
+
+
+@pytest.mark.parametrize("query", QUERIES[::3])
+def test_rows_find_what_nodes_find(query: str) -> None:
+    rows, parts = ran(query, SetLineEvaluationState, OPTIONS)
+    known, _ = ran(query, SetEvaluationState, replace(OPTIONS, lines=False))
+    assert rows == parts == known
+    assert rows, "there are matches"
+
+
+@pytest.mark.parametrize("query", [QUERIES[0], QUERIES[13], QUERIES[20]])
+def test_they_are_those_of_the_naive_matcher(query: str) -> None:
+    rows = sase.match(query, EVENTS).rows.to_pylist()
+    known = naive.match(parse_query(query), EVENTS)
+    bound = [each.events for each in known]
+    assert [tuple((event,) for event in row.values()) for row in rows] == bound
+    assert len(rows) > 5
+
+
+def test_one_event_completes_many_runs() -> None:
+    """More than a chunk of matches, and more runs than there was room for."""
+    events = [{"ts": n, "type": "AB"[n >= 300]} for n in range(302)]
+    query = "EVENT SEQ(SET(A a, B b), C c) WHERE earliest_maximal WITHIN 1000"
+    found, _ = _of(query, [*events, {"ts": 302, "type": "C"}])
+    known, _ = _of(query, [*events, {"ts": 302, "type": "C"}], lines=False)
+    assert found == known
+    assert len(found) == 300
+
+
+def _of(query: str, events: list[Any], *, lines: bool = True) -> tuple[list[Any], sase.Plan]:
+    plan = sase.compile(query, events, plan="nfab")
+    plan = replace(plan, options=replace(OPTIONS, lines=lines))
+    return plan.run(events, threads=1).rows.to_pylist(), plan
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(SET(A a, B b), D d) WHERE skip_till_any_match {[k]} WITHIN 9",
+        "EVENT SEQ(SET(A a, B+ b[]), D d) WHERE earliest_maximal {[k]} WITHIN 9",
+        "EVENT SEQ(SET(A a, ANY(A, B) b), D d) WHERE earliest_maximal {[k]} WITHIN 9",
+        "EVENT SEQ(SET(A a, B b), D? d) WHERE earliest_maximal {[k]} WITHIN 9",
+        "EVENT SEQ(SET(A a, B b), D d) WHERE earliest_maximal {[k] AND a.v + b.v > 1} WITHIN 9",
+    ],
+)
+def test_where_an_event_forks_runs_there_are_nodes(query: str) -> None:
+    plan = sase.compile(query, EVENTS, plan="nfab")
+    assert type(plan.open().pipeline.operators[0]) is SetEvaluationState
+
+
+@pytest.mark.parametrize("field", ["WAITS", "HELD"])
+def test_a_row_that_says_otherwise_is_refused(field: str) -> None:
+    from sase.engine.kernels.kleene import set_lines as lines
+
+    plan = replace(sase.compile(QUERIES[0], EVENTS, plan="nfab"), options=OPTIONS)
+    matcher = plan.open()
+    matcher.push(EVENTS[:60])
+    operator: Any = matcher.pipeline.operators[0]
+    rows = operator._runs.rows
+    live = np.flatnonzero(rows[:, lines.HELD])
+    assert len(live) > 1
+    rows[live[0], getattr(lines, field)] = 6 if field == "HELD" else 1
+    with pytest.raises(SnapshotError):
+        plan.restore(matcher.snapshot())
