@@ -27,6 +27,7 @@ from sase.engine.operators.contract import (
     size_of,
 )
 from sase.engine.operators.transformation import TransformationState
+from sase.engine.operators.union_backlog import UnionBacklog
 from sase.engine.operators.union_bindings import (
     BranchLevels,
     UnionBindings,
@@ -68,7 +69,7 @@ class UnionState:
         # How long after its detection a match waits, if it does.
         self._delay = self._least_delay() if len(self.scans) > 1 else None
         self._keep_types()
-        self._waiting: UnionBindings | None = None
+        self._waiting = UnionBacklog(context.levels)
         self._block: Block | None = None
         self._seen = self._found = self._out = self._twice = 0
 
@@ -95,13 +96,11 @@ class UnionState:
         if block is not None:
             types = block.events.types[block.rows].astype(np.int16, copy=False)
         found = [each.found(block, types, watermark) for each in self.scans]
-        levels = self._context.levels
         if self._delay is None:
             return self.merged(found)
-        parts = [] if self._waiting is None else [self._waiting]
-        self._waiting = None
-        parts += chained.from_iterable(map(self._counted, found))
-        return self._due(UnionBindings.united(parts, levels), watermark) if parts else iter(())
+        for part in chained.from_iterable(map(self._counted, found)):
+            self._waiting.add(part, self._detected(part))
+        return self._due(watermark)
 
     def merged(self, found: list[Iterator[UnionBindings]]) -> Iterator[UnionBindings]:
         """The matches of all scans, as far as there are any now."""
@@ -129,17 +128,20 @@ class UnionState:
             self._found += part.size
             yield part
 
-    def _due(self, whole: UnionBindings, watermark: Watermark) -> Iterator[UnionBindings]:
+    def _due(self, watermark: Watermark) -> Iterator[UnionBindings]:
         """The matches before which none can come any more; the others wait."""
         assert self._delay is not None
+        first, bound = self._waiting.first, max(int(watermark.ts) - self._delay, EARLIEST)
+        if first is None or (first >= bound and not watermark.is_final):
+            return iter(())
+        whole = self._waiting.taken()
         if self._delay:  # the same match may be detected at several times
             whole = whole.at(np.sort(self._ordered(whole, np.zeros(whole.size, np.int64))))
         whole = whole.at(self._in_order(whole))
         if not watermark.is_final:
-            bound = max(int(watermark.ts) - self._delay, EARLIEST)
-            count = int(np.searchsorted(self._detected(whole), bound))
-            if count < whole.size:
-                self._waiting = whole.at(slice(count, None))
+            detected = self._detected(whole)
+            count = int(np.searchsorted(detected, bound))
+            self._waiting.add(whole.at(slice(count, None)), detected[count:])
             whole = whole.at(slice(0, count))
         return self._judged(whole) if whole.size else iter(())
 
@@ -211,26 +213,23 @@ class UnionState:
         """The first time at which some branch is told of an absence, or a match waits no more."""
         timed = (s for each in self.scans for s in each.states if isinstance(s, HasTimers))
         known = [state.next_timer() for state in timed]
-        if self._waiting is not None:
-            first = int(self._detected(self._waiting).min())
+        if (first := self._waiting.first) is not None:
             known.append(min(first + (self._delay or 0) + 1, LATEST))
         return min((each for each in known if each is not None), default=None)
 
     def horizon(self) -> int | None:
         """The oldest event that a branch needs, or of a match that waits."""
         known = [state.horizon() for each in self.scans for state in each.states]
-        if self._waiting is not None:
-            known.append(int(self._waiting.events.min()))
+        known.append(self._waiting.oldest)
         return min((each for each in known if each is not None), default=None)
 
     def counters(self) -> Counters:
         """Events, what the branches find, and what of it is the same."""
-        waiting = 0 if self._waiting is None else self._waiting.size
         return {
             "events": self._seen,
             "in": self._found,
             "same": self._twice,
-            "waiting": waiting,
+            "waiting": self._waiting.size,
             "out": self._out,
         }
 
@@ -251,7 +250,7 @@ class UnionState:
         """The states of all branches, and the matches that wait."""
         return {
             "branches": [[s.checkpoint() for s in each.states] for each in self.scans],
-            "waiting": None if self._waiting is None else self._waiting.checkpoint(),
+            "waiting": self._waiting.whole.checkpoint() if self._waiting.size else None,
             "counts": [self._seen, self._found, self._twice, self._out],
             "judged": [each.counts for each in self._branches],
         }
@@ -270,9 +269,10 @@ class UnionState:
         waiting = saved.part("waiting")
         if not waiting.is_none:
             levels = [each.levels for each in self._branches]
-            self._waiting = UnionBindings.of_saved(waiting, levels)
-            may_wait = self._delay is not None and self._waiting.size > 0
+            found = UnionBindings.of_saved(waiting, levels)
+            may_wait = self._delay is not None and found.size > 0
             waiting.check(may_wait, "no match waits here")
+            self._waiting.add(found, self._detected(found))
 
 
 class Told(Enum):
