@@ -1,4 +1,4 @@
-"""How likely events are in an order, with the room that its kernel takes."""
+"""How likely events are in an order, with the room that its kernels take."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from sase.binding.folding import INT64_MAX
 from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
 
 
@@ -36,3 +37,41 @@ class OrderConfidence:
         self._cuts, self._bounds, self._counts = (np.empty(bounds, np.int64) for _ in range(3))
         self._values, self._weights = (np.empty(room) for _ in range(2))
         self._sums = np.empty(count + 1)
+
+
+class GapConfidence:
+    """The probability of an order with other events in its gaps, or outside of them."""
+
+    def __init__(self) -> None:
+        self._most = self._segments = 0
+
+    def of(
+        self, lo: Numbers, hi: Numbers, other_lo: Numbers, other_hi: Numbers, kinds: Numbers,
+        ends: Numbers,
+    ) -> float:  # fmt: skip
+        """Return that of events by their bounds, in the order that they are to have.
+
+        Of the others `kinds` are BETWEEN or OUTSIDE, and `ends` says up to which of them are asked
+        of the gap before each event, and of that behind the last one.
+        """
+        count, segments = len(lo) + len(other_lo), self._segments
+        if count > self._most:
+            self._grow(count, max(segments, 4 * count))
+        while True:
+            found = gapped_probability(
+                lo, hi, other_lo, other_hi, kinds, ends, self._cuts, self._starts, self._degrees,
+                self._placed, self._longer, self._table, self._moments,
+            )  # fmt: skip
+            if found >= 0.0:
+                return found
+            self._grow(self._most, 2 * self._segments)
+
+    def _grow(self, count: int, segments: int) -> None:
+        """Make room for so many events, and segments that have a polynomial of them each."""
+        self._most, self._segments = count, segments
+        self._cuts = np.empty(2 * count, np.int64)
+        self._starts, self._degrees = np.empty(2 * segments, np.int64), np.empty(segments, np.int64)
+        size = (count // 2 + 2) ** 2
+        self._placed, self._longer = (np.empty((segments, count + 3)) for _ in range(2))
+        self._table = np.empty((size + 2, count + 3))
+        self._moments = np.empty(segments * size)
