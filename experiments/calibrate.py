@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import sase
-from experiments import machine
+from experiments import machine, trees
 from experiments.regret import TooSlow, prepared, run_once, warm
 from experiments.regret_workload import LENGTHS, Drawn, workload
 from sase.planning.cost import cost_of
@@ -33,7 +33,7 @@ STEPS, CHANGE = (2.0, 1.4, 1.15, 1.05), 0.003
 def main() -> None:
     """Run, fit and print."""
     work, seconds = [], []
-    for drawn in workload(QUERIES, SEED):
+    for drawn in (*workload(QUERIES, SEED), *trees.workload(QUERIES, SEED)):
         for amounts, taken in _measured(drawn):
             work.append(amounts)
             seconds.append(taken)

@@ -114,7 +114,7 @@ def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     begin = time.perf_counter()
     statistics = known.measured(events, SAMPLE)
     sampled = time.perf_counter()
-    made = known.optimized(statistics)
+    made = known.optimized(statistics, loaded=True)
     planned = time.perf_counter()
     expected = cost_of(made.plan, statistics).results
     if expected > MOST_MATCHES:

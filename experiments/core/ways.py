@@ -14,7 +14,12 @@ import pyarrow.compute as pc
 
 import sase
 from experiments.core.experiment import LeftOut, Outcome, Way
+from sase.api.compiled_query import compile_query
+from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import COMPILED, analyzed
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.sources.discovered import Discovered
+from sase.planning.nodes import SequenceConstruction, require
 from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -63,6 +68,32 @@ def listed(
             return {name: value for each in probes for name, value in each(compiled, table).items()}
 
         return Way(run, _told, probe if probes else None)
+
+    return make
+
+
+def by_statistics(text: str, plan: str = "optimized", sample: int = 20_000) -> Make:
+    """All matches as row numbers, by the plan that statistics of the events choose of a recipe.
+
+    They are measured, and the plan is made, before the clock starts; `joined` is 1 of a tree.
+    """
+
+    def make(table: pa.Table) -> Way:
+        source = Discovered.of(table, InputOptions())
+        known = compile_query(text, source, plan=recipe(plan))
+        statistics = known.measured(Pipeline(known.unoptimized).load(table)[1], sample)
+        compiled = known.plan(known.optimized(statistics, loaded=True))
+        joins = require(compiled.operators, SequenceConstruction).joins
+
+        def run() -> Any:
+            matches = compiled.run(table, threads=1)
+            return matches, matches.rows
+
+        def told(ran: Any) -> Outcome:
+            outcome = _told(ran)
+            return outcome._replace(figures={**outcome.figures, "joined": float(bool(joins))})
+
+        return Way(run, told)
 
     return make
 

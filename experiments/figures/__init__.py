@@ -29,12 +29,14 @@ from experiments.figures import (
     scale,
     series_of_keys,
     spark,
+    trees,
     windows,
 )
 
 SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig12, batches_of_w)
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
+ZSTREAM = (trees,)
 OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -44,6 +46,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fig8f.OVER_WINDOWS,
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
+    *(each.EXPERIMENT for each in ZSTREAM),
     *(each.EXPERIMENT for each in OURS),
     *scale.EXPERIMENTS,
     *spark.EXPERIMENTS,

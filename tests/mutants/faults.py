@@ -680,6 +680,12 @@ FAULTS = [
         "until = ends[left] - 1\n",
     ),
     Fault(
+        "rare-keys-passed-over",
+        "sase/engine/kernels/scan/neighbours.py",
+        "for place in range(at, min(at + STRETCH, until)):",
+        "for place in range(at + 1, min(at + STRETCH, until)):",
+    ),
+    Fault(
         "narrowed-without-what-follows",
         "sase/engine/pipeline/fused/neighbours.py",
         "level == len(plan.positives) - 1 and not is_ended",

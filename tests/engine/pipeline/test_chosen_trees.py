@@ -77,11 +77,16 @@ def longer(statistics: Statistics, times: int) -> Statistics:
     )
 
 
+def of_long_stream(query: str, table: pa.Table) -> Statistics:
+    """The statistics of a long stream of that kind."""
+    known = compile_query(query, Discovered.of(table, InputOptions()))
+    return longer(known.measured(Pipeline(known.unoptimized).load(table)[1], len(table)), 10_000)
+
+
 def chosen(query: str, table: pa.Table) -> Plan:
     """The plan that the optimizer chooses by the statistics of a long stream of that kind."""
     known = compile_query(query, Discovered.of(table, InputOptions()))
-    statistics = known.measured(Pipeline(known.unoptimized).load(table)[1], len(table))
-    return known.plan(known.optimized(longer(statistics, 10_000), loaded=True))
+    return known.plan(known.optimized(of_long_stream(query, table), loaded=True))
 
 
 def is_tree(plan: Plan) -> bool:
@@ -120,6 +125,15 @@ def test_chosen_trees_find_what_the_naive_matcher_finds(seed: int, way: Any) -> 
     ]
 
 
+def frequent_but_one(seed: int) -> pa.Table:
+    """One event of R in many of other types."""
+    random = Random(seed)
+    kinds = [*"ABCMN" * 800, "R"]
+    random.shuffle(kinds)
+    rows = [{"ts": n, "type": kind, "id": random.randrange(20)} for n, kind in enumerate(kinds)]
+    return pa.Table.from_pylist(rows)
+
+
 @pytest.mark.parametrize(("place", "absent"), [(0, 2), (1, None), (2, 1), (3, 4), (3, None)])
 def test_a_tree_is_chosen_where_a_component_is_rare(place: int, absent: int | None) -> None:
     parts = ["A a", "B b", "C c"]
@@ -127,12 +141,60 @@ def test_a_tree_is_chosen_where_a_component_is_rare(place: int, absent: int | No
     if absent is not None:
         parts.insert(absent, "!(M m)")
     query = f"EVENT SEQ({', '.join(parts)}) WHERE [id] WITHIN 20"
-    random = Random(place)
-    kinds = [*"ABCMN" * 800, "R"]
-    random.shuffle(kinds)
-    table = pa.Table.from_pylist(
-        [{"ts": n, "type": kind, "id": random.randrange(20)} for n, kind in enumerate(kinds)]
-    )
+    table = frequent_but_one(place)
     assert is_tree(chosen(query, table))
     assert not is_tree(chosen(query.replace("R r", "N r"), table))
     assert chosen(query, table).run(table).rows == sase.match(query, table, plan="pais").rows
+
+
+RARE = "EVENT SEQ(A a, B b, C c, R r) WHERE [id] WITHIN 20"
+
+
+def explained(query: str = RARE, **options: Any) -> str:
+    table = frequent_but_one(1)
+    statistics = of_long_stream(query, table)
+    return sase.explain(query, table, stats=statistics, **options).to_text(verbose=True)
+
+
+def test_explain_says_what_is_expected_of_joins_and_of_the_walk() -> None:
+    text = explained()
+    assert "joins of leaf buffers" in text
+    assert "note: joins are expected to take" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "reason"),
+    [
+        (RARE, {"limit": 3}, "LIMIT may end the walk early"),
+        (RARE.replace("R r", "N n"), {}, "no component is so rare"),
+        (RARE.replace("20", "2000"), {}, "joins are expected to take"),
+        (RARE, {"analyze": True, "pushed": 900}, "joins pay where all events are at hand"),
+    ],
+)
+def test_explain_says_why_the_walk_is_kept(
+    query: str, options: dict[str, Any], reason: str
+) -> None:
+    text = explained(query, **options)
+    assert "joins of leaf buffers" not in text
+    (line,) = (line for line in text.splitlines() if "join_by_tree" in line and "declined" in line)
+    assert f"declined: {reason}" in line
+
+
+def test_a_plan_that_may_be_pushed_to_has_no_tree() -> None:
+    table = frequent_but_one(1)
+    assert not is_tree(sase.compile(RARE, table, stats=of_long_stream(RARE, table)))
+
+
+def test_match_draws_a_sample_where_a_component_is_very_rare() -> None:
+    """Of so many events it has statistics, by which a tree may be taken; else it has none."""
+    table = frequent_but_one(1)
+    with (
+        patch("sase.planning.tree_choice.LEAD", 0),
+        patch("sase.api.execution.ENOUGH_FOR_RARE", len(table)),
+    ):
+        paths = [
+            [use.path for use in sase.match(query, table).report.fused]
+            for query in (RARE, RARE.replace("R r", "N n"), f"{RARE} LIMIT 3")
+        ]
+    assert paths[:2] == [["narrowed scan"], ["fused scan"]]
+    assert "narrowed scan" not in paths[2]

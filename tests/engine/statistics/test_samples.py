@@ -191,3 +191,11 @@ def test_times_at_the_ends_of_what_there_is() -> None:
     table = pa.table({"ts": times, "type": ["A", "B", "A"] * 101, "k": [1] * 303})
     query = f"EVENT SEQ(A a, B b) WHERE [k] AND a.k <= b.k WITHIN {2**62}"
     assert measured(*loaded(query, table), sample=100).agreement("k", "ab") is not None
+
+
+def test_types_that_hardly_come_up_are_counted_among_all_events() -> None:
+    times = np.arange(90_000)
+    events = pa.table({"ts": times, "type": np.where(times % 30_000 == 777, "R", "A")})
+    found = measured(*loaded("EVENT SEQ(A a, R r) WITHIN 10", events), sample=500)
+    assert {each.name: each.rows for each in found.types if each.name == "R"} == {"R": 3}
+    assert found.sampled <= 500
