@@ -10,6 +10,7 @@ from random import Random
 from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
 from tests.engine.series.queries import ANY
 from tests.engine.series.writing import Part
+from tests.engine.sets.examples import examples as examples_with_sets
 
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 
@@ -17,6 +18,11 @@ OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 def any_example(number: int) -> SeriesExample:
     """A query of any kind, of which all matches are wanted."""
     return replace(drawn(number, examples()), output="all")
+
+
+def example_with_sets(number: int) -> SeriesExample:
+    """A query with sets, or of earliest_maximal, of which all matches are wanted."""
+    return replace(drawn(number, examples_with_sets()), output="all")
 
 
 def countable(number: int) -> SeriesExample:

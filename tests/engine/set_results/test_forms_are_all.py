@@ -18,7 +18,7 @@ from tests.engine.matching.ways import keywords_of
 from tests.engine.series.comparing import differences, found
 from tests.engine.series.examples import SeriesExample
 from tests.engine.series.routes import is_there
-from tests.engine.set_results.examples import any_example, countable
+from tests.engine.set_results.examples import any_example, countable, example_with_sets
 from tests.seeds import draw_numbers, tries
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
@@ -41,18 +41,21 @@ def faults(example: SeriesExample) -> Iterator[str]:
         yield "the first ones are not those of the list"
     if number and not all(each in rows for each in compressed.sample(5).rows.to_pylist()):
         yield "a sample is not in the list"
-    yield from _collapsed(compressed.to_arrow().to_pylist(), rows)
-    yield from _by_first(compressed.to_arrow(by="first"), rows)
+    rows_by_key = [example.setting.key(row) for row in example.rows]
+    in_order = sorted(range(len(rows_by_key)), key=rows_by_key.__getitem__)
+    places = {row: place for place, row in enumerate(in_order)}
+    yield from _collapsed(compressed.to_arrow().to_pylist(), rows, places)
+    yield from _by_first(compressed.to_arrow(by="first"), rows, places)
 
 
-def _by_first(table: pa.Table, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _by_first(table: pa.Table, rows: list[dict[str, Any]], places: dict[int, int]) -> Iterator[str]:
     """First and final events, and who takes part in the matches from the one to the other."""
     expected: dict[tuple[int, int], dict[str, set[int]]] = {}
     counts: Counter[tuple[int, int]] = Counter()
     for match in rows:
         events = {name: _events(value) for name, value in match.items()}
         all_of_it = [row for each in events.values() for row in each]
-        pair = all_of_it[0], all_of_it[-1]
+        pair = min(all_of_it, key=places.__getitem__), max(all_of_it, key=places.__getitem__)
         counts[pair] += 1
         held = expected.setdefault(pair, {name: set() for name in events})
         for name, each in events.items():
@@ -73,13 +76,15 @@ def _by_first(table: pa.Table, rows: list[dict[str, Any]]) -> Iterator[str]:
         yield "the collapsed form by first events is in another order"
 
 
-def _collapsed(table: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
+def _collapsed(
+    table: list[dict[str, Any]], rows: list[dict[str, Any]], places: dict[int, int]
+) -> Iterator[str]:
     """Final events, and who takes part in the matches that end there."""
     expected: dict[int, dict[str, set[int]]] = {}
     counts: Counter[int] = Counter()
     for match in rows:
         events = {name: _events(value) for name, value in match.items()}
-        last = [row for each in events.values() for row in each][-1]
+        last = max((row for each in events.values() for row in each), key=places.__getitem__)
         counts[last] += 1
         held = expected.setdefault(last, {name: set() for name in events})
         for name, each in events.items():
@@ -96,7 +101,7 @@ def _events(value: Any) -> list[int]:
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("made", [countable, any_example])
+@pytest.mark.parametrize("made", [countable, any_example, example_with_sets])
 def test_a_compressed_set_is_what_is_listed(made: Any) -> None:
     """Many of them are to be counted, or to be listed."""
     seen: Counter[bool] = Counter()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 
@@ -25,6 +26,8 @@ MOST_EVENTS = 11
 MOST_RUNS = 2500
 # Of a run: the number of its step, and how many events each component of that has bound.
 Place = tuple[int, tuple[int, ...]]
+# The queries that streams of a setting are asked.
+QueriesOf: TypeAlias = Callable[[Setting], st.SearchStrategy[SetsQuery]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,10 +38,12 @@ class SetsExample(SeriesExample):
 
 
 @st.composite
-def examples(draw: st.DrawFn) -> SetsExample:
+def examples(
+    draw: st.DrawFn, of: QueriesOf = queries, events: int = MOST_EVENTS, most: int = MOST_RUNS
+) -> SetsExample:
     """An example, which mostly has a match."""
     setting = draw(settings_of_streams())
-    query = draw(queries(setting))
+    query = draw(of(setting))
     kinds = list[tuple[str, ...]]()
     for _ in range(2):  # events for two of the branches, one after the other
         for step in draw(st.sampled_from(query.ways)):
@@ -49,8 +54,8 @@ def examples(draw: st.DrawFn) -> SetsExample:
                 )
             kinds += draw(st.permutations(of_step))
     negative = [part.types[0] for part in query.components if part.negated]
-    rows = list(inexact(draw(streams(setting, kinds, negative, query.text, MOST_EVENTS))))
-    while sum(runs(_positive(way), setting, rows) for way in query.ways) > MOST_RUNS:
+    rows = list(inexact(draw(streams(setting, kinds, negative, query.text, events))))
+    while sum(runs(_positive(way), setting, rows) for way in query.ways) > most:
         rows.remove(max(rows, key=setting.key))
     output = draw(st.sampled_from(["all", "all", "all", "non_overlap"]))
     example = SetsExample(query, setting, rows, output)

@@ -1,9 +1,9 @@
 """Look for queries with sets, or of earliest_maximal, that the naive matcher answers otherwise.
 
-    python -m tests.engine.sets.hunt SEED COUNT [RECIPE …]
+    python -m tests.engine.sets.hunt SEED COUNT [single] [RECIPE …]
 
-tries the examples of the numbers from SEED on, as `tests.engine.series.hunt` does, by any recipe or
-in turn by those that are named.
+tries the examples of the numbers from SEED on, as `tests.engine.series.hunt` does, those whose sets
+have single events of different types, if so asked, by any recipe or in turn by those named.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.engine.series.examples import SeriesExample, drawn
 from tests.engine.series.hunt import hunt
 from tests.engine.series.routes import in_order, ways
 from tests.engine.sets.examples import SetsExample, examples
+from tests.engine.sets.single import single_queries
 
 by_any = st.builds(
     lambda way, recipe: replace(way, recipe=recipe),
@@ -34,13 +35,21 @@ def case(number: int) -> tuple[SeriesExample, Way]:
     return in_order(example, way), way
 
 
+def single_case(number: int) -> tuple[SeriesExample, Way]:
+    """A longer stream, in which runs seldom fork, and the way that it is run."""
+    example: SetsExample
+    example, way = drawn(number, st.tuples(examples(single_queries, 24, 10**5), by_any))
+    return in_order(example, way), way
+
+
 if __name__ == "__main__":
-    recipes = sys.argv[3:]
+    drawn_by = single_case if "single" in sys.argv[3:] else case
+    recipes = [each for each in sys.argv[3:] if each != "single"]
 
     def chosen(number: int) -> tuple[SeriesExample, Way]:
-        example, way = case(number)
+        example, way = drawn_by(number)
         return example, replace(way, recipe=recipes[number % len(recipes)])
 
-    total = hunt(int(sys.argv[1]), int(sys.argv[2]), chosen if recipes else case)
+    total = hunt(int(sys.argv[1]), int(sys.argv[2]), chosen if recipes else drawn_by)
     print(f"{sys.argv[2]} examples: {dict(total) or 'no fault'}")
     sys.exit(bool(total))
