@@ -155,11 +155,14 @@ def test_places_near_some_events(data: st.DataObject) -> None:
 
 @given(
     numbers=st.lists(st.integers(0, 40), max_size=60).map(sorted),
-    bounds=st.lists(st.integers(-2, 43), max_size=12).map(sorted),
+    bounds=st.lists(st.integers(-2, 43), max_size=12),
+    data=st.data(),
 )
-def test_search_of_rising_bounds(numbers: list[int], bounds: list[int]) -> None:
-    found = np.empty(len(bounds), np.int64)
-    search_rising(np.array(numbers, np.int64), np.array(bounds, np.int64), found)
+def test_search_of_bounds(numbers: list[int], bounds: list[int], data: st.DataObject) -> None:
+    found, count = np.empty(len(bounds), np.int64), len(bounds)
+    near = data.draw(st.lists(st.integers(0, 60), min_size=count, max_size=count))
+    arrays = (np.array(each, np.int64) for each in (numbers, bounds, near))
+    search_rising(*arrays, found)
     assert found.tolist() == [sum(each < bound for each in numbers) for bound in bounds]
 
 

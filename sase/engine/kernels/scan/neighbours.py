@@ -49,25 +49,27 @@ def admit_places(types: NDArray[Any], states: Ints, places: Ints, out: OutIntRow
 
 
 @kernel
-def search_rising(numbers: Ints, bounds: Ints, out: OutInts) -> None:
-    """Write how many rising numbers are less than each of some bounds, which rise as well.
+def search_rising(numbers: Ints, bounds: Ints, near: Ints, out: OutInts) -> None:
+    """Write how many rising numbers are less than each of some bounds.
 
-    What is less than one of them is less than the next: from there on steps that double find it,
-    of which the first goes by the last one.
+    The place is looked for as far from that of `near` as the last one was, by steps that double.
     """
-    low, step, size = 0, 1, numbers.shape[0]
+    shift, size = 0, numbers.shape[0]
     for i in range(bounds.shape[0]):
-        high, step = low, max(step >> 2, 1)
-        while high < size and numbers[high] < bounds[i]:
+        bound, step = bounds[i], 1
+        low = high = min(max(near[i] + shift, 0), size)
+        while high < size and numbers[high] < bound:
             low, high, step = high + 1, high + step, step << 1
         high = min(high, size)
+        while low > 0 and numbers[low - 1] >= bound:
+            low, high, step = max(low - step, 0), low - 1, step << 1
         while low < high:
             middle = (low + high) >> 1
-            if numbers[middle] < bounds[i]:
+            if numbers[middle] < bound:
                 low = middle + 1
             else:
                 high = middle
-        out[i] = low
+        out[i], shift = low, low - near[i]
 
 
 @inlined

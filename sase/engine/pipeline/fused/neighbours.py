@@ -195,8 +195,9 @@ def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbe
     first = np.where(times < EARLIEST + size, EARLIEST, times - size)
     is_last = times >= LATEST - size
     begins, ends = np.empty_like(places), np.empty_like(places)
-    search_rising(events.ts, first, begins)
-    search_rising(events.ts, np.where(is_last, LATEST, times + size + 1), ends)
+    search_rising(events.ts, first, places, begins)
+    behind = np.where(is_last, LATEST, times + size + 1)
+    search_rising(events.ts, behind, places, ends)
     return begins, np.where(is_last, len(events), ends)
 
 
