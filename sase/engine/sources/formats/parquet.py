@@ -82,7 +82,8 @@ def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
     with parquet.ParquetFile(
         scan.path, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
     ) as file:
-        yield from file.iter_batches(size, groups, own.names)
+        # Each thread would keep some memory for itself.
+        yield from file.iter_batches(size, groups, own.names, use_threads=False)
 
 
 def footer(fragment: Any) -> Any:
