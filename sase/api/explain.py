@@ -278,6 +278,7 @@ def analyzed(
 
 # What goes into an operator and what comes out, of all that it counts; into the scan go all rows.
 _FLOWS = {
+    "MatchWindow": ("rows", "out"),
     "SequenceScan": ("rows", "pushed"),
     "SequenceConstruction": ("visited", "sequences"),
     "RunEvaluation": ("rows", "matches"),
@@ -308,8 +309,9 @@ def _of_operators(report: Report, plan: Operator, names: Mapping[str, str]) -> d
     every, times, found = dict(report.counters), dict(report.timings), {}
     for kind, name in names.items():
         counters = every[name]
-        if kind in ("SequenceScan", "RunEvaluation"):
-            counters = _with_rows(counters, report.rows)
+        if kind in ("MatchWindow", "SequenceScan", "RunEvaluation"):
+            is_first = kind == "MatchWindow" or "MatchWindow" not in names
+            counters = _with_rows(counters, report.rows if is_first else counters["events"])
         into, out = _FLOWS.get(kind, ("in", "out"))
         variables = negatives if kind == "Negation" else positives
         found[name] = Measured(

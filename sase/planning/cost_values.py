@@ -14,7 +14,7 @@ NANOSECONDS: Mapping[str, float] = {
     "run": 4_000_000.0,  # what every run takes
     "event": 9.0,  # of the input
     "admitted": 27.0,  # an event of the query's types
-    "windowed": 3.0,  # an event and a step of match windows
+    "windowed": 6.0,  # an event and a step of match windows
     "simple": 1.0,  # an operation of a condition on one event
     "key": 13.0,  # a number of the key of an event
     "hashed": 95.0,  # a key that is looked up in a table

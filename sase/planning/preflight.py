@@ -66,7 +66,9 @@ def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
     """The bytes of a match in a list before results are made."""
     events: float = len(reading(plan).components)
     if find(plan, RunEvaluation) is not None:
-        work = dict(cost.operators[0].work)
+        evaluation = cost.operator("RunEvaluation")
+        assert evaluation is not None
+        work = dict(evaluation.work)
         # Also of each component where its events begin, and where the match ends.
         events += 1 + (work["bound"] / work["built"] if work["built"] else 0)
     return _EVENT * ceil(events) + _COLUMN * len(require(plan, Transformation).columns or ())

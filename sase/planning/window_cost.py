@@ -8,6 +8,7 @@ after it in its window, before it, or either if it may be both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp, prod
 
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, WindowKind
@@ -18,8 +19,8 @@ from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Union, re
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
 
-# The work that does not go by events that are handed on: a run, and results.
-_FIXED = frozenset({"run", "built", "bound", "returned", "ordered", "rebuilt", "listed"})
+# The work that goes by results, whatever events are handed on.
+_OF_RESULTS = ("built", "bound", "returned", "ordered", "rebuilt", "listed")
 
 
 def with_windows(below: Cost, plan: Operator, windows: MatchWindow, statistics: Statistics) -> Cost:
@@ -32,28 +33,31 @@ def with_windows(below: Cost, plan: Operator, windows: MatchWindow, statistics: 
     admitted = min(statistics.rows_of(types if is_typed else None), rows)
     share = handed_on(source, windows, statistics)
     work = {
+        "run": 1.0,
         "event": rows,
         "admitted": admitted,
         "simple": admitted * sum(effort(each.condition) for each in simple),
         "key": admitted * len(windows.partitions),
-        "windowed": admitted * (1 + len(steps_of(source.components)) * windows.counts),
+        "windowed": admitted * (2 + len(steps_of(source.components)) * windows.counts),
     }
     reach = _reach(windows, statistics)
     size = 8 * admitted * reach * len(windows.partitions)
     found = [OperatorCost("MatchWindow", rows, admitted * share, tuple(work.items()), size)]
-    return Cost((*found, *(_less(each, share) for each in below.operators)))
+    first, *above = (_less(each, share) for each in below.operators)
+    return Cost((*found, replace(first, rows_in=admitted * share), *above))
 
 
 def _less(cost: OperatorCost, share: float) -> OperatorCost:
     """The cost of an operator to which a share of the events comes."""
-    work = (
-        (unit, amount if unit in _FIXED - {"run"} else 0.0 if unit == "run" else amount * share)
-        for unit, amount in cost.work
+    shares = {"run": 0.0, **dict.fromkeys(_OF_RESULTS, 1.0)}
+    work = tuple((unit, amount * shares.get(unit, share)) for unit, amount in cost.work)
+    return replace(
+        cost,
+        work=work,
+        bytes=cost.bytes * share,
+        visited=tuple(each * share for each in cost.visited),
+        alive=tuple(each * share for each in cost.alive),
     )
-    return OperatorCost(
-        cost.name, cost.rows_in * share, cost.rows_out, tuple(work), cost.bytes * share,
-        tuple(each * share for each in cost.visited), tuple(each * share for each in cost.alive),
-    )  # fmt: skip
 
 
 def handed_on(

@@ -83,7 +83,7 @@ class MatchWindowState:
         """The events that begin a window that may hold a match."""
         size, starts = self._context.dictionary.size(self._key), np.empty(len(keys), np.bool_)
         bits = [level for step in self._steps for level in step]
-        ends = np.empty((size, len(bits)), np.int64)
+        ends = np.zeros((size, len(bits) + 1), np.int64)
         links = _NO_LINKS
         if self._context.options.analyze or len(bits) > len(self._steps):
             before, ranks = np.empty((2, len(keys)), np.int64)

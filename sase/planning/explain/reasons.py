@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from sase.binding.bound import EquivalenceTest
 from sase.binding.text import condition_text
 from sase.planning.explain.operators import OperatorText
-from sase.planning.nodes import Operator, Selection, SequenceConstruction, SequenceScan
+from sase.planning.nodes import (
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+)
 from sase.planning.quantities import counted, percentage
 from sase.planning.statistics import Statistics
+from sase.planning.window_cost import handed_on
 
 
 def reasons(
@@ -18,6 +25,9 @@ def reasons(
     """Sentences, most important first."""
     if statistics is None:
         return
+    if isinstance(operator, SequenceScan | RunEvaluation) and operator.input is not None:
+        near = percentage(handed_on(operator, operator.input, statistics))
+        yield f"match windows hand on about {near} of the events of its types"
     match operator:
         case SequenceScan():
             yield from _of_scan(operator, words, statistics)

@@ -7,7 +7,15 @@ from dataclasses import replace
 from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
 from sase.planning.cost import cost_of
 from sase.planning.match_windows import MatchWindow, fewest_events
-from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Union, exchanged, reading
+from sase.planning.nodes import (
+    Evaluation,
+    Operator,
+    RunEvaluation,
+    SequenceScan,
+    Union,
+    exchanged,
+    reading,
+)
 from sase.planning.quantities import percentage
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.partition_stacks import tests_of
@@ -76,6 +84,10 @@ def _paying(
     statistics: Statistics | None,
 ) -> Outcome:
     """The pruned plan, if by what is known of the events it takes half the time at most."""
+    if isinstance(source, SequenceScan):
+        return Declined("stacks and leaves keep what nothing leads up to out themselves")
+    if source.evaluation is Evaluation.NFAB and source.never_forks:
+        return Declined("runs that never fork are advanced in about the time that windows take")
     if statistics is None:
         return Declined("nothing is known of the events")
     share = handed_on(source, node, statistics)

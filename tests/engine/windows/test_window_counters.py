@@ -142,3 +142,14 @@ def test_windows_of_figure_5() -> None:
     assert {name: found[name] for name in (*WHAT, "too_small")} == {
         "windows": 1, "window_events": 5, "not_first": 3, "incomplete": 2, "too_small": 0, "out": 5,
     }  # fmt: skip
+
+
+def test_analyze_shows_what_windows_prune() -> None:
+    table = pa.table([*map(pa.array, zip(*CHEMO, strict=True))], names=["pid", "type", "v", "ts"])
+    text = str(sase.explain(Q1, table, plan="match_window_fpc", analyze=True))
+    _, _, shown = text.partition("MW match windows (fpc)")
+    lines = [line.strip() for line in shown.splitlines()]
+    assert "partitions: a window for each pid" in lines
+    assert "counters: it has c and p, then b" in lines
+    for line in ("windows: 3", "not first: 6", "incomplete: 4", "window events: 16"):
+        assert line in lines

@@ -35,15 +35,15 @@ def link(keys: Ints, last: OutInts, before: OutInts, ranks: OutInts) -> None:
 
 
 @inlined
-def _end_of(step: int, measure: int, steps: Ints, ends: OutInts) -> int:
-    """Return the earliest measure by which a step and all behind it may be complete.
+def _end_of(step: int, measure: int, steps: Ints, ends: OutIntRows, key: int) -> int:
+    """Return the earliest measure by which a step and all behind it may be complete, of a key.
 
     Behind the last step it is the `measure` of the event before.
     """
     end = measure
     if step + 1 < steps.shape[0]:
         for slot in range(steps[step], steps[step + 1]):
-            end = max(end, ends[slot])
+            end = max(end, ends[key, slot])
     return end
 
 
@@ -69,21 +69,23 @@ def mark_starts(
     of which windows up to that time take no notice.
     `first` are the bits of which the first event of a match is, `fewest` how many events it has;
     `steps` has where the slots of each step begin, and where those of the last end. With `links`,
-    of `link`, the events of windows are counted.
+    of `link`, the events of windows are counted. The last of the `ends` of a key is 0 before there
+    are others.
     """
     before, ranks, last = links
-    for row in range(keys.shape[0]):
-        if keys[row] >= 0:
-            ends[keys[row], :] = behind
     for row in range(keys.shape[0] - 1, -1, -1):
         key, measure, state = keys[row], measures[row], states[row]
         starts[row] = False
         if key < 0:
             continue
         until = min(measure, LATEST - span) + span
+        if not ends[key, slots.shape[0]]:
+            ends[key, slots.shape[0]] = 1
+            for slot in range(slots.shape[0]):
+                ends[key, slot] = behind
         for step in range(steps.shape[0] - 1):
             # What the event does for one step it does not do for the step before.
-            end = _end_of(step + 1, measure, steps, ends[key])
+            end = _end_of(step + 1, measure, steps, ends, key)
             for slot in range(steps[step], steps[step + 1]):
                 if (state >> slots[slot]) & 1:
                     ends[key, slot] = end
@@ -94,7 +96,7 @@ def mark_starts(
             size = ranks[last[key]] - ranks[row] + 1
         if not state & first:
             counts[NOT_FIRST] += 1
-        elif _end_of(0, EARLIEST, steps, ends[key]) > until:
+        elif _end_of(0, EARLIEST, steps, ends, key) > until:
             counts[INCOMPLETE] += 1
         elif size < fewest and behind > until:
             counts[TOO_SMALL] += 1

@@ -1,0 +1,187 @@
+"""Match windows before runs: factors of throughput over a plain window (Figures 6 to 8, KDD 2012).
+
+python -m experiments.match_windows [--figures 6a,6b,…] [--events N] [--patterns N]
+
+A line has, for each method, how many times the throughput of the plain plan it has, the mean of
+some random patterns, the windows that were searched, and the events handed on. The plain plan
+evaluates the same runs over all events, of all keys together. Streams are stand-ins, see
+`experiments/window_streams.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TypeAlias
+
+import pyarrow as pa
+
+import sase
+from experiments import machine
+from experiments.window_streams import DAY, ONCO_EVENTS, ONCO_TYPES, nyse, onco
+
+METHODS = ("f", "fp", "fpc", "fc")
+TRADES = 1_000_000
+TRADED = tuple(f"S{number}" for number in range(1, 51))
+PONCO = "SEQ(SET(C c, D d), SET(P+ p[], R+ r[]), SET(B b, H h))"
+PNYSE = "SEQ(SET(S1+ a[], S2+ g[]), S3+ i[])"
+RISING = ("a[i].price > a[i-1].price", "g[i].price > g[i-1].price", "i[i].price < i[i-1].price")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A point of a figure: the queries whose throughputs are averaged, and the stream."""
+
+    label: str
+    queries: tuple[str, ...]
+    table: pa.Table
+
+
+# The points of a figure, of so many events and patterns.
+Cells: TypeAlias = Callable[[int | None, int], Iterator[Cell]]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line for each point."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.match_windows", description=__doc__
+    )
+    parser.add_argument("--figures", default=",".join(FIGURES), help="which: all of them")
+    parser.add_argument("--events", type=int, help="how many, instead of those of the paper")
+    parser.add_argument("--patterns", type=int, default=10, help="random patterns a point: 10")
+    options = parser.parse_args(arguments)
+    print(machine.described(), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        recipes = written(Path(folder))
+        for figure in options.figures.split(","):
+            for cell in FIGURES[figure](options.events, options.patterns):
+                print(f"{figure:4}{cell.label:12}{line(cell, recipes)}", flush=True)
+
+
+def written(folder: Path) -> dict[str, str]:
+    """Recipes of runs: plain, and with each method and nothing else."""
+    found = {}
+    for method in ("plain", *METHODS):
+        rewrites = ['"evaluate_runs"', '"push_simple_conditions"']
+        if method in ("fp", "fpc"):
+            rewrites.append('"partition_stacks"')
+        if method != "plain":
+            rewrites.append(f'{{ rewrite = "prune_by_match_windows", by = "{method}" }}')
+        path = folder / f"{method}.toml"
+        path.write_text(f'summary = "{method}"\nrewrites = [{", ".join(rewrites)}]\n')
+        found[method] = str(path)
+    return found
+
+
+def line(cell: Cell, recipes: dict[str, str]) -> str:
+    """The factors of a point, and what explains them."""
+    spent, windows, out, matches = dict.fromkeys(recipes, 0.0), {}, {}, 0
+    for query in cell.queries:
+        counts = set[int]()
+        for method, recipe in recipes.items():
+            seconds, report, count = run(query, cell.table, recipe)
+            spent[method] += 1 / seconds  # the mean throughput is that of the paper
+            counts.add(count)
+            counted = dict(report.counters).get("MatchWindow")
+            if counted is not None:
+                windows[method] = windows.get(method, 0) + counted["windows"]
+                out[method] = out.get(method, 0) + counted["out"]
+        assert len(counts) == 1, "every method finds the same matches"
+        matches += counts.pop()
+    told = [
+        f"{method} {spent[method] / spent['plain']:8.2f} ({windows[method]:,} of {out[method]:,})"
+        for method in METHODS
+        if method in windows
+    ]
+    return f"{matches:9,} matches  " + "  ".join(told)
+
+
+def run(query: str, table: pa.Table, recipe: str) -> tuple[float, sase.Report, int]:
+    """The seconds of the fastest of three runs, one thread, its report, and how many matches."""
+    plan, best, count = sase.compile(query, table, plan=recipe), float("inf"), 0
+    for _ in range(3):
+        start = time.perf_counter()
+        matches = plan.run(table, threads=1)
+        count = len(matches)
+        best = min(best, time.perf_counter() - start)
+    return best, matches.report, count
+
+
+def random_patterns(
+    kind: str, types: Sequence[str], length: int, count: int, where: str, window: str
+) -> tuple[str, ...]:
+    """Patterns of distinct types: a sequence, or a set."""
+    random = Random(length)
+    found = []
+    for _ in range(count):
+        parts = ", ".join(
+            f"{name} v{place}" for place, name in enumerate(random.sample([*types], length))
+        )
+        found.append(f"EVENT {kind}({parts}) WHERE earliest_maximal {{ {where} }} WITHIN {window}")
+    return tuple(found)
+
+
+def by_length(kind: str, *, trades: bool) -> Cells:
+    """Patterns of two to ten variables: one variable is a single event, and has no window."""
+
+    def cells(events: int | None, patterns: int) -> Iterator[Cell]:
+        table = nyse(events or TRADES) if trades else onco(events or ONCO_EVENTS)
+        types, where = (TRADED, "true") if trades else (ONCO_TYPES, "[pid]")
+        window = f"{20_000 if trades else 10 * DAY} INCLUSIVE"
+        for length in range(2, 11):
+            queries = random_patterns(kind, types, length, patterns, where, window)
+            yield Cell(f"k={length}", queries, table)
+
+    return cells
+
+
+def _ponco(days: int) -> str:
+    where = "[pid] AND p[i].v >= p[i-1].v AND r[i].v >= r[i-1].v"
+    return f"EVENT {PONCO} WHERE earliest_maximal {{ {where} }} WITHIN {days * DAY} INCLUSIVE"
+
+
+def _pnyse(milliseconds: int) -> str:
+    where, window = " AND ".join(RISING), milliseconds * 1000
+    return f"EVENT {PNYSE} WHERE earliest_maximal {{ {where} }} WITHIN {window} INCLUSIVE"
+
+
+def by_days(events: int | None, patterns: int) -> Iterator[Cell]:
+    """Windows of 5 to 50 days."""
+    table = onco(events or ONCO_EVENTS)
+    for days in range(5, 51, 5):
+        yield Cell(f"{days} days", (_ponco(days),), table)
+
+
+def by_milliseconds(events: int | None, patterns: int) -> Iterator[Cell]:
+    """Windows of 10 to 100 milliseconds."""
+    table = nyse(events or TRADES)
+    for milliseconds in range(10, 101, 10):
+        yield Cell(f"{milliseconds} ms", (_pnyse(milliseconds),), table)
+
+
+def by_events(events: int | None, patterns: int) -> Iterator[Cell]:
+    """Streams of 100 events up to the most, ten times as many each."""
+    count, most = 100, events or TRADES
+    while count <= most:
+        yield Cell(f"{count:,}", (_pnyse(20),), nyse(count))
+        count *= 10
+
+
+FIGURES: dict[str, Cells] = {
+    "6a": by_length("SEQ", trades=False),
+    "6b": by_length("SET", trades=False),
+    "6c": by_length("SEQ", trades=True),
+    "6d": by_length("SET", trades=True),
+    "6e": by_days,
+    "6f": by_milliseconds,
+    "8a": by_events,
+}
+
+
+if __name__ == "__main__":
+    main()
