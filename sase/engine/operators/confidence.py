@@ -47,20 +47,21 @@ class GapConfidence:
 
     def of(
         self, lo: Numbers, hi: Numbers, other_lo: Numbers, other_hi: Numbers, kinds: Numbers,
-        ends: Numbers,
+        free: Numbers, ends: Numbers,
     ) -> float:  # fmt: skip
         """Return that of events by their bounds, in the order that they are to have.
 
-        Of the others `kinds` are BETWEEN or OUTSIDE, and `ends` says up to which of them are asked
-        of the gap before each event, and of that behind the last one.
+        Of the others `kinds` are BETWEEN or OUTSIDE, `free` are times of one outside that are right
+        in any case, and `ends` says up to which of them are asked of the gap before each event, and
+        of that behind the last one.
         """
         count, segments = len(lo) + len(other_lo), self._segments
         if count > self._most:
             self._grow(count, max(segments, 4 * count))
         while True:
             found = gapped_probability(
-                lo, hi, other_lo, other_hi, kinds, ends, self._cuts, self._starts, self._degrees,
-                self._placed, self._longer, self._table, self._moments,
+                lo, hi, other_lo, other_hi, kinds, free, ends, self._cuts, self._starts,
+                self._degrees, self._placed, self._longer, self._table, self._moments,
             )  # fmt: skip
             if found >= 0.0:
                 return found

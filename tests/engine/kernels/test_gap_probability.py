@@ -23,6 +23,7 @@ def probability(intervals: Intervals, others: list[Other], confidence: GapConfid
     ends = [sum(gap <= n for *_, gap in others) for n in range(len(intervals) + 1)]
     columns = [[each[side] for each in intervals] for side in (0, 1)]
     columns += [[each[side] for each in others] for side in (0, 1, 2)]
+    columns += [[0] * len(others)]
     return confidence.of(*(np.array(column, np.int64) for column in (*columns, ends)))
 
 

@@ -22,7 +22,9 @@ from sase.engine.kernels.confidence.bernstein import (
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 
-BETWEEN, OUTSIDE = 0, 1
+# What is asked of another event of a gap: that it is between, or outside. Where ties are allowed it
+# may be at the same time as the event of the order behind the gap, or before it.
+BETWEEN, OUTSIDE, OR_WITH_NEXT, OR_WITH_LAST = 0, 1, 2, 4
 
 
 @inlined
@@ -88,22 +90,22 @@ def covers(lo: int, hi: int, start: int, end: int) -> bool:
 @linked
 def at_the_end(
     row: OutFloats, degree: int, start: int, end: int, other_lo: Ints, other_hi: Ints,
-    kinds: Ints, begin: int, stop: int, is_first: bool,
+    kinds: Ints, free: Ints, begin: int, stop: int, is_first: bool,
 ) -> int:  # fmt: skip
     """Ask the events of the gap before the first event of the order, or behind the last one."""
     length = end - start
     for other in range(begin, stop):
         lo, hi = other_lo[other], other_hi[other]
-        size = float(hi - lo) + 1.0
+        size = float(hi - lo) + 1.0 + free[other]
         inside = 1.0 if covers(lo, hi, start, end) else 0.0
-        counts_before = is_first == (kinds[other] == BETWEEN)
-        if counts_before:
-            extra = inside if kinds[other] == OUTSIDE else 0.0
-            by = times_before(lo, hi, start) + extra
+        is_outside = kinds[other] & OUTSIDE > 0
+        may_tie = is_outside or kinds[other] & (OR_WITH_NEXT if is_first else OR_WITH_LAST) > 0
+        by = inside if may_tie else 0.0
+        if is_first != is_outside:
+            by += times_before(lo, hi, start) + free[other]
             degree = multiply(row, degree, length, inside / size, 0.0, by / size)
         else:
-            extra = inside if kinds[other] == OUTSIDE else 0.0
-            by = size - times_before(lo, hi, end) + extra
+            by += size - times_before(lo, hi, end)
             degree = multiply(row, degree, length, 0.0, inside / size, by / size)
     return degree
 
@@ -130,7 +132,7 @@ def moments_of(
 @linked
 def from_an_earlier_segment(
     starts: OutInts, earlier: int, segment: int, other_lo: Ints, other_hi: Ints, kinds: Ints,
-    begin: int, stop: int, between: int, outside: int, moments: OutFloats, base: int,
+    free: Ints, begin: int, stop: int, between: int, outside: int, moments: OutFloats, base: int,
     table: OutFloatRows, spare: OutFloats,
 ) -> int:  # fmt: skip
     """Write in `table[0]` how likely the events before are in an earlier segment, for each time."""
@@ -142,13 +144,15 @@ def from_an_earlier_segment(
     left, right = between, outside
     for other in range(begin, stop):
         lo, hi = other_lo[other], other_hi[other]
-        size = float(hi - lo) + 1.0
+        size = float(hi - lo) + 1.0 + free[other]
         here = 1.0 if covers(lo, hi, start, end) else 0.0
         there = 1.0 if covers(lo, hi, before, until) else 0.0
-        if kinds[other] == BETWEEN:
+        if kinds[other] & OUTSIDE == 0:
             left -= 1
             step, by_u, by_v = width, here, 0.0
             by = times_before(lo, hi, start) - times_before(lo, hi, until)
+            by += here if kinds[other] & OR_WITH_NEXT > 0 else 0.0
+            by += there if kinds[other] & OR_WITH_LAST > 0 else 0.0
         else:
             right -= 1
             step, by_u, by_v = 1, 0.0, here
@@ -169,7 +173,7 @@ def from_an_earlier_segment(
 @linked
 def from_the_same_segment(
     row: OutFloats, degree: int, start: int, end: int, other_lo: Ints, other_hi: Ints, kinds: Ints,
-    begin: int, stop: int, table: OutFloatRows, spare: OutFloats, powers: OutFloats,
+    free: Ints, begin: int, stop: int, table: OutFloatRows, spare: OutFloats, powers: OutFloats,
 ) -> int:  # fmt: skip
     """Write in `table[0]` how likely the event before is earlier in the segment; else return -1."""
     length, between, outside, share = end - start, 0, 0, 1.0
@@ -177,13 +181,14 @@ def from_the_same_segment(
     for other in range(begin, stop):
         lo, hi = other_lo[other], other_hi[other]
         inside = covers(lo, hi, start, end)
-        if kinds[other] == BETWEEN:
+        if kinds[other] & OUTSIDE == 0:
             if not inside:
                 return -1
+            ties = float((kinds[other] & OR_WITH_NEXT) // 2 + (kinds[other] & OR_WITH_LAST) // 4)
             powers[between + 1] = 0.0
             for place in range(between, -1, -1):
                 powers[place + 1] += powers[place] * (place + 1.0)
-                powers[place] *= place
+                powers[place] *= place + ties
             between += 1
             share /= float(hi - lo) + 1.0
         elif inside:
@@ -204,9 +209,9 @@ def from_the_same_segment(
     grown = degree + between + 1
     for other in range(begin, stop):
         lo, hi = other_lo[other], other_hi[other]
-        if kinds[other] == OUTSIDE and covers(lo, hi, start, end):
+        if kinds[other] & OUTSIDE > 0 and covers(lo, hi, start, end):
             outside -= 1
-            size = float(hi - lo) + 1.0
+            size = float(hi - lo) + 1.0 + free[other]
             for power in range(outside + 1):
                 by = size - length + 2.0
                 multiply(table[power], grown + power, length, 0.0, 1.0 / size, by / size)
@@ -219,7 +224,7 @@ def from_the_same_segment(
 @linked
 def up_to_a_segment(
     segment: int, starts: OutInts, degrees: OutInts, placed: OutFloatRows, row: OutFloats,
-    other_lo: Ints, other_hi: Ints, kinds: Ints, begin: int, stop: int, between: int,
+    other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, begin: int, stop: int, between: int,
     wanted: int, moments: OutFloats, table: OutFloatRows,
 ) -> None:  # fmt: skip
     """Write how likely the events before are, for each time of a segment, in a wanted degree."""
@@ -233,15 +238,15 @@ def up_to_a_segment(
     for earlier in range(segment):
         if degrees[earlier] >= 0:
             from_an_earlier_segment(
-                starts, earlier, segment, other_lo, other_hi, kinds, begin, stop, between, outside,
-                moments, earlier * size, table, spare,
+                starts, earlier, segment, other_lo, other_hi, kinds, free, begin, stop, between,
+                outside, moments, earlier * size, table, spare,
             )  # fmt: skip
             add(table[0], row, degree)
     degree = raised(row, degree, length, wanted)
     if degrees[segment] >= 0 and length > 1:
         found = from_the_same_segment(
-            placed[segment], degrees[segment], start, end, other_lo, other_hi, kinds, begin, stop,
-            table, spare, powers,
+            placed[segment], degrees[segment], start, end, other_lo, other_hi, kinds, free, begin,
+            stop, table, spare, powers,
         )  # fmt: skip
         if found >= 0:
             raised(table[0], found, length, wanted)
@@ -251,13 +256,13 @@ def up_to_a_segment(
 @linked
 def place_next(
     lo: int, hi: int, segments: int, starts: OutInts, degrees: OutInts, placed: OutFloatRows,
-    longer: OutFloatRows, other_lo: Ints, other_hi: Ints, kinds: Ints, begin: int, stop: int,
-    wanted: int, moments: OutFloats, table: OutFloatRows,
+    longer: OutFloatRows, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, begin: int,
+    stop: int, wanted: int, moments: OutFloats, table: OutFloatRows,
 ) -> None:  # fmt: skip
     """Place the next event of the order behind those that are placed."""
     between = 0
     for other in range(begin, stop):
-        between += kinds[other] == BETWEEN
+        between += 1 - (kinds[other] & OUTSIDE)
     outside = stop - begin - between
     for segment in range(segments):
         if degrees[segment] >= 0:
@@ -269,8 +274,8 @@ def place_next(
     for segment in range(segments):
         if covers(lo, hi, starts[2 * segment], starts[2 * segment + 1]):
             up_to_a_segment(
-                segment, starts, degrees, placed, longer[segment], other_lo, other_hi, kinds, begin,
-                stop, between, wanted, moments, table,
+                segment, starts, degrees, placed, longer[segment], other_lo, other_hi, kinds, free,
+                begin, stop, between, wanted, moments, table,
             )  # fmt: skip
     for segment in range(segments):
         start, end = starts[2 * segment], starts[2 * segment + 1]
@@ -283,8 +288,8 @@ def place_next(
 
 @kernel
 def gapped_probability(
-    lo: Ints, hi: Ints, other_lo: Ints, other_hi: Ints, kinds: Ints, ends: Ints, cuts: OutInts,
-    starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
+    lo: Ints, hi: Ints, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, ends: Ints,
+    cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
     table: OutFloatRows, moments: OutFloats,
 ) -> float:  # fmt: skip
     """How likely events are in their order, with those between in their gaps, and others outside.
@@ -302,19 +307,19 @@ def gapped_probability(
         if covers(lo[0], hi[0], start, end):
             placed[segment, 0] = 1.0 / (float(hi[0] - lo[0]) + 1.0)
             degrees[segment] = at_the_end(
-                placed[segment], 0, start, end, other_lo, other_hi, kinds, 0, ends[0], True
+                placed[segment], 0, start, end, other_lo, other_hi, kinds, free, 0, ends[0], True
             )
     for event in range(1, last):
         place_next(
             lo[event], hi[event], segments, starts, degrees, placed, longer, other_lo, other_hi,
-            kinds, ends[event - 1], ends[event], event + ends[event], moments, table,
+            kinds, free, ends[event - 1], ends[event], event + ends[event], moments, table,
         )  # fmt: skip
     total = 0.0
     for segment in range(segments):
         if degrees[segment] >= 0:
             start, end = starts[2 * segment], starts[2 * segment + 1]
             degree = at_the_end(
-                placed[segment], degrees[segment], start, end, other_lo, other_hi, kinds,
+                placed[segment], degrees[segment], start, end, other_lo, other_hi, kinds, free,
                 ends[last - 1], others, False,
             )  # fmt: skip
             total += total_of(placed[segment], degree, end - start)

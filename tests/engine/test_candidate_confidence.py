@@ -1,0 +1,118 @@
+"""The confidence of a candidate is the share of worlds: sets, windows, negation at every place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import accumulate, pairwise, product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sase.binding.folding import INT64_MAX
+from sase.engine.operators.candidate_confidence import (
+    CandidateConfidence,
+    PlacedNegative,
+    TimeBounds,
+    nodes,
+)
+from sase.engine.operators.confidence import OrderConfidence
+
+Steps = list[list[TimeBounds]]
+
+
+def by_worlds(steps: Steps, negatives: list[PlacedNegative], reach: int) -> Fraction:
+    """In a world steps strictly follow, the window holds, and no gap of a negative one is hit."""
+    every = [*(event for step in steps for event in step), *(n.interval for n in negatives)]
+    begins = [0, *accumulate(map(len, steps))]
+    good = 0
+    for times in product(*(range(lo, hi + 1) for lo, hi in every)):
+        spans = [times[one:other] for one, other in pairwise(begins)]
+        first, last = min(spans[0]), max(spans[-1])
+        borders = [last - reach - 1, *(max(span) for span in spans)]
+        ends = [*(min(span) for span in spans), first + reach + 1]
+        good += (
+            all(max(one) < min(other) for one, other in pairwise(spans))
+            and last - first <= reach
+            and not any(
+                borders[negative.place] < time < ends[negative.place]
+                for negative, time in zip(negatives, times[begins[-1] :], strict=True)
+            )
+        )
+    return Fraction(good, prod(each.size for each in every))
+
+
+# How long intervals are, by how many events there are, so that there are few worlds.
+LONGEST = {1: 40, 2: 20, 3: 9, 4: 5, 5: 3}
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> tuple[Steps, list[PlacedNegative], int]:
+    sizes = draw(
+        st.sampled_from([[1], [2], [1, 1], [1, 2], [2, 1], [3], [2, 2], [1, 1, 1], [1, 3]])
+    )
+    count = sum(sizes)
+    more = draw(st.integers(0, min(2, 5 - count)))
+    longest = LONGEST[count + more]
+    start, length = st.integers(0, longest // 2 + 2), st.integers(0, longest)
+    events = [
+        TimeBounds(lo, lo + draw(length)) for lo in (draw(start) for _ in range(count + more))
+    ]
+    begins = [0, *accumulate(sizes)]
+    steps = [events[one:other] for one, other in pairwise(begins)]
+    places = st.integers(0, len(sizes))
+    negatives = [PlacedNegative(each, draw(places)) for each in events[count:]]
+    bounded = any(each.place in (0, len(sizes)) for each in negatives)
+    window = st.integers(0, 2 * longest)
+    return steps, negatives, draw(window if bounded else window | st.just(INT64_MAX))
+
+
+@given(candidates())
+def test_it_is_the_share_of_worlds(candidate: tuple[Steps, list[PlacedNegative], int]) -> None:
+    steps, negatives, reach = candidate
+    found = CandidateConfidence(reach).of(steps, negatives)
+    assert found == pytest.approx(float(by_worlds(steps, negatives, reach)), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("unit", [10, 10**4, 10**6, 10**9])
+def test_windows_over_long_intervals(unit: int) -> None:
+    """The sum over the first time from a few of them, and the closed form of a chain."""
+    events = [
+        TimeBounds(0, 9 * unit),
+        TimeBounds(4 * unit, 15 * unit),
+        TimeBounds(5 * unit, 21 * unit),
+    ]
+    lo, hi = np.array([each.lo for each in events]), np.array([each.hi for each in events])
+    for reach in (3 * unit, 11 * unit + 1, 18 * unit):
+        expected = OrderConfidence(reach).of(lo, hi)
+        found = CandidateConfidence(reach).of([[each] for each in events], [])
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_negated_end_over_long_intervals() -> None:
+    """What lies wholly behind the window, or before the match, forbids nothing."""
+    steps = [[TimeBounds(0, 10**6)], [TimeBounds(10**7, 10**7 + 10**6)]]
+    confidence = CandidateConfidence(10**8)
+    assert confidence.of(steps, [PlacedNegative(TimeBounds(2 * 10**8, 3 * 10**8), 2)]) == 1
+    assert confidence.of(steps, [PlacedNegative(TimeBounds(0, 10**6), 2)]) == pytest.approx(
+        1, rel=1e-12
+    )
+    certain = confidence.of(steps, [PlacedNegative(TimeBounds(5 * 10**7, 6 * 10**7), 2)])
+    assert certain == pytest.approx(0, abs=1e-12)
+    half = confidence.of(steps, [PlacedNegative(TimeBounds(5 * 10**7, 15 * 10**7), 2)])
+    assert half == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("degree", [1, 4, 12, 25])
+@pytest.mark.parametrize("length", [1, 40, 2000, 10**6])
+def test_polynomials_are_summed_from_a_few_places(length: int, degree: int) -> None:
+    places, weights = nodes(length, degree)
+    for power in (0, 1, degree):
+        exact = sum(Fraction(place, length) ** power for place in range(min(length, 3000)))
+        found = sum(w * (p / length) ** power for p, w in zip(places, weights, strict=True))
+        if length <= 3000:
+            assert found == pytest.approx(float(exact), rel=1e-10)
+        else:
+            assert found == pytest.approx(length / (power + 1), rel=1e-4)
