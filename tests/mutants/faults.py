@@ -221,8 +221,8 @@ FAULTS = [
     Fault(
         "rows-of-one-time-tie",
         "sase/engine/columns/loader.py",
-        "tie = None if self.schema.is_ordered_by_row else tie",
-        "tie = tie",
+        "self.schema.is_ordered_by_row or ",
+        "",
     ),
     Fault(
         "rows-tie-across-pushes",

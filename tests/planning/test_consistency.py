@@ -177,7 +177,7 @@ class Draw:
                 chosen[number] = self.random.choice(allowed)
             elif part == Part.CURRENT:
                 chosen[number] = less[number][0]
-            elif part == Part.FIRST and of.last_identifier == (number, part) and not less[number]:
+            elif part == Part.FIRST and max(of.parts) == (number, part) and not less[number]:
                 return None
         return Pair(less, more, chosen)
 
