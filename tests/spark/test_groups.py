@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.errors import ReplayWarning
-from tests.spark.cases import multiset
+from tests.spark.cases import flat, multiset
 from tests.spark.known import frame
-from tests.spark.test_branches import TABLE, on_one_thread
+from tests.spark.test_branches import DETOUR, TABLE, on_one_thread
 
 SERIES = (
     "EVENT SEQ(A a, (SEQ(B b, C? c) OR D+ d[])+ g[]) WHERE skip_till_next_match { [id] } WITHIN 9"
@@ -21,6 +21,7 @@ SERIES = (
 PAIRS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 5"
 RETURNED = f"{PAIRS} HAVING g.len > 1 RETURN g.len AS n, g[1].a.seq AS first, sum(g[].b.v) AS v"
 BRANCHES = "EVENT SEQ(A a, (B b)+ g[]) OR SEQ(A a, (B b OR D d)+ g[], C c) WHERE [id] WITHIN 12"
+INSIDE = "EVENT (SEQ(A a, !(SEQ(B b, C c)), D d))+ g[] WHERE [id] AND b.v <= a.v WITHIN 12"
 # Iterations of the same events by which matches differ, and their order.
 SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
 
@@ -51,3 +52,18 @@ def test_spark_finds_what_one_thread_finds(
         )
         wanted = on_one_thread(text, output=form)
         assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
+
+
+@pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
+def test_flat_columns_and_counts(spark: SparkSession, query: str) -> None:
+    """What a match does not have is NULL, or an empty list; branches and iterations are counted."""
+    lacking = dict.fromkeys(TABLE.column_names)
+    rows = on_one_thread(query)
+    wanted = [flat({n: lacking if v is None else v for n, v in row.items()}) for row in rows]
+    df = frame(spark, TABLE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplayWarning)
+        found = on_spark.replay(query, df, seq="seq", strategy="key", output="flat")
+        assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
+        counted = on_spark.replay(query, df, seq="seq", strategy="key", output="count")
+        assert counted.count() == len(wanted)
