@@ -35,6 +35,8 @@ JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE = "sase/engine/kernels/kleene"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
+SET_NODES, SET_RUNS = f"{KLEENE}/set_nodes.py", f"{KLEENE}/set_runs.py"
+SET_LINES, SET_ORDER = f"{KLEENE}/set_lines.py", f"{KLEENE}/set_order.py"
 LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
 REREADING = "sase/engine/kernels/baselines/rereading.py"
 VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
@@ -690,5 +692,44 @@ FAULTS = [
         "sase/engine/pipeline/fused/neighbours.py",
         "level == len(plan.positives) - 1 and not is_ended",
         "level == len(plan.positives) - 1",
+    ),
+    Fault(
+        "member-not-awaited",
+        SET_NODES,
+        "check[0] > 0\n            and (graph.awaited[condition]",
+        "check[0] > 0\n            and (0 * graph.awaited[condition]",
+        "sets",
+    ),
+    Fault(
+        "simultaneous-events-of-a-series",
+        SET_RUNS,
+        "if is_take and is_tied and has_simultaneous(cells, node, level):",
+        "if False:",
+        "sets",
+    ),
+    Fault("behind-a-set-at-once", SET_RUNS, "if is_tied or begins &", "if begins &", "sets"),
+    Fault("stays-though-it-moved", SET_RUNS, "return not moved", "return True", "sets"),
+    Fault("by-level-and-not-by-rank", SET_RUNS, "of.RANK] > rank:", "of.RANK] < rank:", "sets"),
+    Fault("shown-before-it-ends", SET_RUNS, "return not is_to_end and", "return", "sets"),
+    Fault(
+        "a-row-moves-at-once",
+        SET_LINES,
+        "rows[row, TIE] != tie)",
+        "rows[row, TIE] >= 0)",
+        "sets",
+    ),
+    Fault(
+        "moved-rows-behind-others",
+        SET_LINES,
+        "own[HEAD] = first_kept if moved == NOTHING else first_moved",
+        "own[HEAD] = first_moved if kept == NOTHING else first_kept",
+        "sets",
+    ),
+    Fault(
+        "least-recent-first",
+        SET_ORDER,
+        "return bool(events[at] > events[to])",
+        "return bool(events[at] < events[to])",
+        "sets",
     ),
 ]

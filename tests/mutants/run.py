@@ -47,7 +47,11 @@ SERIES = (
     "tests/engine/series/test_lines.py",
     "tests/engine/series/test_pruned.py",
 )
-SUITES = {"engine": ENGINE, "series": SERIES, "spark": TASKS, "groups": GROUPS}
+SETS = (
+    *("tests/engine/kernels/test_set_order.py", "tests/engine/sets/test_set_lines.py"),
+    *("tests/test_cases.py", "-k", "sets or set_order"),
+)
+SUITES = {"engine": ENGINE, "series": SERIES, "spark": TASKS, "groups": GROUPS, "sets": SETS}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
