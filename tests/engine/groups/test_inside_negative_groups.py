@@ -13,6 +13,6 @@ from tests.seeds import draw_numbers
 @pytest.mark.slow
 @pytest.mark.random
 def test_the_engine_is_the_naive_matcher() -> None:
-    for number in draw_numbers(settings().max_examples * 4):
+    for number in draw_numbers(settings().max_examples * 2):
         fault = compared(number, draw)
         assert fault is None, fault
