@@ -90,7 +90,7 @@ class SetStates:
     def can_grow_at_end(self) -> bool:
         """Whether a match may be one that could bind more."""
         last = [self.components[level] for level in self.elements[-1]]
-        return any(each.minimum == 0 or each.is_series for each in last)
+        return any(each.minimum != each.maximum for each in last)
 
     def may_grow(self, lengths: Numbers) -> NDArray[np.bool_]:
         """Whether matches may be ones that could bind more, by their lengths by level."""
