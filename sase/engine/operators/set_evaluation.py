@@ -149,7 +149,8 @@ class SetEvaluationState(RunEvaluationState):
             is_seen = beyond < self._numbers
             known = np.where(is_seen, times[beyond & mask], LATEST)
         else:
-            known = np.where(closes == NOTHING, LATEST, self._times[closes])
+            known, is_closed = np.full(found.size, LATEST), closes != NOTHING
+            known[is_closed] = self._times[closes[is_closed]]
         return np.where(self._states.may_grow(found.lengths), known, last)
 
     def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:

@@ -16,3 +16,13 @@ def test_a_match_that_is_full_is_told_at_once(last: str, window: str) -> None:
     told = len(matcher.push(rows))
     assert told > 0
     assert len(matcher.finish()) == 0
+
+
+def test_a_restored_matcher_may_end_at_once() -> None:
+    """No event after the restart has ended the window in EVENTS PER PARTITION."""
+    rows = [{"ts": ts, "type": kind, "k": 1} for ts, kind in enumerate("AB")]
+    query = "EVENT SEQ(A a, B+ b[]) WHERE earliest_maximal { [k] } WITHIN 5 EVENTS PER PARTITION"
+    plan = sase.compile(query, rows)
+    matcher = plan.open()
+    matcher.push(rows)
+    assert len(plan.restore(matcher.snapshot()).finish()) == 1
