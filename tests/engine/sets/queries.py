@@ -162,7 +162,7 @@ def _set(drawer: Drawer, again: list[Part] | None = None) -> Choice:
         members.append(drawer.component(before, form=form))
         before = [each for each in before if each.variable != members[-1].variable]
     if not any(part.least for part in members):
-        members[0] = members[0]._replace(quantifier="", least=1, most=1)
+        members.append(drawer.component([], form=""))
     return Choice("set", tuple(members))
 
 
