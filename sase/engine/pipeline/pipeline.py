@@ -239,6 +239,7 @@ class Pipeline:
             yield from self.run(events)
             if len(events.ts):
                 is_counted = self.builder.counts_admitted and not self.is_done()
+                is_counted &= self._windows is None  # which gives numbers to fewer
                 admitted = self.at.numbers - before if is_counted else None
                 self.warnings.note_next(events, follows=follows, admitted=admitted)
         if self.reorder_buffer.floor > state.watermark and not self.is_done():

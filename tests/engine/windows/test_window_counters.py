@@ -144,6 +144,17 @@ def test_windows_of_figure_5() -> None:
     }  # fmt: skip
 
 
+def test_a_stream_goes_on_whose_events_were_all_dropped() -> None:
+    rows = [{"ts": 1, "type": "A", "id": 2}]
+    text = "EVENT SEQ(!(B b), A+ a[]) WHERE [id = 1] WITHIN 9"
+    plan = sase.compile(text, rows, plan="match_window_fc")
+    matcher = plan.open()
+    matcher.push(rows)
+    restored = plan.restore(matcher.snapshot())
+    restored.push([{"ts": 2, "type": "A", "id": 1}])
+    assert dict(restored.finish().report.counters)["MatchWindow"]["out"] == 1
+
+
 def test_analyze_shows_what_windows_prune() -> None:
     table = pa.table([*map(pa.array, zip(*CHEMO, strict=True))], names=["pid", "type", "v", "ts"])
     text = str(sase.explain(Q1, table, plan="match_window_fpc", analyze=True))
