@@ -28,7 +28,7 @@ from sase.binding.bound import BoundComponent, Constant, EquivalenceTest
 from sase.binding.schema_file import schema_from
 from sase.binding.types import FLOAT, INTEGER, DataType, Kind
 from sase.errors import PlanError
-from sase.planning import negatives, nodes
+from sase.planning import match_windows, negatives, nodes
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator, SequenceScan
 from sase.planning.optimizer import optimized
@@ -123,7 +123,7 @@ def frozen(*modules: ModuleType) -> dict[str, type[Any]]:
     }
 
 
-CLASSES = frozen(nodes, negatives, bound, types, binding_schema)
+CLASSES = frozen(nodes, match_windows, negatives, bound, types, binding_schema)
 
 
 @cache
@@ -334,8 +334,8 @@ SCAN = {"is": "SequenceScan", "components": []}
         (content(SCAN, options=[]), "options, an object"),
         ('{"format": 1}', r"this has \['format'\]"),
         (content(SCAN), "changed after it was written"),
-        (content({"is": "Popen"}), "plan: this is 'Popen', and may be: SequenceScan, "),
-        (content({"is": "Conjunct"}), "plan: this is 'Conjunct', and may be: SequenceScan, "),
+        (content({"is": "Popen"}), "plan: this is 'Popen', and may be: MatchWindow, Seq"),
+        (content({"is": "Conjunct"}), "plan: this is 'Conjunct', and may be: MatchWindow, "),
         (content({"is": ["Window"]}), r"plan: this is \['Window'\]"),
         (content([]), r"plan: this is \[\], and may be"),
         (content({"is": "SequenceScan"}), "plan: SequenceScan lacks its field `components`"),

@@ -10,6 +10,11 @@ from sase.planning.nodes import SequenceConstruction, find
 def check_account(plan: Any, matches: Any) -> None:
     """Nothing goes in that does not come out, or is counted under what turned it away."""
     (name, first), *filters = matches.report.counters
+    if name == "MatchWindow":
+        check_windows(first)
+        (name, next_one), *filters = filters
+        assert next_one.get("events", next_one.get("admitted")) == first["out"]
+        first = next_one
     if name == "RunEvaluation":
         below = check_runs(first)
     else:
@@ -55,6 +60,13 @@ def check_runs(counted: dict[str, Any]) -> int:
             # What a full chunk has no room for is bound once more.
             assert counted["bound"] - counted["failed"] >= counted["matches"]
     return int(counted["matches"])
+
+
+def check_windows(counted: dict[str, Any]) -> None:
+    assert counted["out"] <= counted["events"]
+    dropped = counted["not_first"] + counted["incomplete"] + counted["too_small"]
+    # Each event with a key begins a window; what only a negative component takes has none.
+    assert counted["windows"] + dropped <= counted["events"] - counted["keyless"]
 
 
 def turned_away(counted: dict[str, Any]) -> int:
