@@ -129,7 +129,8 @@ class EdgeCondition:
 class Evaluation(Enum):
     """How run evaluation finds matches.
 
-    Runs meet each event together (NFAb), and those that behave alike may be merged, or all keep
+    Runs meet each event together (NFAb), also through the subsets of sets (SES), and those that
+    behave alike may be merged, or all keep
     their events in a versioned buffer; or one run at a time meets all events (backtracking), and
     may read those again at which it was put off (rereading); or matches are walked back from
     their last event (postponed). Collapsed, the events of a compressed set are collected;
@@ -137,6 +138,7 @@ class Evaluation(Enum):
     """
 
     NFAB = "NFAb"
+    SES = "through sets"
     MERGED = "merged"
     VERSIONED = "versioned"
     BACKTRACKING = "backtracking"
@@ -231,7 +233,8 @@ class RunEvaluation:
     @property
     def is_of_sets(self) -> bool:
         """Whether the states of sets find its matches: also of runs that take all they can."""
-        return self.has_sets or self.strategy is StrategyName.EARLIEST_MAXIMAL
+        is_greedy = self.strategy is StrategyName.EARLIEST_MAXIMAL
+        return self.has_sets or is_greedy or self.evaluation is Evaluation.SES
 
     @property
     def ends_by_event(self) -> bool:

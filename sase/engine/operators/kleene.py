@@ -33,10 +33,11 @@ def open_runs(
     What overlaps matches that are `taken` it need not find. Behind the levels `ends` a negated end
     may stand.
     """
+    if node.is_of_sets:
+        assert taken is None, "such a plan is not pruned"
+        return open_sets(node, context, ends)
+    assert node.evaluation is not Evaluation.SES, "its matches are found by states of sets"
     match node.evaluation:
-        case _ if node.is_of_sets:
-            assert taken is None, "such a plan is not pruned"
-            return open_sets(node, context, ends)
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
             return GroupEvaluationState(node, context)

@@ -64,7 +64,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
         return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
     form = " (in lines)" if runs.never_forks else ""
     form = ", through iterations of groups" if runs.has_groups else form
-    form = ", through the subsets of each set (SES)" if runs.has_sets else form
+    form = ", through the subsets of each set (SES)" if runs.is_of_sets else form
     return f"runs of the automaton, event by event{by_key}{form}"
 
 

@@ -11,6 +11,7 @@ from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.collapse_matches import collapse_matches
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
+from sase.planning.rewrites.evaluate_by_set_states import evaluate_by_set_states
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
@@ -78,6 +79,7 @@ _RULES = (
     Rewrite(push_limit),  # when all that decides is in construction
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline
+    Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
     Rewrite(version_runs, of_runs=version_runs),

@@ -123,8 +123,10 @@ class Rewrite:
         if runs is not None and runs.has_groups and not self.of_groups:
             return GROUPS
         if runs is not None and self.of_runs is not None:
-            if runs.is_of_sets and not self.of_sets:
-                return SETS if runs.has_sets else GREEDY
+            if runs.has_sets and not self.of_sets:
+                return SETS
+            if runs.strategy is StrategyName.EARLIEST_MAXIMAL and not self.of_sets:
+                return GREEDY
             known = inspect.signature(self.of_runs).parameters
             given: dict[str, object] = {**parameters, "statistics": statistics}
             return self.of_runs(plan, **{k: v for k, v in given.items() if k in known})
