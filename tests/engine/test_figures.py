@@ -266,6 +266,11 @@ FLOWS = {
     "tree_left_deep": (9, 1, None, None, None),
     "tree_right_deep": (9, 1, None, None, None),
     "tree_bushy": (9, 1, None, None, None),
+    # Negative events always go on.
+    "match_window_f": (9, 1, None, None, None),
+    "match_window_fp": (9, 1, None, None, None),
+    "match_window_fpc": (8, 1, None, None, None),
+    "match_window_fc": (9, 1, None, None, None),
 }
 
 
