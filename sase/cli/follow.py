@@ -56,8 +56,10 @@ def check_followed(path: str) -> None:
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     hide_pandas()
+    from sase.api.limits import limits_of
     from sase.engine.sources.tail import TailReader
 
+    limits_of(**limit_options(arguments))  # refused before anything is read
     judges = on_bad_row(arguments) == "quarantine"
     rows = TailReader(arguments.events, judges=judges, **reading_options(arguments))
     matcher = _compiled(one_query(arguments), rows, arguments).open(**limit_options(arguments))

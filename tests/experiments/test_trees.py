@@ -11,8 +11,8 @@ from experiments.trees import workload
 @pytest.mark.slow
 def test_it_compares_what_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     trees.main(["--queries", "1", "--events", "20000"])
-    _, line, *_, regret = capsys.readouterr().out.splitlines()
-    assert "walk : chosen" in line
+    *lines, regret = capsys.readouterr().out.splitlines()
+    assert any("walk : chosen" in line for line in lines)
     assert regret.startswith("regret: within 1.25 for")
 
 
