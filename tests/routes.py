@@ -178,8 +178,33 @@ def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[s
     plan = sase.compile(
         case.query, table, plan=recipe or "optimized", output=output, **keywords(case)
     )
-    parts = [plan.run(table)] if recipe else _pushed(plan, table)
-    return [pair for part in parts for pair in results(part)]
+    if not recipe:
+        return [pair for part in _pushed(plan, table) for pair in results(part)]
+    return _SEEN.results(case, plan, table)
+
+
+class _PlansOfACase:
+    """What plans of the last case found: many recipes make the same plan, which is run once."""
+
+    def __init__(self) -> None:
+        self._case: Case | None = None
+        self._found: list[tuple[Any, list[tuple[dict[str, int], dict[str, Any]]]]] = []
+
+    def results(
+        self, case: Case, plan: sase.Plan, table: list[dict[str, Any]]
+    ) -> list[tuple[dict[str, int], dict[str, Any]]]:
+        """The rows and the results of a plan of a case."""
+        if self._case is not case:
+            self._case, self._found = case, []
+        for operators, found in self._found:
+            if operators == plan.operators:
+                return found
+        found = results(plan.run(table))
+        self._found.append((plan.operators, found))
+        return found
+
+
+_SEEN = _PlansOfACase()
 
 
 def results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:

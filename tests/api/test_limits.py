@@ -130,6 +130,7 @@ except sase.MemoryLimitError as problem:
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_a_sort_on_disk_runs_within_memory_or_names_how_much_it_takes(tmp_path: Path) -> None:
     """Of a file in one row group, which is not read at once."""

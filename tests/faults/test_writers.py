@@ -71,6 +71,7 @@ def left_beside(out: Path) -> set[str]:
     return {*os.listdir()} - {EVENTS, "bad.csv", "query.sase", out.name}
 
 
+@pytest.mark.heavy
 @EACH
 def test_an_end_at_any_write(name: str, forked: Programs) -> None:
     """Of the process, as by kill −9, at the first byte, in the midst and near the end."""
@@ -92,6 +93,7 @@ def test_an_end_at_any_write(name: str, forked: Programs) -> None:
     assert left_beside(out) == set()
 
 
+@pytest.mark.heavy
 @EACH
 def test_a_full_disk(name: str, forked: Programs) -> None:
     """One line says it; of results what there is stays as a partial file, of others nothing."""

@@ -56,6 +56,7 @@ def test_tasks_and_a_second_step_take_what_one_process_takes(case: Case, seed: i
         seed += 1
 
 
+@pytest.mark.heavy
 @MANY
 @given(cases(apart, repeats=2), st.integers(0, 2**32))
 def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int) -> None:
@@ -224,6 +225,7 @@ FREE = "EVENT SEQ(A a, B b) WITHIN 9"
 SIMULTANEOUS = table_of(row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "B", 3, 1), row(2, "B", 3, 2))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "strategy", "is_decided"),
     [

@@ -210,6 +210,7 @@ def test_aggregates_of_users_go_on(session: SparkSession, tmp_path: Path) -> Non
         assert len(found) > 10
 
 
+@pytest.mark.heavy
 def test_late_rows_are_counted_and_change_nothing(session: SparkSession, tmp_path: Path) -> None:
     table = pa.concat_tables(sorted(pieces(events(3, 60), 3), key=len))
     table = table.slice(1)  # without the end

@@ -67,6 +67,7 @@ def query(random: Random) -> str:
     return f"EVENT {pattern} WHERE {strategy} {{ {' AND '.join(parts)} }}{window}"
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_decided_early_changes_no_match(part: int) -> None:

@@ -201,6 +201,7 @@ def apart(
     return taken
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("having", ["", " HAVING a.len >= 2"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> None:

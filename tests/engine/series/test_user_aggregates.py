@@ -51,6 +51,7 @@ def returned(query: str, events: Any, **options: Any) -> list[Any]:
 # ---------------------------------------------------------------- against the naive matcher
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_engine_is_the_naive_matcher(part: int) -> None:
@@ -69,6 +70,7 @@ def composed(word: tuple[tuple[int, ...], ...]) -> int:
     return point
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("plan", PLANS)
 def test_the_word_problem_of_s5(plan: str) -> None:
     """The complete problem of NC1 for strict contiguity (descriptive complexity, Lemma 3.1)."""
@@ -95,6 +97,7 @@ def test_the_word_problem_of_s5(plan: str) -> None:
     assert 10 < found < len(words) - 10
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("plan", PLANS)
 def test_more_as_than_bs(plan: str) -> None:
     """A query of a language that is not regular; the sum as an aggregate of one's own."""
