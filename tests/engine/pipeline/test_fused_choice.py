@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.engine.pipeline.fused.choose import FUSED, open_pipeline, physical_plan
+from sase.engine.pipeline.fused.choose import FUSED, NARROWED, open_pipeline, physical_plan
 from sase.engine.pipeline.fused.scan import FusedScan
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import NO_SCAN, NO_TREE
@@ -53,6 +53,16 @@ def test_each_path_executes_a_plan_or_says_why_not(text: str) -> None:
     for declined, words in zip(others, SAID[text], strict=True):
         assert (declined is None) == (words == ""), declined
         assert words in (declined or "")
+
+
+def test_branches_are_not_said_to_be_runs() -> None:
+    text = "EVENT SEQ(A a, B b) OR SEQ(A a, C d) WITHIN 9"
+    narrowed = said(sase.compile(text, EVENTS, plan="match_window_fpc"))
+    assert set(narrowed) == {NARROWED.reason}
+    *_, of_trees = said(sase.compile(text, EVENTS, plan="tree_bushy"))
+    assert "each branch" in (of_trees or "")
+    *_, of_trees = said(sase.compile(text, EVENTS))
+    assert of_trees == NO_TREE.reason
 
 
 @pytest.mark.parametrize("text", SAID)

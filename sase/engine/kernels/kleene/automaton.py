@@ -26,7 +26,6 @@ from sase.engine.kernels.sentinels import NOTHING
 # where those of matches that end there; the options open behind it. The last row is the root's.
 LEAST, MOST, SERIES, GROUP_OF, COUNT_AT, BEFORE_AT, LEVEL_OF, BRANCH, SLOT, RANK = range(10)
 FIRST_EDGE, LAST_EDGE, FIRST_END, LAST_END, OPTIONS, MOST_ITERATIONS = range(10, 16)
-STATE_WIDTH = 16
 # Of an edge, in `edges`: the state that it leads to; whether that goes on with a series; whether it
 # begins an iteration; the word of a count of iterations, or NOTHING, and the least and the most
 # that it may be; the checks at the node before, and those at the new one; the option that it is of,

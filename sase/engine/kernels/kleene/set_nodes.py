@@ -29,7 +29,6 @@ OWN_WORDS = 4
 # the levels that may be bound next behind it, as bits; whether a match may end with it; the word of
 # the node before the set, or NOTHING.
 FIRST_LEVEL, END_LEVEL, MEMBERS, EMPTY, ONWARD, ENDS, ENTRY = range(7)
-ELEMENT_WIDTH = 7
 # Of a level its element, the word of how many events it has, or NOTHING where the length of the
 # last node says it, and its rank among variables.
 ELEMENT, COUNT_AT, RANK = range(3)

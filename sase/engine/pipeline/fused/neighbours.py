@@ -29,7 +29,7 @@ from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
-from sase.planning.nodes import Negation, Stacks, find
+from sase.planning.nodes import Negation, SequenceScan, Stacks, branches_of, find
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
 from sase.planning.split import negations_of
@@ -41,6 +41,14 @@ if TYPE_CHECKING:
 SAMPLED = 1 << 11
 # Where at most one of so many is of a component, statistics are worth measuring for that alone.
 VERY_FEW_ARE = 512
+
+
+def _without_scan(pipeline: Pipeline) -> Declined:
+    """Why there is none where no sequence scan stands at the bottom."""
+    scans = [find(each, SequenceScan) for each in branches_of(pipeline.plan.operators)]
+    if any(each is not None and each.stacks is Stacks.LEAVES for each in scans):
+        return Declined("each branch of the pattern has events of its own to look for")
+    return NO_TREE if any(scans) else NO_SCAN
 
 
 class NarrowedScan:
@@ -60,7 +68,7 @@ class NarrowedScan:
         """Return the path of a pipeline of joins, or why it declines."""
         scan = pipeline.operators[0]
         if not isinstance(scan, SequenceScanState):
-            return NO_SCAN
+            return _without_scan(pipeline)
         if scan.node.stacks is not Stacks.LEAVES:
             return NO_TREE
         components = (*pipeline.plan.positives, *pipeline.plan.negatives)
