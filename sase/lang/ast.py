@@ -373,7 +373,7 @@ class StrategyName(Enum):
     EARLIEST_MAXIMAL = "earliest_maximal"
 
 
-# Those that can be run, each more permissive than the one before.
+# Those that form a scale, each more permissive than the one before.
 STRATEGIES = (
     StrategyName.STRICT_CONTIGUITY,
     StrategyName.PARTITION_CONTIGUITY,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import chain
 
-from sase.lang.ast import STRATEGIES
+from sase.lang.ast import StrategyName
 
 # In the order in which a query has them.
 CLAUSES = ("FROM", "EVENT", "WHERE", "WITHIN", "WITH", "HAVING", "RETURN", "LIMIT")
-STRATEGY_WORDS = tuple(strategy.value for strategy in STRATEGIES)
+STRATEGY_WORDS = tuple(strategy.value for strategy in StrategyName)
 # The words of each keyword terminal, as a user writes them.
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "_CREATE": ("CREATE",), "_STREAM": ("STREAM",), "_AS": ("AS",), "_FROM": ("FROM",),

@@ -76,7 +76,7 @@ class Habit:
 
 
 NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
-STRATEGY = r"\w+_(?:contiguity|match)(?: \( [^)]* \))?"
+STRATEGY = r"\w+_(?:contiguity|match|maximal)(?: \( [^)]* \))?"
 
 # Looked at only where the text does not parse, in this order.
 HABITS = (
