@@ -33,6 +33,7 @@ from sase.planning.nodes import (
     SequenceScan,
     Transformation,
     Union,
+    branches_of,
     exchanged,
     find,
     reading,
@@ -123,6 +124,11 @@ class EnginePlan:
     def match_window(self) -> MatchWindow | None:
         """What narrows the events of a plan that is no union to windows that may hold a match."""
         return find(self.operators, MatchWindow)
+
+    @cached_property
+    def is_narrowed(self) -> bool:
+        """Whether match windows narrow its events, or those of a branch."""
+        return any(find(each, MatchWindow) for each in branches_of(self.operators))
 
     @cached_property
     def runs(self) -> RunEvaluation | None:

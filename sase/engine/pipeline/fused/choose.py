@@ -11,8 +11,6 @@ from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, no_check
-from sase.planning.match_windows import MatchWindow
-from sase.planning.nodes import branches_of, find
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.rewrites.contract import NO_RUNS, Declined
 
@@ -75,7 +73,7 @@ def _first(pipeline: Pipeline, feed: Feed) -> Any:
 
 def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:
     """The path of a kind for a pipeline, or why it declines."""
-    if any(find(each, MatchWindow) for each in branches_of(pipeline.plan.operators)):
+    if pipeline.plan.is_narrowed:
         return NARROWED
     return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED
 
