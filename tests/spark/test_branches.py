@@ -78,23 +78,29 @@ def on_one_thread(query: str, **options: Any) -> list[dict[str, Any]]:
     return sase.match(query, TABLE, seq="seq", threads=1, **options).to_pylist()
 
 
+def check_replay(
+    spark: SparkSession, folder: Path, query: str, strategy: str | None, output: str = "structs"
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Replay a query as one thread runs it, from files or a frame; return what both found."""
+    pyarrow.parquet.write_table(TABLE, folder / "events.parquet", row_group_size=10)
+    df = spark.read.parquet(str(folder)) if strategy == "files" else frame(spark, TABLE)
+    slices = 4 if strategy and "slice" in strategy else None
+    found = on_spark.replay(query, df, seq="seq", strategy=strategy, output=output, slices=slices)
+    wanted = on_one_thread(query, output="all" if output == "structs" else output)
+    assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
+    return found, wanted
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "strategy", "output", "limit"), PAIRS)
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, name: str, strategy: str | None, output: str, limit: str, tmp_path: Path
 ) -> None:
-    query, form = f"{QUERIES[name]}{limit}", "all" if output == "structs" else output
-    pyarrow.parquet.write_table(TABLE, tmp_path / "events.parquet", row_group_size=10)
-    df = spark.read.parquet(str(tmp_path)) if strategy == "files" else frame(spark, TABLE)
-    slices = 4 if strategy and "slice" in strategy else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
-        found = on_spark.replay(
-            query, df, seq="seq", strategy=strategy, output=output, slices=slices
-        )
+        query = f"{QUERIES[name]}{limit}"
+        found, wanted = check_replay(spark, tmp_path, query, strategy, output)
         assert strategy in (None, str(found.cut.choice.strategy))
-        wanted = on_one_thread(query, output=form)
-        assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
         assert found.count() == len(wanted)
 
 

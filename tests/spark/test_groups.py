@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,7 +12,7 @@ from sase import spark as on_spark
 from sase.errors import ReplayWarning
 from tests.spark.cases import flat, multiset
 from tests.spark.known import frame
-from tests.spark.test_branches import DETOUR, TABLE, on_one_thread
+from tests.spark.test_branches import DETOUR, TABLE, check_replay, on_one_thread
 
 SERIES = (
     "EVENT SEQ(A a, (SEQ(B b, C? c) OR D+ d[])+ g[]) WHERE skip_till_next_match { [id] } WITHIN 9"
@@ -41,17 +40,9 @@ SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, query: str, strategy: str, output: str, limit: str, tmp_path: Path
 ) -> None:
-    text, form = f"{query}{limit}", "all" if output == "structs" else output
-    pyarrow.parquet.write_table(TABLE, tmp_path / "events.parquet", row_group_size=10)
-    df = spark.read.parquet(str(tmp_path)) if strategy == "files" else frame(spark, TABLE)
-    slices = 4 if "slice" in strategy else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
-        found = on_spark.replay(
-            text, df, seq="seq", strategy=strategy, output=output, slices=slices
-        )
-        wanted = on_one_thread(text, output=form)
-        assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
+        check_replay(spark, tmp_path, f"{query}{limit}", strategy, output)
 
 
 @pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
