@@ -21,16 +21,15 @@ def is_fused(plan: nodes.Operator) -> bool:
     assert isinstance(scan, nodes.SequenceScan)
     is_output = top.having or top.columns or top.limit is not None or top.non_overlapping
     checks = (construction.conditions, construction.equivalences, scan.conditions, scan.nothing)
-    is_plain = scan.stacks is nodes.Stacks.AIS and not construction.joins
+    windows = (scan.window, construction.window)
+    is_ranked = any(each and each.kind is WindowKind.PARTITION_EVENTS for each in windows)
+    is_plain = scan.stacks is nodes.Stacks.AIS and not construction.joins and not is_ranked
     return is_plain and not is_output and not any(checks) and _has_plain_key(scan)
 
 
 def _has_plain_key(scan: nodes.SequenceScan) -> bool:
     """Whether stacks are of one key, of attributes that bear one name and have any value."""
     if len(scan.partitions) > 1:
-        return False
-    window = scan.window
-    if window is not None and window.kind is WindowKind.PARTITION_EVENTS:
         return False
     return not any(
         test.attributes or test.value is not None for key in scan.partitions for test in key
