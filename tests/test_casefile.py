@@ -123,7 +123,7 @@ def test_line_ends_of_windows_are_content() -> None:
         ("3", 3), ("-3", -3), ("2.5", 2.5), ("1e+16", 1e16), ("inf", math.inf), ("''", ""),
         ("-inf", -math.inf), ("'it''s'", "it's"), ("true", True), ("false", False),
         ("null", None), ("2020-01-31", date(2020, 1, 31)),
-        ("2020-01-31T01:02:03", datetime(2020, 1, 31, 1, 2, 3)),  # noqa: DTZ001
+        ("2020-01-31T01:02:03", datetime(2020, 1, 31, 1, 2, 3)),  # noqa: DTZ001 - without a zone
         ("2020-01-31T01:02:03Z", datetime(2020, 1, 31, 1, 2, 3, tzinfo=UTC)),
     ],
 )  # fmt: skip

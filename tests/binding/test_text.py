@@ -62,7 +62,7 @@ def test_an_interval_is_read_again(nanoseconds: int) -> None:
 
 @given(st.datetimes(), st.integers(0, 999))
 def test_a_point_in_time_is_read_again(moment: datetime, rest: int) -> None:
-    nanoseconds = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000 + rest  # noqa: DTZ001
+    nanoseconds = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000 + rest  # noqa: DTZ001 - without a zone
     given = Constant(TIMESTAMP, nanoseconds)
     assert value(value_text(given, {})).value == nanoseconds
 

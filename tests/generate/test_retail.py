@@ -119,7 +119,7 @@ def test_a_seed_gives_one_stream_and_another_seed_another() -> None:
         ({"thefts": 11}, "thefts is 11, and should be at least 0 and at most 10"),
         ({"shelved_again": 11}, "shelved_again is 11, and should be at least 0 and at most 10"),
         ({"hours": 0}, "hours is 0, and should be at least 1"),
-        ({"start": datetime(2026, 1, 1)}, "and should be a datetime with a time zone"),  # noqa: DTZ001
+        ({"start": datetime(2026, 1, 1)}, "and should be a datetime with a time zone"),  # noqa: DTZ001 - without a zone
         ({"start": "2026-01-01"}, "start is '2026-01-01', and should be a datetime"),
         ({"tags": "text"}, "tags is 'text', and should be one of 'string', 'integer'"),
         ({"seed": -1}, "seed is -1, and should be at least 0"),

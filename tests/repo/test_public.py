@@ -67,7 +67,7 @@ def _is_negated(node):
 
 def test_what_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'sase' has no attribute 'mtach'"):
-        sase.mtach  # noqa: B018
+        sase.mtach  # noqa: B018 - reading it is what is tested
 
 
 def test_a_public_name_is_fetched_from_its_home(monkeypatch):

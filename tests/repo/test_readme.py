@@ -96,5 +96,5 @@ def test_plans_in_the_docs_are_right() -> None:
     examples = page.split("```python\n>>> ")[1].split("```")[0].split(">>> ")
     for example in examples:
         code, _, expected = example.partition("\n")
-        plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})  # noqa: S307
+        plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})  # noqa: S307 - text of this repository
         assert str(plan) == expected.rstrip()

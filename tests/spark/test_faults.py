@@ -150,7 +150,7 @@ def test_the_second_step_has_the_limits_of_tasks(spark: SparkSession) -> None:
         on_spark.match(BY_KEY, df, limit=5, **said)
     with patch("sase.spark.non_overlap.NonOverlap", wraps=NonOverlap) as apart:
         on_spark.match(COUNTED, df, output="non_overlap", slices=[4, 9], **said)
-        on_spark.replay(COUNTED, df, output="non_overlap", slices=[4, 9], **said).tallies  # noqa: B018
+        on_spark.replay(COUNTED, df, output="non_overlap", slices=[4, 9], **said).tallies  # noqa: B018 - reading it is what is tested
     calls = first.call_args_list + apart.call_args_list
     assert [call.args[-1] for call in calls] == [limits] * 3
     some = pa.record_batch({"x": [1]})

@@ -281,7 +281,7 @@ def test_forms(spark: SparkSession) -> None:
     with pytest.raises(PlanError, match="non_overlap takes the first of matches in the order"):
         on_spark.match(BY_SLICE, df, output="non_overlap")
     with pytest.raises(PlanError, match="non_overlap takes some of the matches"):
-        on_spark.replay(BY_KEY, df, seq="seq", output="non_overlap").compressed  # noqa: B018
+        on_spark.replay(BY_KEY, df, seq="seq", output="non_overlap").compressed  # noqa: B018 - reading it is what is tested
 
 
 def test_explained(spark: SparkSession) -> None:

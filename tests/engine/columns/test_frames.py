@@ -81,7 +81,7 @@ def test_columns_of_one_name(name: str) -> None:
 MOMENTS = [
     datetime(2026, 1, 1, tzinfo=UTC),
     datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=1))),
-    datetime(2026, 1, 1, 3),  # noqa: DTZ001
+    datetime(2026, 1, 1, 3),  # noqa: DTZ001 - without a zone
 ]
 
 

@@ -101,7 +101,7 @@ def test_rows_with_dates_and_moments() -> None:
     """A date beside moments is the moment it begins with; Arrow alone would cut the others."""
     rows = [
         {"ts": dt.date(1970, 1, 2), "type": "A"},
-        {"ts": dt.datetime(1970, 1, 1, 0, 0, 1), "type": "B"},  # noqa: DTZ001
+        {"ts": dt.datetime(1970, 1, 1, 0, 0, 1), "type": "B"},  # noqa: DTZ001 - without a zone
     ]
     for given_rows in (rows, rows[::-1]):
         found = load(given_rows, describe(given_rows), [])

@@ -38,7 +38,7 @@ def of(kind: pa.DataType, query: str = QUERY, first: Any = None, **options: Any)
     """A matcher that has taken an A, of which it waits to know that no B follows."""
     schema = pa.schema([("ts", kind), ("type", pa.string())])
     matcher = sase.compile(query, schema, **options).open()
-    first = datetime(2026, 1, 5) if first is None else first  # noqa: DTZ001
+    first = datetime(2026, 1, 5) if first is None else first  # noqa: DTZ001 - without a zone
     matcher.push(pa.table({"ts": [first], "type": ["A"]}, schema))
     return matcher
 
@@ -116,7 +116,7 @@ def test_endless_seconds_and_years_are_the_last_times() -> None:
         (pa.int64(), 1, "2026-01-05", "`ts` counts in integers: give one"),
         (pa.int64(), 1, True, "`ts` counts in integers: give one"),
         (pa.int64(), 1, None, "`ts` counts in integers: give one"),
-        (pa.float64(), 1.0, datetime(2026, 1, 5), "holds seconds as floats: give a float"),  # noqa: DTZ001
+        (pa.float64(), 1.0, datetime(2026, 1, 5), "holds seconds as floats: give a float"),  # noqa: DTZ001 - without a zone
         (pa.float64(), 1.0, float("nan"), "nan is no time"),
         (pa.timestamp("us"), None, "tomorrow", "'tomorrow' is .* `ts` holds times: give a"),
         (pa.timestamp("us"), None, 1.5, "or its raw units as an integer"),

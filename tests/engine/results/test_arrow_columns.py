@@ -18,7 +18,7 @@ from sase.engine.results.arrow_columns import python_values
 from sase.engine.results.sinks import text_writer
 
 DAY = date(2026, 1, 1)
-MIDNIGHT = datetime(2026, 1, 1)  # noqa: DTZ001
+MIDNIGHT = datetime(2026, 1, 1)  # noqa: DTZ001 - without a zone
 DAYS, STEP = timedelta(days=1), timedelta(milliseconds=5)
 PRICES = [Decimal("1.50"), None, Decimal("-0.07"), Decimal("4.80")]
 EVENTS = pa.table({
