@@ -1,29 +1,25 @@
 """The naive matcher: docs/semantics.md formula by formula; the judge of every engine.
 
 It reads only the syntax tree. A file here stands for a part of that page: events, values,
-expressions, conditions, pattern, windows, formula, negation, runs, union, results, imprecise time.
+expressions, conditions, pattern, windows, formula, negation, runs, union, results, imprecise time;
+`scripts` puts queries one behind the other.
 What it does not implement raises NotImplementedError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sase.lang import ast
 from tests.naive.events import Types, read_stream
 from tests.naive.formula import by_formula
 from tests.naive.imprecise import imprecise_matches
 from tests.naive.problem import Problem, state
-from tests.naive.results import Match, non_overlapping, order, passes_having, result
+from tests.naive.results import Match, first, precise, result
 from tests.naive.runs import by_runs
-from tests.naive.union import union
-from tests.naive.values import literal
 
 __all__ = ["Match", "by_formula", "by_runs", "match", "problems"]
-
-
-T = TypeVar("T")
 
 
 def match(
@@ -54,13 +50,8 @@ def match(
     if isinstance(time, tuple):
         if output != "all":
             raise ValueError(f"imprecise time and the output format {output!r}")
-        return _first(query, imprecise_matches(query, stated, params or {}), params)
-    if query.confidence is not None:
-        raise ValueError("WITH CONFIDENCE and precise time")
-    ordered = order([each for each in union(stated) if passes_having(query, each)])
-    if output == "non_overlap":
-        ordered = non_overlapping(ordered)
-    return [result(query, each) for each in _first(query, ordered, params)]
+        return first(query, imprecise_matches(query, stated, params or {}), params or {})
+    return [result(query, each) for each in precise(query, stated, params or {}, output)]
 
 
 def problems(
@@ -78,13 +69,3 @@ def problems(
     stream = read_stream(rows, time, type, seq, types, time_unit)
     stated = state(query, stream, params or {})
     return stated if rows else ()
-
-
-def _first(query: ast.Query, ordered: list[T], params: Mapping[str, object] | None) -> list[T]:
-    """docs/semantics.md, Clauses in order: LIMIT n keeps the first n results."""
-    if query.limit is None:
-        return ordered
-    count = literal(query.limit, params or {})
-    if not isinstance(count, int):
-        raise NotImplementedError(f"LIMIT {count!r}")
-    return ordered[:count]

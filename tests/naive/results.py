@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
@@ -16,10 +16,13 @@ from tests.naive.expressions import Event, Scope, Series, attributes_of, referen
 from tests.naive.iterations import resolved
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.pattern import Element
+from tests.naive.problem import Problem
 from tests.naive.runs import is_final
-from tests.naive.union import Found
-from tests.naive.values import python
+from tests.naive.union import Found, union
+from tests.naive.values import literal, python
 from tests.naive.windows import passed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,28 @@ def _refuse_current(reference: ast.Attribute | ast.Indexed) -> None:
     allowed = (IndexKind.ALL, IndexKind.FIRST, IndexKind.LAST)
     if isinstance(reference, ast.Indexed) and reference.index.kind not in allowed:
         raise NotImplementedError("a[i] in HAVING")
+
+
+def precise(
+    query: ast.Query, stated: Sequence[Problem], parameters: Mapping[str, object], output: str
+) -> list[Found]:
+    """The results where time is precise, in order: HAVING, the output format, LIMIT."""
+    if query.confidence is not None:
+        raise ValueError("WITH CONFIDENCE and precise time")
+    ordered = order([each for each in union(stated) if passes_having(query, each)])
+    if output == "non_overlap":
+        ordered = non_overlapping(ordered)
+    return first(query, ordered, parameters)
+
+
+def first(query: ast.Query, ordered: list[T], parameters: Mapping[str, object]) -> list[T]:
+    """docs/semantics.md, Clauses in order: LIMIT n keeps the first n results."""
+    if query.limit is None:
+        return ordered
+    count = literal(query.limit, parameters)
+    if not isinstance(count, int):
+        raise NotImplementedError(f"LIMIT {count!r}")
+    return ordered[:count]
 
 
 # ---------------------------------------------------------------- order

@@ -1,0 +1,223 @@
+"""docs/semantics.md, Scripts: the queries of a script, one after the other, through tables.
+
+What a statement finds becomes a table of composite events, which the statements read that name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from sase.lang import ast
+from tests.naive.events import Clock, Row, Stream, Types, read_stream
+from tests.naive.expressions import Event, Series, is_list
+from tests.naive.pattern import Element
+from tests.naive.problem import state
+from tests.naive.results import Match, detected_at, precise, result
+from tests.naive.union import Found
+
+Kind = Literal["integer", "float", "date", "naive", "aware"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that the caller gives, and what he says of its columns."""
+
+    rows: Sequence[Row]
+    time: str = "ts"
+    type: str | None = "type"
+    seq: str | None = None
+    types: Types = None
+    time_unit: str | None = None
+
+
+@dataclass(frozen=True)
+class ScriptMatch:
+    """A result: in `match.events` each row is a pair of the name of a stream and a row of it."""
+
+    match: Match
+    type: str | None  # of the composite event; None where no stream is made of it
+    attributes: Mapping[str, object]  # of the composite event
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a statement reads: events by rows, each with a key of its own; its clock and time."""
+
+    events: tuple[Event, ...]
+    clock: Clock
+    time: str
+    composite: bool
+
+
+def run_script(
+    script: ast.Script,
+    inputs: Mapping[str | None, Input],
+    params: Mapping[str, object] | None = None,
+) -> dict[str, list[ScriptMatch]]:
+    """The results of each statement, by the name of its stream, or `query_N`."""
+    statements = _by_name(script, inputs)
+    reading = _Reading(statements, {name: _given(each) for name, each in inputs.items()}, params)
+    return {name: reading.results(name) for name in statements}
+
+
+def _by_name(script: ast.Script, inputs: Mapping[str | None, Input]) -> dict[str, ast.Statement]:
+    found = dict[str, ast.Statement]()
+    for number, statement in enumerate(script.statements, start=1):
+        name = statement.stream.text if statement.stream else f"query_{number}"
+        if name in found or name in inputs:
+            raise ValueError(f"two streams are called {name}")
+        found[name] = statement
+    return found
+
+
+@dataclass
+class _Reading:
+    """The tables that are there, and the statements that are being read."""
+
+    statements: Mapping[str, ast.Statement]
+    tables: dict[str | None, Table]
+    params: Mapping[str, object] | None
+    found: dict[str, list[ScriptMatch]] = field(default_factory=dict)
+    way: list[str] = field(default_factory=list)
+
+    def results(self, name: str) -> list[ScriptMatch]:
+        """What a statement finds, after those that it reads."""
+        if name in self.way:
+            raise ValueError(f"a cycle: {' → '.join([*self.way[self.way.index(name) :], name])}")
+        if name not in self.found:
+            self.way.append(name)
+            self._run(name, self.statements[name])
+            self.way.pop()
+        return self.found[name]
+
+    def _run(self, name: str, statement: ast.Statement) -> None:
+        query, sources = statement.query, self._sources(statement.query)
+        stream, origin = _merged([(each, self._table(each)) for each in sources])
+        stated = state(replace(query, sources=()), stream, self.params or {})
+        ordered = precise(query, stated if stream.events else (), self.params or {}, "all")
+        first = self._table(sources[0])
+        created = query.output and query.output.type_name or statement.stream
+        type_name = created.text if created else None
+        shown = [_shown(query, each, origin, first.time, type_name) for each in ordered]
+        self.found[name] = shown
+        if statement.stream is not None:
+            times = [detected_at(each) for each in ordered]
+            self.tables[name] = _composite(shown, times, stream.clock, first.time)
+
+    def _sources(self, query: ast.Query) -> list[str | None]:
+        """The names after FROM; without it the input that has no name, or the only one."""
+        names: list[str | None] = [name.text for name in query.sources]
+        if len(set(names)) < len(names):
+            raise ValueError("a stream is named twice after FROM")
+        if names:
+            return names
+        given = [name for name in self.tables if name not in self.statements]
+        if None not in given and len(given) != 1:
+            raise ValueError("no FROM, and several inputs, all with names")
+        return [None] if None in given else given
+
+    def _table(self, name: str | None) -> Table:
+        if name not in self.tables:
+            if name not in self.statements or self.statements[name].stream is None:
+                raise ValueError(f"an unknown stream: {name}")
+            self.results(name)
+        return self.tables[name]
+
+
+def _given(each: Input) -> Table:
+    stream = read_stream(each.rows, each.time, each.type, each.seq, each.types, each.time_unit)
+    rows = sorted(stream.events, key=lambda event: event.row)
+    return Table(tuple(rows), stream.clock, each.time, composite=False)
+
+
+def _composite(
+    shown: Sequence[ScriptMatch], times: Sequence[int], clock: Clock, time: str
+) -> Table:
+    """A composite event's time is when it is detected, its `seq` the rank among the results."""
+    declared = frozenset(name for each in shown for name in each.attributes) | {time}
+    events = (
+        Event(
+            row,
+            row,
+            at,
+            (at, row),
+            each.type,
+            {**each.attributes, time: clock.value(at)},
+            declared,
+        )
+        for row, (each, at) in enumerate(zip(shown, times, strict=True))
+    )
+    return Table(tuple(events), clock, time, composite=True)
+
+
+def _merged(
+    tables: Sequence[tuple[str | None, Table]],
+) -> tuple[Stream, list[tuple[str | None, int]]]:
+    """One stream, and of each row of it where it comes from.
+
+    At the same time primitive events come before composite ones, and `FROM a, b` has a before b.
+    """
+    clock = _finest([table.clock for _, table in tables if table.events] or [tables[0][1].clock])
+    events, origin = list[Event](), list[tuple[str | None, int]]()
+    for place, (name, table) in enumerate(tables):
+        for event in table.events:
+            time = event.time * _scale(table.clock, clock)
+            key = (time, table.composite, place, *event.key[1:])
+            events.append(replace(event, row=len(origin), time=time, key=key))
+            origin.append((name, event.row))
+    ordered = sorted(events, key=lambda event: event.key)
+    numbered = (replace(event, position=place) for place, event in enumerate(ordered))
+    return Stream(tuple(numbered), clock), origin
+
+
+def _finest(clocks: Sequence[Clock]) -> Clock:
+    """Inputs of different resolution are brought to the finest; counts do not mix with dates."""
+    kinds: set[str] = {clock.kind for clock in clocks}
+    if len(kinds) > 1 and not kinds <= {"date", "naive", "aware"}:
+        raise ValueError(f"the times of inputs are {', '.join(sorted(kinds))}")
+    kind: Kind = next(kind for kind in _KINDS if kind in kinds)
+    units = [clock.unit for clock in clocks]
+    if kind == "integer" and None in units and len(set(units)) > 1:
+        raise ValueError("of one input it is said what its integers count, of another not")
+    return Clock(kind, None if None in units else min(unit for unit in units if unit))
+
+
+_KINDS: tuple[Kind, ...] = ("aware", "naive", "date", "float", "integer")
+
+
+def _scale(clock: Clock, finest: Clock) -> int:
+    return clock.unit // finest.unit if clock.unit and finest.unit else 1
+
+
+def _shown(
+    query: ast.Query,
+    found: Found,
+    origin: Sequence[tuple[str | None, int]],
+    time: str,
+    type_name: str | None,
+) -> ScriptMatch:
+    match = result(query, found)
+    attributes = match.values if match.values is not None else _flat(found)
+    if time in attributes:
+        raise ValueError(f"a column is called {time}, as the time of the composite event is")
+    events = _of_inputs(match.events, origin)
+    return ScriptMatch(replace(match, events=events), type_name, attributes)
+
+
+def _of_inputs(rows: Any, origin: Sequence[tuple[str | None, int]]) -> Any:
+    if isinstance(rows, int):
+        return origin[rows]
+    return tuple(_of_inputs(each, origin) for each in rows)
+
+
+def _flat(found: Found) -> dict[str, object]:
+    """Without RETURN: `x_a` for each attribute of the event of a variable."""
+    flat = dict[str, object]()
+    for column, bound in zip(found.problem.pattern.columns, found.mapping, strict=True):
+        if isinstance(column, Element) and not is_list(column.component):
+            series: Series = bound  # type: ignore[assignment]
+            for event in series:
+                flat |= {f"{column.name}_{name}": event.values.get(name) for name in event.declared}
+    return flat
