@@ -106,9 +106,9 @@ class SetEvaluationState(RunEvaluationState):
                 watermark.position, watermark.is_final, self._buffer,
             )  # fmt: skip
             yield from self._flush(why)
-        least, is_counted = self._oldest()[1], self._window_kind is WindowKind.EVENTS
+        oldest, is_counted = self._oldest(), self._window_kind is WindowKind.EVENTS
         now = watermark.position if is_counted else watermark.ts
-        self._least = now if least == NOTHING else least
+        self._least = now if oldest is None else oldest[1]
 
     def _bound(self) -> int:
         """The least measure of the first event of a run that has not ended.
@@ -126,11 +126,11 @@ class SetEvaluationState(RunEvaluationState):
     def _window_kind(self) -> WindowKind | None:
         return None if self._window is None else self._window.kind
 
-    def _oldest(self) -> tuple[int, int]:
-        """The first event of any run and its measure, or `NOTHING`."""
+    def _oldest(self) -> tuple[int, int] | None:
+        """The first event of any run and its measure, which may be any number."""
         found = np.empty(2, np.int64)
         oldest_of(self._runs.cells, self._runs.heads, found)
-        return int(found[0]), int(found[1])
+        return None if found[0] == NOTHING else (int(found[0]), int(found[1]))
 
     def _detected(self, found: SetBindings, closes: Numbers) -> Numbers:
         """The time of detection of matches, which the events at some places closed, if any did."""
@@ -194,8 +194,8 @@ class SetEvaluationState(RunEvaluationState):
         """The oldest event of any run, and of a match that waits."""
         if self._waiting is None:
             return super().horizon()
-        oldest = self._oldest()[0]
-        known = [None if oldest == NOTHING else oldest, self._waiting.oldest()]
+        oldest = self._oldest()
+        known = [None if oldest is None else oldest[0], self._waiting.oldest()]
         return min((each for each in known if each is not None), default=None)
 
     def next_timer(self) -> int | None:
@@ -203,9 +203,9 @@ class SetEvaluationState(RunEvaluationState):
         if self._waiting is None or self._window_kind is not WindowKind.TIME:
             return None
         assert self._window is not None
-        known, least = [self._waiting.next_timer()], self._oldest()[1]
-        if least != NOTHING:
-            known.append(min(least + span_of(self._window), LATEST - 1) + 1)
+        known, oldest = [self._waiting.next_timer()], self._oldest()
+        if oldest is not None:
+            known.append(min(oldest[1] + span_of(self._window), LATEST - 1) + 1)
         return min((each for each in known if each is not None), default=None)
 
     def counters(self) -> Counters:

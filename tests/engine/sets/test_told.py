@@ -26,3 +26,13 @@ def test_a_restored_matcher_may_end_at_once() -> None:
     matcher = plan.open()
     matcher.push(rows)
     assert len(plan.restore(matcher.snapshot()).finish()) == 1
+
+
+@pytest.mark.parametrize("first", [-2, -1, 0])
+def test_a_match_is_told_when_its_window_has_passed(first: int) -> None:
+    """Whatever the time of the first event: no number among times stands for none."""
+    rows = [{"ts": first + ts, "type": kind} for ts, kind in enumerate("CABBC", -1)]
+    plan = sase.compile("EVENT SEQ(A a, B+ b[]) WHERE earliest_maximal WITHIN 3", rows)
+    matcher = plan.open()
+    told = [len(matcher.push([row])) for row in rows]
+    assert told == [0, 0, 0, 0, 1]
