@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast, overload
 
 from sase.spark.session import check_pyspark
 
@@ -14,7 +14,7 @@ check_pyspark()  # before anything below imports what may not be there
 from sase.binding.input_options import InputKeywords, check_choice, takes_input_options
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
-from sase.spark.replay import FRAMES, Replay, check_form, replay
+from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
 from sase.spark.source import FrameSource
 from sase.spark.streaming import Stream, stream
 from sase.spark.table_function import register
@@ -105,13 +105,24 @@ def match(
     return found.count() if output == "count" else found.matches
 
 
-def pattern(query: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
+class MatchKeywords(ReplayKeywords, total=False):
+    """The keywords of `match`, for type checkers."""
+
+    lateness: object
+    buckets: int | None
+
+
+def pattern(query: str, **options: Unpack[MatchKeywords]) -> Callable[[DataFrame], DataFrame]:
     """A transformation of a DataFrame to the matches in it: `df.transform(pattern("EVENT …"))`.
 
     The options are those of `match`, for forms that are DataFrames.
     """
     check_choice("output", options.get("output", "structs"), FRAMES)
-    return lambda df: match(query, df, **options)
+
+    def matches(df: DataFrame) -> DataFrame:
+        return cast("DataFrame", match(query, df, **options))
+
+    return matches
 
 
 def _refuse(why: str, **given: object) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from textwrap import wrap
-from typing import Any
+from typing import Any, Unpack
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -24,7 +24,7 @@ from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
 from sase.planning.shared_scans import operator_names
 from sase.printable import Documented, printable_lines
-from sase.spark.replay import STREAMED, Replay, replay
+from sase.spark.replay import STREAMED, Replay, ReplayKeywords, replay
 from sase.spark.row_layout import PART
 from sase.spark.source import plan_text
 
@@ -36,7 +36,7 @@ def explain(
     df: DataFrame | Mapping[str, DataFrame],
     *,
     analyze: bool = False,
-    **options: Any,
+    **options: Unpack[ReplayKeywords],
 ) -> SparkExplanation:
     """Explain a query on Spark; the options are those of `match`.
 

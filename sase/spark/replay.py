@@ -272,6 +272,21 @@ def _flat(found: DataFrame, plan: EnginePlan) -> Iterator[Column]:
 # ---------------------------------------------------------------- from a call to a replay
 
 
+class ReplayKeywords(InputKeywords, total=False):
+    """The keywords of `replay`, for type checkers."""
+
+    params: Mapping[str, object] | None
+    plan: str
+    slices: Any
+    strategy: str | None
+    output: str
+    flat: bool
+    limit: int | None
+    stats: object
+    timeout: object
+    max_memory: object
+
+
 @takes_input_options
 def replay(
     query: str,

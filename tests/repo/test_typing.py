@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, assert_type
 
 import sase
+import sase.spark
 from sase import DataError, Matches
 
 
@@ -54,6 +55,7 @@ WRONG = {
     "sase.compile(7, [])": "arg-type",
     'sase.compile("EVENT A a", [], speed=1)': "call-arg",
     'sase.compile("EVENT A a", []).run([]).rwos': "attr-defined",
+    'sase.spark.pattern("EVENT A a", speed=1)': "call-arg",
 }
 
 
@@ -75,7 +77,7 @@ def test_a_file_of_a_user(tmp_path):
 
 @pytest.mark.slow
 def test_what_is_wrong_in_it_is_found(tmp_path):
-    found = checked(tmp_path, "\n".join(["import sase", *WRONG]))
+    found = checked(tmp_path, "\n".join(["import sase, sase.spark", *WRONG]))
     expected = dict(enumerate(WRONG.values(), 2))
     codes = {
         int(line.split(":")[0]): re.findall(r"\[([a-z-]+)\]$", line)[0]
