@@ -229,7 +229,7 @@ FAULTS = [
     Fault(
         "rows-tie-across-pushes",
         "sase/engine/pipeline/pipeline.py",
-        "follows = not by_row and self._order_key",
+        "follows = ties and self._order_key",
         "follows = self._order_key",
     ),
     Fault(
@@ -259,7 +259,7 @@ FAULTS = [
     Fault(
         "released-at-the-floor",
         "sase/engine/pipeline/reorder_buffer.py",
-        '"right" if self._seq is None else "left"',
+        '"left" if self._has_ranks else "right"',
         '"right"',
     ),
     Fault(

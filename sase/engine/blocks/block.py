@@ -101,6 +101,12 @@ class Block:
         return self._ties
 
     @property
+    def until(self) -> Numbers:
+        """The latest times; of precise time there is one time."""
+        until = self.events.until
+        return self.ts if until is None else until[self.rows]
+
+    @property
     def types(self) -> NDArray[np.int16]:
         """The type codes of the plan."""
         if self._types is None:

@@ -114,6 +114,8 @@ class EventBuffer:
         numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
         if block.ranks is not None:
             numbers["rank"] = block.ranks
+        if "until" in self.names:
+            numbers["until"] = block.until
         vectors = [block.vector(name) for name in self.attributes]
         tags = [np.broadcast_to(vector.tags, len(block)) for vector in vectors]
         if len(block):

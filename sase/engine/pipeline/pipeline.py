@@ -126,7 +126,7 @@ class Pipeline:
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row, between=check)
         # What is loaded again is good, and does not come as it is pushed.
         self.load_again = loader_of(plan, self.dictionary, "error").load
-        self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema.seq_column, self.load_again)
+        self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema, self.load_again)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
         self.warnings = RunWarnings(plan, self.context.overflows)
@@ -341,8 +341,9 @@ class Pipeline:
         """Raise the watermark, and return whether the first event ties with the last before."""
         if not len(events.ts):
             return False
-        state, by_row = self.state, self.plan.schema.is_ordered_by_row
-        follows = not by_row and self._order_key(events, 0) == state.last
+        state, schema = self.state, self.plan.schema
+        ties = not (schema.is_ordered_by_row or schema.is_imprecise)
+        follows = ties and self._order_key(events, 0) == state.last
         self.at.ties -= follows
         state.last = self._order_key(events, -1)
         state.watermark = max(state.watermark, state.last[0])

@@ -10,7 +10,8 @@ the others wait until nothing can come before them any more:
 Where no lateness is stated nothing waits: a row that is not late can go on at once. There the
 sequence numbers count as time does, so a row is also late if it has the time of an earlier one and
 a lesser number. With a lateness, be it 0, rows at the floor wait for each other, since a lesser
-number may still come.
+number may still come. Of imprecise time rows are late by their earliest time alone, so those at the
+floor always wait: a row with a lesser latest time may still come, which stands before them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sase.binding import Schema
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.slice import joined, restored, saved, taken
@@ -49,10 +51,13 @@ class ReorderBuffer:
     """
 
     def __init__(
-        self, lateness: int | None, seq: str | None, load: Callable[[Inputs], Events]
+        self, lateness: int | None, schema: Schema, load: Callable[[Inputs], Events]
     ) -> None:
-        self._lateness, self._seq, self._load = lateness or 0, seq, load
-        self._holds = bool(lateness) or (lateness is not None and seq is not None)
+        self._lateness, self._seq, self._load = lateness or 0, schema.seq_column, load
+        # Whether something orders rows of one time.
+        self._has_ranks = self._seq is not None or schema.is_imprecise
+        is_stated = lateness is not None or schema.is_imprecise
+        self._holds = bool(lateness) or (is_stated and self._has_ranks)
         self.arrived = 0
         # Rows before this time are late; where none are held, also those before this order key.
         self.floor = LEAST
@@ -114,7 +119,7 @@ class ReorderBuffer:
     def due(self) -> int | None:
         """The next timer: the time that the first row waits for."""
         first = min((int(each.times[each.start]) for each in self._waiting), default=None)
-        return first if first is None or self._seq is None else first + 1
+        return first if first is None or not self._has_ranks else first + 1
 
     # ------------------------------------------------------------ what is late
 
@@ -150,9 +155,10 @@ class ReorderBuffer:
     # ------------------------------------------------------------ what waits
 
     def _wait(self, inputs: Inputs, events: Events, rows: Numbers) -> None:
-        seq = None if self._seq is None else _as_given(_seq(events, self._seq), events.order)
+        ranks = events.until if self._seq is None else _seq(events, self._seq)
+        ranks = None if ranks is None else _as_given(ranks, events.order)
         order = np.arange(len(rows)) if events.order is None else events.order
-        self._waiting.append(_SortedBatch(inputs, rows, seq, events.ts, order))
+        self._waiting.append(_SortedBatch(inputs, rows, ranks, events.ts, order))
         while len(self._waiting) > FEW:
             one, two = self._waiting[-2:]
             if len(one) > 2 * len(two) or not one.is_like(two):
@@ -163,8 +169,8 @@ class ReorderBuffer:
         """Release the rows before the floor, in as few inputs as may be."""
         if not self._waiting:
             return
-        # A lesser sequence number than those at the floor may still come.
-        side = "right" if self._seq is None else "left"
+        # A lesser rank than those at the floor may still come.
+        side = "left" if self._has_ranks else "right"
         parts: list[tuple[_SortedBatch, Numbers]] = []
         for piece in self._waiting:
             rows = piece.released(None if everything else self.floor, side)
@@ -217,12 +223,13 @@ class _SortedBatch:
     """Rows that arrived together.
 
     `times` and `order` are in the order of time, and what stands before `start` is gone; the rest
-    is by row of the inputs. Rows of one time are brought into order when they are released.
+    is by row of the inputs. Rows of one time are brought into order when they are released: by
+    their `ranks`, which are sequence numbers, or the latest times.
     """
 
     inputs: Inputs
     rows: Numbers
-    seq: Numbers | None
+    ranks: Numbers | None
     times: Numbers
     order: Numbers
     start: int = 0
@@ -253,7 +260,7 @@ class _SortedBatch:
         return _SortedBatch(
             taken(self.inputs, kept),
             self.rows[kept],
-            None if self.seq is None else self.seq[kept],
+            None if self.ranks is None else self.ranks[kept],
             self.times[self.start :],
             np.searchsorted(kept, left),
         )
@@ -264,10 +271,11 @@ def _united(one: _SortedBatch, two: _SortedBatch) -> _SortedBatch:
     one, two = one.trimmed(), two.trimmed()
     times = np.append(one.times, two.times)
     order = np.append(one.order, two.order + len(one))
-    seq = None if one.seq is None or two.seq is None else np.append(one.seq, two.seq)
-    ranks = np.argsort(times, kind="stable")
+    ranks = None if one.ranks is None or two.ranks is None else np.append(one.ranks, two.ranks)
+    ordered = np.argsort(times, kind="stable")
     inputs = joined([one.inputs, two.inputs], tidy=True)
-    return _SortedBatch(inputs, np.append(one.rows, two.rows), seq, times[ranks], order[ranks])
+    rows = np.append(one.rows, two.rows)
+    return _SortedBatch(inputs, rows, ranks, times[ordered], order[ordered])
 
 
 def _runs(
@@ -284,12 +292,12 @@ def _runs(
         (piece.times[piece.start - len(rows) : piece.start], piece.rows[rows], number)
         for number, (piece, rows) in enumerate(parts)
     ]
-    seqs = [rows if piece.seq is None else piece.seq[rows] for piece, rows in parts]
+    ranks = [rows if piece.ranks is None else piece.ranks[rows] for piece, rows in parts]
     of_part = np.concatenate([np.full(len(rows), number) for _, rows, number in every])
     local = np.concatenate([rows for _, rows in parts])
     keys = [np.concatenate([rows for _, rows, _ in every])]
-    if parts[0][0].seq is not None:
-        keys.append(np.concatenate(seqs))
+    if parts[0][0].ranks is not None:
+        keys.append(np.concatenate(ranks))
     keys.append(np.concatenate([times for times, _, _ in every]))
     order = np.lexsort(keys)
     changes = np.flatnonzero(np.diff(np.array(kinds)[of_part[order]])) + 1
