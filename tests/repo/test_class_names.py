@@ -12,7 +12,7 @@ from tests.repo.source import modules
 COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.nodes"}
 
 # `sase.Comparison`, of strategies: the public name that users know.
-PUBLIC = {"Comparison"}
+PUBLIC = {"Comparison", "Script"}
 
 
 def homes() -> dict[str, list[str]]:

@@ -53,6 +53,7 @@ ENGINE = [
     "results",
     "pipeline",
     "set_results",
+    "scripts",
 ]
 BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
 
@@ -69,6 +70,7 @@ HOMES = {
         "sase.engine.sources",
         "sase.engine.results.row_history",
         "sase.engine.set_results",
+        "sase.engine.scripts",
         "sase.engine.results.batch",
         "sase.engine.pipeline.late_rows",
         "sase.engine.results.matches",

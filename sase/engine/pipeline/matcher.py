@@ -140,6 +140,26 @@ class Matcher:
         inputs, loaded, rows = self._good(pipeline.open_input(events), None)
         return self._matches(pipeline.ingest([Arrived(inputs, loaded, pipeline.at.events, rows)]))
 
+    @_working
+    def take(self, pieces: Iterable[tuple[Inputs, Numbers | None]], floor: int | None) -> Matches:
+        """The matches that rows in order complete, with the numbers of these, and that time does.
+
+        No row before the `floor` is to come; without one none at all.
+        """
+        pipeline, results = self.pipeline, list[Results]()
+        buffer = pipeline.reorder_buffer
+        for inputs, rows in pieces:
+            count, opened = inputs.num_rows, pipeline.open_input(inputs)
+            opened, loaded, rows = self._good(opened, rows)
+            buffer.arrived += count
+            results += pipeline.ingest([Arrived(opened, loaded, pipeline.at.events, rows)])
+        if floor is not None:
+            results += pipeline.ingest(buffer.advance(floor))
+        else:
+            pipeline.state.is_finished = True
+            results += pipeline.end()
+        return self._matches(results)
+
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
         count = inputs.num_rows
         inputs, events, rows = self._good(inputs, rows)

@@ -1,0 +1,243 @@
+"""The statements of a script: their names, what each reads, and the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from sase.errors import BindingError, Diagnostic, QueryError
+from sase.lang import ast
+from sase.lang.parser import parse_script
+from sase.nearest import did_you_mean
+from sase.source import Source, Span
+
+
+@dataclass(frozen=True)
+class NamedQuery:
+    """A statement: the name of its results, and the names of what it reads.
+
+    None is the input that has no name. Its `text` is that of the query from EVENT on, with blanks
+    in place of all else, so that its places are those of the script.
+    """
+
+    name: str
+    sources: tuple[str | None, ...]
+    is_stream: bool
+    tree: ast.Query = field(repr=False)
+    text: str = field(repr=False)
+    written: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StatementGraph:
+    """The statements of a script, and what they read of each other."""
+
+    source: Source
+    statements: tuple[NamedQuery, ...]
+
+    @classmethod
+    def of(
+        cls, text: str, given: Collection[str | None] | None = None, *, name: str = "script"
+    ) -> StatementGraph:
+        """The statements of a text, or a `BindingError` with all that is wrong with their names.
+
+        The inputs that are `given` are known by these names; otherwise by those that are read.
+        """
+        source = Source(text, name)
+        tree = parse_script(text, name)
+        found: list[Diagnostic] = []
+        names = list(_names(tree, source, given, found))
+        streams = {n for n, each in zip(names, tree.statements, strict=True) if each.stream}
+        inputs = _inputs(tree, streams) if given is None else set(given)
+        _check_sources(tree, source, streams, names, inputs, found)
+        statements = tuple(
+            _statement(each, own, inputs, source, found)
+            for each, own in zip(tree.statements, names, strict=True)
+        )
+        if not found:
+            found += _cycles(tree, statements, source)
+        if found:
+            raise BindingError(sorted(found, key=lambda each: each.span))
+        return cls(source, statements)
+
+    @property
+    def inputs(self) -> tuple[str | None, ...]:
+        """The inputs that some statement reads, as they are first named."""
+        streams = {each.name for each in self.statements if each.is_stream}
+        read = (name for each in self.statements for name in each.sources if name not in streams)
+        return tuple(dict.fromkeys(read))
+
+    @property
+    def order(self) -> tuple[NamedQuery, ...]:
+        """The statements, each behind those that it reads, and otherwise as they are written."""
+        by_name = {each.name: each for each in self.statements if each.is_stream}
+        found: dict[str, NamedQuery] = {}
+
+        def place(statement: NamedQuery) -> None:
+            for name in statement.sources:
+                if name in by_name and name not in found:
+                    place(by_name[name])
+            found.setdefault(statement.name, statement)
+
+        for each in self.statements:
+            place(each)
+        return tuple(found.values())
+
+    def readers(self, name: str) -> tuple[NamedQuery, ...]:
+        """The statements that read a stream or an input."""
+        return tuple(each for each in self.statements if name in each.sources)
+
+    @property
+    def results(self) -> tuple[NamedQuery, ...]:
+        """The statements that no other reads."""
+        read = {name for each in self.statements for name in each.sources}
+        return tuple(e for e in self.statements if not (e.is_stream and e.name in read))
+
+    def in_script(self, problem: QueryError) -> QueryError:
+        """The error of the text of a statement, shown in the script."""
+        found = (replace(each, source=self.source) for each in problem.diagnostics)
+        return type(problem)(found)
+
+
+def _names(
+    tree: ast.Script,
+    source: Source,
+    given: Collection[str | None] | None,
+    found: list[Diagnostic],
+) -> Iterator[str]:
+    """The name of each statement; of two of one name it is an error."""
+    taken = {name: "an input" for name in given or () if name is not None}
+    for number, statement in enumerate(tree.statements, start=1):
+        stream = statement.stream
+        name = stream.text if stream is not None else f"query_{number}"
+        span = _span(statement)
+        if name in taken:
+            message = f"`{name}` is the name of {taken[name]} already"
+            hint = "give the stream another name"
+            found.append(Diagnostic("stream-named-twice", message, span, source, (hint,)))
+        taken.setdefault(name, "another stream" if stream else f"statement {number}")
+        yield name
+
+
+def _span(statement: ast.Statement) -> Span:
+    return statement.stream.span if statement.stream is not None else statement.query.pattern.span
+
+
+def _inputs(tree: ast.Script, streams: Collection[str]) -> set[str | None]:
+    """The inputs that are read, where it is not said which there are."""
+    named = {name.text for each in tree.statements for name in each.query.sources}
+    inputs: set[str | None] = set(named - set(streams))
+    unnamed = any(not each.query.sources for each in tree.statements)
+    return inputs | {None} if unnamed and len(inputs) != 1 else inputs
+
+
+def _check_sources(
+    tree: ast.Script,
+    source: Source,
+    streams: Collection[str],
+    names: Collection[str],
+    inputs: Collection[str | None],
+    found: list[Diagnostic],
+) -> None:
+    """Refuse to read what there is not, or one stream twice."""
+    known = sorted({*streams, *(name for name in inputs if name is not None)})
+    for statement in tree.statements:
+        seen: set[str] = set()
+        for name in statement.query.sources:
+            if name.text not in known:
+                found.append(_unknown(name, known, names, source))
+            elif name.text in seen:
+                message = f"`{name.text}` is read twice"
+                hint = "name each stream once after FROM"
+                found.append(Diagnostic("read-twice", message, name.span, source, (hint,)))
+            seen.add(name.text)
+
+
+def _unknown(
+    name: ast.Name, known: Collection[str], names: Collection[str], source: Source
+) -> Diagnostic:
+    if name.text in names:
+        message = f"`{name.text}` names results, and makes no stream that can be read"
+        hints: tuple[str, ...] = (f"name its stream:  CREATE STREAM name AS …  in `{name.text}`",)
+    else:
+        message = f"there is no stream `{name.text}`"
+        every = (f"there are {', '.join(known)}",) if known else (
+            "the events have no name: leave FROM out, or give them one with"
+            f"  streams={{'{name.text}': …}}",
+        )  # fmt: skip
+        hints = did_you_mean(name.text, known) or every
+    return Diagnostic("unknown-stream", message, name.span, source, hints)
+
+
+def _statement(
+    statement: ast.Statement,
+    name: str,
+    inputs: Collection[str | None],
+    source: Source,
+    found: list[Diagnostic],
+) -> NamedQuery:
+    query = statement.query
+    sources: tuple[str | None, ...] = tuple(each.text for each in query.sources)
+    if not sources:
+        sources = _only(statement, inputs, source, found)
+    begin = query.sources[-1].span.end if query.sources else query.span.start
+    if query.sources and source.text[begin : begin + 1] == "`":
+        begin += 1
+    written = source.text[begin : query.span.end]
+    text = _blank(source.text[:begin]) + written + _blank(source.text[query.span.end :])
+    tree = replace(query, sources=())
+    return NamedQuery(name, sources, statement.stream is not None, tree, text, written.strip())
+
+
+def _only(
+    statement: ast.Statement,
+    inputs: Collection[str | None],
+    source: Source,
+    found: list[Diagnostic],
+) -> tuple[str | None, ...]:
+    """What a query without FROM reads: the input that has no name, or the only one."""
+    if None in inputs:
+        return (None,)
+    if len(inputs) != 1:
+        message = "which stream this reads is not said, and every input has a name"
+        hint = f"begin with  FROM name ; there are {', '.join(sorted(map(str, inputs)))}"
+        span = statement.query.pattern.span
+        found.append(Diagnostic("no-stream", message, span, source, (hint,)))
+    return tuple(inputs)[:1]
+
+
+def _blank(text: str) -> str:
+    """Blanks in place of a text, and the same lines."""
+    return "".join(each if each in "\r\n" else " " for each in text)
+
+
+def _cycles(
+    tree: ast.Script, statements: Iterable[NamedQuery], source: Source
+) -> Iterator[Diagnostic]:
+    """Each cycle once, by the statement of it that is written first."""
+    by_name = {each.name: each for each in statements if each.is_stream}
+    seen: set[str] = set()
+    for each, written in zip(statements, tree.statements, strict=True):
+        way = _way_to(each.name, each, by_name)
+        if not way or seen.intersection(way):
+            continue
+        seen.update(way)
+        arrows = " reads ".join([*way, each.name])
+        message = f"this stream is made of itself: {arrows}"
+        hint = "let one of them read an input alone"
+        yield Diagnostic("cycle", message, _span(written), source, (hint,))
+
+
+def _way_to(name: str, begin: NamedQuery, by_name: dict[str, NamedQuery]) -> tuple[str, ...] | None:
+    """The shortest way by which a statement reads a stream."""
+    ways: list[tuple[str, ...]] = [(begin.name,)]
+    seen: set[str | None] = set()
+    while ways:
+        way = ways.pop(0)
+        for read in by_name.get(way[-1], begin).sources:
+            if read == name:
+                return way
+            if read is not None and read in by_name and read not in seen:
+                seen.add(read)
+                ways.append((*way, read))
+    return None

@@ -1,0 +1,44 @@
+"""What the engine needs of a script: frozen values, from which a `ScriptPipeline` is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sase.binding import Schema
+from sase.engine.plan import EnginePlan
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """An input: its name, None for the one that has none, its columns, and how late rows may be."""
+
+    name: str | None
+    schema: Schema
+    lateness: int | None = None
+    on_bad_row: str = "error"
+
+
+@dataclass(frozen=True)
+class CompositeType:
+    """The type of the events that results are, and the name of their time."""
+
+    name: str
+    time: str
+
+
+@dataclass(frozen=True)
+class StatementPlan:
+    """A statement: the plan over what it reads, and what its results are to those who read them."""
+
+    name: str
+    plan: EnginePlan
+    sources: tuple[str | None, ...]
+    composite: CompositeType | None = None
+
+
+@dataclass(frozen=True)
+class ScriptPlan:
+    """Inputs and statements, each of these behind those that it reads."""
+
+    inputs: tuple[InputPlan, ...]
+    statements: tuple[StatementPlan, ...]

@@ -1,0 +1,92 @@
+"""Scripts: statements that read what others find, run over events and pushed to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sase
+
+Rows = list[dict[str, Any]]
+PAIRS = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 2 RETURN Pair(a.ts AS at, b.v AS v);
+           FROM pairs EVENT SEQ(Pair p, Pair q) WHERE p.v < q.v;
+           EVENT C c"""
+
+
+def events(text: str) -> Rows:
+    """`A1 B2x` is a row of type A at time 1 and one of type B at time 2 with `v` "x"."""
+    return [{"type": word[0], "ts": int(word[1]), "v": word[2:] or None} for word in text.split()]
+
+
+def rows(found: dict[str, sase.Matches]) -> dict[str, list[list[int]]]:
+    return {
+        name: [list(each.values()) for each in matches.rows.to_pylist()]
+        for name, matches in found.items()
+    }
+
+
+def pushed(script: sase.Script, *batches: Rows) -> dict[str, list[list[int]]]:
+    """The rows of all matches of a script to whose only input batches are pushed."""
+    matcher, found = script.open(), dict[str, list[list[int]]]()
+    parts = [*(matcher.push(None, batch) for batch in batches), matcher.finish()]
+    for name, each in [item for part in parts for item in rows(part).items()]:
+        found.setdefault(name, []).extend(each)
+    return found
+
+
+def test_statements_read_what_others_find() -> None:
+    found = sase.Script(PAIRS).run(events("A1 B2x C3 A4 B5y"))
+    assert rows(found) == {"pairs": [[0, 1], [3, 4]], "query_2": [[0, 1]], "query_3": [[2]]}
+    assert found["query_2"].to_pylist()[0]["q"] == {"at": 4, "v": "y", "ts": 5}
+    assert found["pairs"].type_name == "Pair"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_pushes_find_what_a_run_finds(size: int) -> None:
+    every = events("A1 B2x C3 A4 B5y")
+    script = sase.Script(PAIRS, every)
+    batches = [every[at : at + size] for at in range(0, len(every), size)]
+    assert pushed(script, *batches) == rows(script.run(every))
+
+
+def test_statements_are_in_the_order_of_the_text() -> None:
+    script = sase.Script("FROM s EVENT s x; CREATE STREAM s AS EVENT A a")
+    assert list(script.run(events("A1"))) == ["query_1", "s"] == list(script.statements)
+
+
+def test_an_error_is_shown_in_the_script() -> None:
+    text = "CREATE STREAM s AS EVENT A a RETURN a.v AS w;\nFROM s EVENT s x WHERE x.v = 'y'"
+    with pytest.raises(sase.BindingError) as caught:
+        sase.Script(text).run(events("A1"))
+    (problem,) = caught.value.diagnostics
+    assert (problem.code, problem.line, problem.column) == ("unknown-attribute", 2, 26)
+    assert "2 | FROM s EVENT s x WHERE x.v = 'y'" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("CREATE STREAM a AS FROM b EVENT b x; CREATE STREAM b AS FROM a EVENT a x", "cycle",
+         "a reads b reads a"),
+        ("CREATE STREAM a AS FROM a EVENT a x", "cycle", "a reads a"),
+        ("EVENT A x; FROM query_1 EVENT A x", "unknown-stream", "names results"),
+        ("EVENT A x; FROM pears EVENT A x; CREATE STREAM pairs AS EVENT A x", "unknown-stream",
+         "did you mean `pairs`"),
+        ("CREATE STREAM a AS EVENT A x; CREATE STREAM a AS EVENT B x", "stream-named-twice", "a"),
+        ("EVENT A x; CREATE STREAM query_1 AS EVENT A x", "stream-named-twice", "statement 1"),
+        ("CREATE STREAM a AS EVENT A x; FROM a, a EVENT a x", "read-twice", "`a` is read twice"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_names(text: str, code: str, words: str) -> None:
+    with pytest.raises(sase.BindingError) as caught:
+        sase.Script(text, events("A1"))
+    assert [each.code for each in caught.value.diagnostics] == [code]
+    assert words in str(caught.value)
+
+
+def test_a_matcher_knows_its_inputs() -> None:
+    matcher = sase.Script("FROM logins EVENT A a").open()
+    with pytest.raises(sase.PlanError, match="did you mean `logins`"):
+        matcher.push("login", events("A1"))
+    assert rows(matcher.push("logins", events("A1"))) == {"query_1": [[0]]}
