@@ -1,0 +1,186 @@
+"""Ours: three patterns over events of many users, beside a C program written for each.
+
+The stream is a day of views, carts and purchases, each of a random user; the window is an hour, and
+less of less than 100,000 users. Users are dense integers, wide ones, texts, or texts of one
+dictionary. Seconds are of processor time, of runs that take turns.
+
+    python -m experiments.many_keys [--events N] [--keys N …] [--kinds K …] [--shapes S …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import sase
+from experiments import machine
+
+EVENTS, DAY, HOUR = 10_000_000, 86_400_000_000, 3_600_000_000
+TYPES, SHARES = ("view", "cart", "purchase"), (0.7, 0.2, 0.1)
+# An odd number that a user is multiplied with to be a wide integer.
+WIDE = 0x1E3779B97F4A7C15
+SEED = 20261126
+KINDS = ("dense", "wide", "text", "dictionary")
+# So many users have the window of an hour; of fewer it is as much shorter, that matches stay few,
+# and longer of fewer events.
+WHOLE = 100_000
+SHAPES = {
+    "all": "SEQ(view a, cart b, purchase c) WHERE [user]",
+    "next": "SEQ(view a, cart b, purchase c) WHERE skip_till_next_match { [user] }",
+    "series": "SEQ(view+ a[], purchase b) WHERE skip_till_next_match { [user] }",
+}
+# How many times as long as C each may take.
+MOST = {"all": 2.0, "next": 2.0, "series": 2.5}
+PRINTED = re.compile(r"matches=(\d+) sum=(\d+) median=([\d.]+)")
+
+
+@dataclass(frozen=True)
+class Users:
+    """The events of so many users: times, types, and the number of each event's user."""
+
+    ts: NDArray[np.int64]
+    types: NDArray[np.int8]
+    users: NDArray[np.int64]
+    keys: int
+
+    @classmethod
+    def drawn(cls, events: int, keys: int) -> Users:
+        """Events at rising times through the day."""
+        rng = np.random.default_rng(SEED)
+        step = DAY // events
+        ts = np.arange(events) * step + rng.integers(0, step, events)
+        types = rng.choice(len(TYPES), events, p=SHARES).astype(np.int8)
+        return cls(ts, types, rng.integers(0, keys, events), keys)
+
+    @property
+    def span(self) -> int:
+        """The window."""
+        return HOUR * min(self.keys, WHOLE) * EVENTS // (WHOLE * len(self.ts))
+
+    @property
+    def wide(self) -> NDArray[np.int64]:
+        """The users as integers that lie far apart."""
+        return _wide(self.users)
+
+    def table(self, kind: str) -> pa.Table:
+        """The events with users of a kind."""
+        users: pa.Array
+        if kind == "dense":
+            users = pa.array(self.users)
+        elif kind == "wide":
+            users = pa.array(self.wide)
+        elif kind == "text":
+            users = pc.cast(pa.array(self.wide), pa.string())
+        else:
+            texts = pc.cast(pa.array(_wide(np.arange(self.keys))), pa.string())
+            users = pa.DictionaryArray.from_arrays(pa.array(self.users.astype(np.int32)), texts)
+        types = pa.DictionaryArray.from_arrays(pa.array(self.types), pa.array(TYPES))
+        return pa.table({"ts": self.ts, "type": types, "user": users})
+
+
+class Program:
+    """The C program, compiled, and the columns that it reads, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        source = Path(__file__).with_name("many_keys.c")
+        command = ["cc", "-O3", "-march=native", "-o", folder / "many_keys", source]
+        subprocess.run(command, check=True)
+
+    def write(self, events: Users, kinds: Sequence[str]) -> None:
+        """Write columns; those of texts only where they are asked for."""
+        columns = {"ts": events.ts, "type": events.types}
+        columns |= {"dense": events.users, "wide": events.wide}
+        for name, values in columns.items():
+            values.tofile(self._folder / f"{name}.bin")
+        if "text" in kinds:
+            _, offsets, data = events.table("text")["user"].chunk(0).buffers()
+            (self._folder / "offsets.bin").write_bytes(offsets)
+            (self._folder / "bytes.bin").write_bytes(data)
+
+    def run(self, shape: str, kind: str, span: int) -> tuple[float, tuple[int, int]]:
+        """The seconds of a run, and its matches and their row numbers' sum."""
+        # The indices of a dictionary are dense integers.
+        read = "dense" if kind == "dictionary" else kind
+        command = [self._folder / "many_keys", self._folder, shape, read, str(span), "1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = PRINTED.fullmatch(done.stdout.strip())
+        assert found is not None, done.stdout
+        return float(found[3]), (int(found[1]), int(found[2]))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line for each shape, kind and number of users."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.many_keys", description=__doc__)
+    parser.add_argument("--events", type=int, default=EVENTS, help=f"how many: {EVENTS:,}")
+    parser.add_argument(
+        "--keys", type=int, nargs="+", default=[10, 10_000, 100_000, 1_000_000, 5_000_000]
+    )
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--rounds", type=int, default=5, help="how often each runs: 5")
+    parser.add_argument("--threads", type=int, default=1, help="of ours: 1")
+    options = parser.parse_args(arguments)
+    pa.set_cpu_count(1)
+    print(machine.described(), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program(Path(folder))
+        for keys in options.keys:
+            events = Users.drawn(options.events, keys)
+            program.write(events, options.kinds)
+            for kind in options.kinds:
+                table = events.table(kind)
+                for shape in options.shapes:
+                    print(line(program, events, table, shape, kind, options), flush=True)
+
+
+def line(
+    program: Program, events: Users, table: pa.Table, shape: str, kind: str,
+    options: argparse.Namespace,
+) -> str:  # fmt: skip
+    """The medians of ours and of C, and their ratio; both must find the same."""
+    plan = sase.compile(f"EVENT {SHAPES[shape]} WITHIN {events.span}", table)
+    ours, theirs = list[float](), list[float]()
+    for turn in range(options.rounds + 1):
+        start = time.process_time()
+        matches = plan.run(table, threads=options.threads)
+        count = len(matches)
+        seconds = time.process_time() - start
+        limit, found = program.run(shape, kind, events.span)
+        if not turn:  # kernels are compiled
+            assert found == (count, row_sum(matches.rows)), (shape, kind, found, count)
+        else:
+            ours.append(seconds)
+            theirs.append(limit)
+    whole, c = statistics.median(ours), statistics.median(theirs)
+    told = f"{whole:7.3f} s  C {c:7.3f} s  ratio {whole / c:5.2f}, at most {MOST[shape]}"
+    return f"{events.keys:10,} {kind:10} {shape:6} {count:11,} matches {told}"
+
+
+def row_sum(rows: pa.Table) -> int:
+    """The sum of all row numbers of matches."""
+    total = 0
+    for column in rows.columns:
+        flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+        total += pc.sum(flat).as_py() or 0
+    return total
+
+
+def _wide(users: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (users * WIDE) & 0x7FFF_FFFF_FFFF_FFFF
+
+
+if __name__ == "__main__":
+    main()
