@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.
 EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
-# Of so many events a small one costs little where a component is very rare: joins by a tree may
-# then save most.
+# Of so many events a small one costs little where a component is very rare: joins by a tree, or
+# match windows below runs, may then save most.
 ENOUGH_FOR_RARE = 1_000_000
 # Without a key a query may find any number of matches, which is worth knowing of so many events; of
 # series of any length that may be listed much fewer are many.
@@ -95,7 +95,7 @@ def _warn_of_too_many(
 def sample_that_pays(known: CompiledQuery, events: int) -> int:
     """The size of the sample of so many events; 0 if it would cost more than it can save.
 
-    Of runs nothing is chosen but under skip till any match.
+    Of runs nothing is chosen but under skip till any match, and where a component is very rare.
     """
     if known.has_runs and not known.may_explode:
         return 0

@@ -261,6 +261,18 @@ class RunEvaluation:
         return not (is_optional or self.tested or any(edge.ranges for edge in self.conditions))
 
     @property
+    def is_in_lines(self) -> bool:
+        """Whether no event forks a run, so that each is a line, or a row of single events."""
+        if not self.is_of_sets:
+            return self.evaluation is Evaluation.NFAB and self.never_forks
+        greedy = (StrategyName.EARLIEST_MAXIMAL, StrategyName.SKIP_TILL_NEXT_MATCH)
+        if self.strategy not in greedy or self.tested or self.is_alone:
+            return False
+        # An event of any type fits several.
+        types = [name for each in self.components for name in each.types or ("", "")]
+        return all(each.is_single for each in self.components) and len(types) == len({*types})
+
+    @property
     def _are_declared(self) -> bool:
         tests, components = self.equivalences, self.components
         return all(test.is_declared_by(components) for test in tests)

@@ -84,7 +84,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["distinguished"] = matches
-        share = _IN_LINES if runs.evaluation is Evaluation.NFAB and runs.never_forks else 1.0
+        share = _IN_LINES if runs.is_in_lines else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {

@@ -13,7 +13,7 @@ from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.set_evaluation import SetEvaluationState
-from sase.engine.operators.set_line_evaluation import SetLineEvaluationState, never_forks
+from sase.engine.operators.set_line_evaluation import SetLineEvaluationState
 from sase.engine.operators.set_program import only_compares
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
@@ -43,7 +43,7 @@ def open_runs(
             return GroupEvaluationState(node, context)
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context, taken)
-        case Evaluation.NFAB if node.never_forks and context.options.lines:
+        case Evaluation.NFAB if node.is_in_lines and context.options.lines:
             return LineEvaluationState(node, context, taken, shown=is_shown)
         case Evaluation.NFAB:
             return RunEvaluationState(node, context, taken)
@@ -63,6 +63,6 @@ def open_runs(
 
 def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> OperatorState:
     """Open the evaluation of a pattern with sets, or of `earliest_maximal`."""
-    if context.options.lines and never_forks(node) and only_compares(node, context):
+    if context.options.lines and node.is_in_lines and only_compares(node, context):
         return SetLineEvaluationState(node, context)
     return SetEvaluationState(node, context, ends)

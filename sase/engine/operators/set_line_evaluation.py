@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,20 +23,6 @@ from sase.engine.operators.set_states import bits
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
-
-STRATEGIES = (StrategyName.EARLIEST_MAXIMAL, StrategyName.SKIP_TILL_NEXT_MATCH)
-
-
-def never_forks(node: RunEvaluation) -> bool:
-    """Whether no event fits two components, of one event each, and runs take all they can."""
-    types = [each.types for each in node.components]
-    are_single = all(each.is_single for each in node.components)
-    if not are_single or node.tested or node.is_alone or node.strategy not in STRATEGIES:
-        return False
-    return all(
-        one is not None and other is not None and not set(one) & set(other)
-        for one, other in combinations(types, 2)
-    )
 
 
 class SetLineEvaluationState(IncrementalEvaluation):

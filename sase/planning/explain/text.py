@@ -12,11 +12,12 @@ from sase.planning.nodes import name_of
 from sase.planning.physical import OF_OTHER_PLANS, executed
 from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
-from sase.planning.rewrites.contract import NONE_RARE, NOT_AT_HAND, NOT_KNOWN
+from sase.planning.rewrites.contract import KEPT_OUT, NONE_RARE, NOT_AT_HAND, NOT_KNOWN
 from sase.printable import printable
 
 # Rewrites that are listed; None is one that applied.
-_PASSED = (None, *OF_OTHER_PLANS, NOT_KNOWN.reason, NOT_AT_HAND.reason, NONE_RARE.reason)
+_UNLIKELY = (NOT_KNOWN, NOT_AT_HAND, NONE_RARE, KEPT_OUT)
+_PASSED = (None, *OF_OTHER_PLANS, *(each.reason for each in _UNLIKELY))
 
 
 def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:

@@ -8,7 +8,7 @@ finds its way by what stacks know of each event, so it has no use of that.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from weakref import proxy
 
@@ -136,7 +136,7 @@ class NarrowedScan:
         """The rarest level and its events, if they are few."""
         builder = self._pipeline.builder
         states = builder.states_of(events.type_names)
-        level = rarest(events, states, builder.positives)
+        level = rarest(events, states, range(builder.positives))
         if level is None:
             return None
         places = np.empty(len(events) // FEW_ARE, np.int64)
@@ -175,22 +175,30 @@ class NarrowedScan:
 
 
 def has_rare(plan: EnginePlan, events: Events) -> bool:
-    """Whether a component of a pattern of single components has very few of some events."""
-    if plan.union is not None or plan.runs is not None or plan.returned.limit is not None:
+    """Whether a component that cannot be empty has very few of some events.
+
+    Trees and match windows may begin at these; runs have no trees.
+    """
+    if plan.union is not None or plan.returned.limit is not None:
+        return False
+    if plan.runs is not None and (plan.runs.window is None or plan.runs.has_groups):
         return False
     states = states_by_type(plan.positives, events.type_names, every=False)
-    return rarest(events, states, len(plan.positives), VERY_FEW_ARE) is not None
+    needed = [level for level, each in enumerate(plan.positives) if each.minimum > 0]
+    return rarest(events, states, needed, VERY_FEW_ARE) is not None
 
 
-def rarest(events: Events, states: Numbers, levels: int, few: int = FEW_ARE) -> int | None:
+def rarest(
+    events: Events, states: Numbers, levels: Sequence[int], few: int = FEW_ARE
+) -> int | None:
     """The level of the fewest of some events, as a sample tells, if one of so many is of it.
 
     `states` are by the code of a type plus one.
     """
     sample = events.types[:: max(len(events) // SAMPLED, 1)].astype(np.int64) + 1
     counts = np.bincount(sample, minlength=len(states))
-    rows = [int(counts[(states >> level) & 1 != 0].sum()) for level in range(levels)]
-    return rows.index(min(rows)) if min(rows) * few <= len(sample) else None
+    rows = [int(counts[(states >> level) & 1 != 0].sum()) for level in levels]
+    return levels[rows.index(min(rows))] if min(rows) * few <= len(sample) else None
 
 
 def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbers, Numbers]:

@@ -1,0 +1,66 @@
+"""Where the default plan has match windows: below runs of which a component is rare."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.api import execution
+
+PLENTY, RARE = "ABD" * 8000, "C"
+TOOK = "match windows hand on about"
+
+
+def events(keys: int) -> pa.Table:
+    """Many events of three types and a few of one, over so many keys."""
+    kinds = [RARE if n % 6000 == 700 else kind for n, kind in enumerate(PLENTY)]
+    numbers = range(len(kinds))
+    return pa.table({"ts": numbers, "type": kinds, "id": [n % keys for n in numbers]})
+
+
+def why(query: str, given: object) -> str:
+    """The plan that statistics of all events choose."""
+    return str(sase.explain(query, given))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A a, B+ b[], C c) WHERE skip_till_next_match { b[i].id >= a.id } WITHIN 600",
+        "SEQ(A a, B+ b[], C c) WHERE earliest_maximal WITHIN 300",
+        "SEQ(SET(A a, B+ b[]), C c) WHERE skip_till_any_match { b[i].id > b[i-1].id } WITHIN 60",
+        "SET(A a, B+ b[], D d, C c) WHERE earliest_maximal WITHIN 60",
+    ],
+)
+def test_runs_with_a_rare_component_have_them(pattern: str) -> None:
+    given, query = events(9), f"EVENT {pattern}"
+    assert TOOK in why(query, given)
+    found = sase.match(query, given)
+    assert found.rows.equals(sase.match(query, given, plan="basic").rows)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(A a, B b, C c) WITHIN 60",  # stacks
+        "EVENT SEQ(A a, B+ b[], D d) WHERE earliest_maximal WITHIN 60",  # none is rare
+        "EVENT SEQ(A a, B+ b[], C? c, D d) WHERE earliest_maximal WITHIN 60",  # may be empty
+        "EVENT SEQ(A a, B+ b[], C c) WHERE earliest_maximal",  # no window
+        "EVENT SEQ(A a, B+ b[], C c) WHERE partition_contiguity { [id] } WITHIN 60",  # few runs
+    ],
+)
+def test_others_have_none(query: str) -> None:
+    assert "match windows" not in why(query, events(1000))
+
+
+@pytest.mark.parametrize(("last", "has_windows"), [("C", True), ("D", False)])
+def test_a_sample_is_taken_where_a_component_of_runs_is_rare(
+    last: str, has_windows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = events(9)
+    monkeypatch.setattr(execution, "ENOUGH_FOR_RARE", len(given))
+    query = f"EVENT SEQ(A a, B+ b[], {last} c) WHERE earliest_maximal WITHIN 300"
+    matches = sase.match(query, given)
+    assert len(matches) > 0
+    assert ("MatchWindow" in dict(matches.report.counters)) == has_windows
