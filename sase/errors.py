@@ -3,7 +3,8 @@
 SaseError                 everything that this package raises on purpose
 ├── QueryError            the text of a query is wrong; carries `.diagnostics`
 │   ├── QuerySyntaxError  it does not parse
-│   └── BindingError      it parses and does not make sense against the schema
+│   ├── BindingError      it parses and does not make sense against the schema
+│   └── RuleError         a rule of another language is none, or has no equal in ours
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
 ├── SnapshotError         the snapshot of a matcher cannot be restored
@@ -115,6 +116,10 @@ class QuerySyntaxError(QueryError):
 
 class BindingError(QueryError):
     """A query that parses and does not make sense: names, types, or the rules of the language."""
+
+
+class RuleError(QueryError):
+    """A rule of another language that is none, or has no equal in ours."""
 
 
 class SchemaError(SaseError):

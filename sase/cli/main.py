@@ -39,6 +39,7 @@ COMMANDS = (
     Command("plans", "sase.cli.plans", "List the recipes of plans, or compare what they make."),
     Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),
     Command("compare", "sase.cli.compare", "Run a pattern under each strategy, side by side."),
+    Command("import", "sase.cli.import_rules", "Turn rules of other languages into scripts."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
     Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
 )

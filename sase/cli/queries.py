@@ -62,7 +62,7 @@ def read_queries(arguments: Namespace) -> list[Text]:
         return [Text(arguments.query, "query")]
     if not arguments.files:
         raise ArgumentError("there is no query: name a file, give -q TEXT, or - for standard input")
-    return [_read(name) for name in arguments.files]
+    return [read_text(name) for name in arguments.files]
 
 
 def check_events(arguments: Namespace) -> None:
@@ -91,7 +91,8 @@ def _holds_events(name: str) -> bool:
     return named_format(name) is not None
 
 
-def _read(name: str) -> Text:
+def read_text(name: str) -> Text:
+    """The text of a file, or of standard input; an ArgumentError says why it cannot be read."""
     try:
         if name == "-":
             content = sys.stdin.buffer.read()

@@ -23,6 +23,7 @@ from tests.faults.processes import (
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = {
     "a table": "run -q QUERY --events EVENTS",
     "CSV": "run -q QUERY --events EVENTS --format csv",
@@ -34,6 +35,7 @@ COMMANDS = {
     "compare": "compare -q QUERY --events EVENTS",
     "format": "format -q QUERY",
     "generate": "generate uniform --events 5k",
+    "import": f"import sigma {ROOT / 'examples' / 'guessing.yml'}",
     "completion": "completion bash",
 }
 

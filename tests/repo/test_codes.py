@@ -37,7 +37,7 @@ def _texts(node: ast.expr) -> Iterator[str]:
 
 def used() -> set[str]:
     """The codes of the package."""
-    folders = [ROOT / "sase" / "lang", ROOT / "sase" / "binding"]
+    folders = [ROOT / "sase" / name for name in ("lang", "binding", "sigma")]
     paths = [path for folder in folders for path in folder.rglob("*.py")]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return {code for tree in trees for code in codes(tree) if CODE.fullmatch(code)}

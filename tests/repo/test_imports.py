@@ -22,6 +22,7 @@ LAYERS = [
     "partial_file",
     "signature",
     "lang",
+    "sigma",
     "binding",
     "planning",
     "engine",
@@ -33,7 +34,7 @@ LAYERS = [
 # Part of the package → the parts that it may import. `sase` is sase/__init__, which reaches all of
 # them through its lazy names and for type checkers, so only the command line stands above it.
 PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
-    "sase": set(LAYERS) - {"spark"},
+    "sase": set(LAYERS) - {"spark", "sigma"},
     "generate": {"errors"},
     "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},
@@ -88,14 +89,15 @@ HOMES = {
     "polars": ("sase.engine.results.matches",),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),
+    "yaml": ("sase.sigma",),
 }
 
 # Numba's insides change without notice, and have the home of LLVM; this is the rest of it.
 PUBLIC_NUMBA = {"numba", "numba.types"}
 
-# These are imported inside the functions that use them: networkx takes 0.25 s, and polars comes
-# with the user who asks for its frames.
-INSIDE_FUNCTIONS = {"networkx", "polars"}
+# These are imported inside the functions that use them: networkx takes 0.25 s, polars comes with
+# the user who asks for its frames, and YAML with one who has rules in it.
+INSIDE_FUNCTIONS = {"networkx", "polars", "yaml"}
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.

@@ -1,0 +1,136 @@
+"""YAML documents of rules, in which every part knows its place in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sase.errors import Diagnostic, RuleError, SchemaError
+from sase.source import Source, Span
+
+Scalar = str | int | float | bool | None
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+BOOLEAN, NULL = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"
+
+
+@dataclass(frozen=True)
+class YamlPart:
+    """A part of a document: a mapping, a list, or a scalar."""
+
+    node: Any
+    source: Source
+
+    @property
+    def span(self) -> Span:
+        """Where it stands; of what takes several lines the first."""
+        start, end = self.node.start_mark.index, self.node.end_mark.index
+        return Span(start, max(end, start + 1))
+
+    def error(self, code: str, message: str, *hints: str) -> RuleError:
+        """An error at this place."""
+        return RuleError([Diagnostic(code, message, self.span, self.source, hints)])
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it has keys."""
+        return str(self.node.id) == "mapping"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has items without keys."""
+        return str(self.node.id) == "sequence"
+
+    def entries(self) -> Iterator[tuple[YamlPart, YamlPart]]:
+        """The keys and values of a mapping; a key that stands twice is an error."""
+        seen = set[str]()
+        for key, value in self.node.value:
+            part = YamlPart(key, self.source)
+            name = part.text("a key")
+            if name in seen:
+                raise part.error("sigma-rule", f"the key {name} stands here twice")
+            seen.add(name)
+            yield part, YamlPart(value, self.source)
+
+    def fields(self, what: str) -> dict[str, YamlPart]:
+        """The values of a mapping by their keys."""
+        if not self.is_mapping:
+            raise self.error("sigma-rule", f"{what} should be keys with values")
+        return {key.node.value: value for key, value in self.entries()}
+
+    def items(self) -> list[YamlPart]:
+        """The items of a list; of anything else itself, as Sigma takes one for a list of one."""
+        if not self.is_list:
+            return [self]
+        if not self.node.value:
+            raise self.error("sigma-rule", "this list is empty")
+        return [YamlPart(node, self.source) for node in self.node.value]
+
+    @property
+    def value(self) -> Scalar:
+        """The value of a scalar, as YAML 1.1 reads it; dates are texts."""
+        if self.node.id != "scalar":
+            raise self.error("sigma-rule", "a value is expected here, and not several")
+        if self.node.tag == NULL:
+            return None
+        if self.node.tag in (*NUMBERS, BOOLEAN):
+            return _number(self)
+        return str(self.node.value)
+
+    def text(self, what: str) -> str:
+        """A scalar that should be a text, or a number that stands for one."""
+        value = self.value
+        if value is None or isinstance(value, bool):
+            raise self.error("sigma-rule", f"{what} should be a text")
+        return str(self.node.value)
+
+
+def documents(source: Source) -> list[YamlPart]:
+    """The documents of a text; a RuleError says where it is no YAML."""
+    yaml = _yaml()
+    try:
+        _refuse_anchors(source, yaml)
+        nodes = list(yaml.compose_all(source.text, yaml.SafeLoader))
+    except yaml.YAMLError as problem:
+        raise _not_yaml(source, problem) from None
+    except RecursionError:
+        place = Diagnostic("sigma-yaml", "brackets are nested too deeply here", Span(0, 1), source)
+        raise RuleError([place]) from None
+    return [YamlPart(node, source) for node in nodes if node.tag != NULL]
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError as problem:
+        raise SchemaError(
+            "rules of Sigma are YAML, and PyYAML is not installed: pip install 'sase[sigma]'"
+        ) from problem
+    return yaml
+
+
+def _refuse_anchors(source: Source, yaml: Any) -> None:
+    """A few of them can stand for a document of any size."""
+    for event in yaml.parse(source.text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            place = Span(event.start_mark.index, event.end_mark.index)
+            message = f"*{event.anchor} stands for another part of the document"
+            hint = "write that part out here"
+            raise RuleError([Diagnostic("sigma-no-equal", message, place, source, (hint,))])
+
+
+def _not_yaml(source: Source, problem: Any) -> RuleError:
+    mark = getattr(problem, "problem_mark", None)
+    place = mark.index if mark else getattr(problem, "position", 0)
+    reason = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it ends"
+    message = f"this is no YAML: {reason}"
+    return RuleError([Diagnostic("sigma-yaml", message, Span(place, place + 1), source)])
+
+
+def _number(part: YamlPart) -> Scalar:
+    yaml = _yaml()
+    construct: Callable[[Any], Scalar] = yaml.SafeLoader("").construct_object
+    try:
+        return construct(part.node)
+    except ValueError as problem:
+        raise part.error("sigma-rule", f"this is no number: {problem}") from None
