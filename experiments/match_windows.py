@@ -1,11 +1,12 @@
-"""Match windows before runs: factors of throughput over a plain window (Figures 6 to 8, KDD 2012).
+"""Match windows: factors of throughput over a plan without them (Figures 6 to 8, KDD 2012).
 
 python -m experiments.match_windows [--figures 6a,6b,…] [--events N] [--patterns N]
 
 A line has, for each method, how many times the throughput of the plain plan it has, the mean of
-some random patterns, the windows that were searched, and the events handed on. The plain plan
-evaluates the same runs over all events, of all keys together. Streams are stand-ins, see
-`experiments/window_streams.py`.
+some random patterns; of runs also how many times fewer steps these take; and in brackets the
+windows that were searched, and the events handed on. The plain plan evaluates the same runs over
+all events, of all keys together; the tree of Figure 7 joins by key as it is. Streams are stand-ins,
+see `experiments/window_streams.py`. Behind the figures stand the findings of the paper.
 """
 
 from __future__ import annotations
@@ -23,14 +24,24 @@ import pyarrow as pa
 
 import sase
 from experiments import machine
+from experiments.window_findings import METHODS, PLAIN, Figures, Point, findings
 from experiments.window_streams import DAY, ONCO_EVENTS, ONCO_TYPES, nyse, onco
 
-METHODS = ("f", "fp", "fpc", "fc")
 TRADES = 1_000_000
 TRADED = tuple(f"S{number}" for number in range(1, 51))
 PONCO = "SEQ(SET(C c, D d), SET(P+ p[], R+ r[]), SET(B b, H h))"
 PNYSE = "SEQ(SET(S1+ a[], S2+ g[]), S3+ i[])"
 RISING = ("a[i].price > a[i-1].price", "g[i].price > g[i-1].price", "i[i].price < i[i-1].price")
+RUNS = ("evaluate_runs", "push_simple_conditions")
+TREE = (
+    "infer_equivalence_tests",
+    "use_active_instance_stacks",
+    "build_composite_key",
+    "partition_stacks",
+    "push_window_into_scan",
+    "push_window_into_construction",
+    "join_by_tree",
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Cell:
     label: str
     queries: tuple[str, ...]
     table: pa.Table
+    is_tree: bool = False
 
 
 # The points of a figure, of so many events and patterns.
@@ -47,7 +59,7 @@ Cells: TypeAlias = Callable[[int | None, int], Iterator[Cell]]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for each point."""
+    """Print a line for each point, and what that says of the findings of the paper."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.match_windows", description=__doc__
     )
@@ -56,86 +68,86 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--patterns", type=int, default=10, help="random patterns a point: 10")
     options = parser.parse_args(arguments)
     print(machine.described(), flush=True)
+    figures: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
-        recipes = written(Path(folder))
+        recipes = {is_tree: written(Path(folder), is_tree=is_tree) for is_tree in (False, True)}
         for figure in options.figures.split(","):
+            figures[figure] = points = []
             for cell in FIGURES[figure](options.events, options.patterns):
-                print(f"{figure:4}{cell.label:12}{line(cell, recipes)}", flush=True)
+                points.append(measured(cell, recipes[cell.is_tree]))
+                print(f"{figure:4}{points[-1].line}", flush=True)
+    for finding in findings(figures):
+        print(finding)
 
 
-def written(folder: Path) -> dict[str, str]:
-    """Recipes of runs: plain, and with each method and nothing else."""
+def written(folder: Path, *, is_tree: bool) -> dict[str, str]:
+    """Recipes of runs or of a tree: plain, and with each method and nothing else."""
     found = {}
-    for method in ("plain", *METHODS):
-        rewrites = ['"evaluate_runs"', '"push_simple_conditions"']
-        if method in ("fp", "fpc"):
+    for method in (PLAIN, *METHODS):
+        rewrites = [f'"{name}"' for name in (TREE if is_tree else RUNS)]
+        if method in ("fp", "fpc") and not is_tree:
             rewrites.append('"partition_stacks"')
-        if method != "plain":
+        if method != PLAIN:
             rewrites.append(f'{{ rewrite = "prune_by_match_windows", by = "{method}" }}')
-        path = folder / f"{method}.toml"
+        path = folder / f"{'tree' if is_tree else 'runs'}_{method}.toml"
         path.write_text(f'summary = "{method}"\nrewrites = [{", ".join(rewrites)}]\n')
         found[method] = str(path)
     return found
 
 
-def line(cell: Cell, recipes: dict[str, str]) -> str:
-    """The factors of a point, and what explains them."""
-    spent, windows, out, matches = dict.fromkeys(recipes, 0.0), {}, {}, 0
+def measured(cell: Cell, recipes: dict[str, str]) -> Point:
+    """The throughputs of a point, and what explains them."""
+    point = Point(cell.label)
     for query in cell.queries:
         counts = set[int]()
         for method, recipe in recipes.items():
             seconds, report, count = run(query, cell.table, recipe)
-            spent[method] += 1 / seconds  # the mean throughput is that of the paper
+            point.add(method, seconds, dict(report.counters))
             counts.add(count)
-            counted = dict(report.counters).get("MatchWindow")
-            if counted is not None:
-                windows[method] = windows.get(method, 0) + counted["windows"]
-                out[method] = out.get(method, 0) + counted["out"]
         assert len(counts) == 1, "every method finds the same matches"
-        matches += counts.pop()
-    told = [
-        f"{method} {spent[method] / spent['plain']:8.2f} ({windows[method]:,} of {out[method]:,})"
-        for method in METHODS
-        if method in windows
-    ]
-    return f"{matches:9,} matches  " + "  ".join(told)
+        point.matches += counts.pop()
+    return point
 
 
 def run(query: str, table: pa.Table, recipe: str) -> tuple[float, sase.Report, int]:
-    """The seconds of the fastest of three runs, one thread, its report, and how many matches."""
+    """The processor's seconds of the fastest of three runs, one thread, its report, its matches."""
     plan, best, count = sase.compile(query, table, plan=recipe), float("inf"), 0
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         matches = plan.run(table, threads=1)
         count = len(matches)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best, matches.report, count
 
 
 def random_patterns(
-    kind: str, types: Sequence[str], length: int, count: int, where: str, window: str
+    kind: str, types: Sequence[str], length: int, count: int, asked: str
 ) -> tuple[str, ...]:
-    """Patterns of distinct types: a sequence, or a set."""
+    """Patterns of distinct types: a sequence, or a set; what is asked of each stands behind it."""
     random = Random(length)
     found = []
     for _ in range(count):
         parts = ", ".join(
             f"{name} v{place}" for place, name in enumerate(random.sample([*types], length))
         )
-        found.append(f"EVENT {kind}({parts}) WHERE earliest_maximal {{ {where} }} WITHIN {window}")
+        found.append(f"EVENT {kind}({parts}) {asked}")
     return tuple(found)
 
 
-def by_length(kind: str, *, trades: bool) -> Cells:
-    """Patterns of two to ten variables: one variable is a single event, and has no window."""
+def by_length(kind: str, *, trades: bool, is_tree: bool = False) -> Cells:
+    """Patterns of two to ten variables: one variable is a single event, and has no window.
+
+    A tree finds every match of a sequence.
+    """
 
     def cells(events: int | None, patterns: int) -> Iterator[Cell]:
         table = nyse(events or TRADES) if trades else onco(events or ONCO_EVENTS)
         types, where = (TRADED, "true") if trades else (ONCO_TYPES, "[pid]")
-        window = f"{20_000 if trades else 10 * DAY} INCLUSIVE"
+        where = where if is_tree else f"earliest_maximal {{ {where} }}"
+        asked = f"WHERE {where} WITHIN {20_000 if trades else 10 * DAY} INCLUSIVE"
         for length in range(2, 11):
-            queries = random_patterns(kind, types, length, patterns, where, window)
-            yield Cell(f"k={length}", queries, table)
+            queries = random_patterns(kind, types, length, patterns, asked)
+            yield Cell(f"k={length}", queries, table, is_tree)
 
     return cells
 
@@ -179,6 +191,8 @@ FIGURES: dict[str, Cells] = {
     "6d": by_length("SET", trades=True),
     "6e": by_days,
     "6f": by_milliseconds,
+    "7a": by_length("SEQ", trades=False, is_tree=True),
+    "7c": by_length("SEQ", trades=True, is_tree=True),
     "8a": by_events,
 }
 
