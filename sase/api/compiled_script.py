@@ -97,7 +97,8 @@ class CompiledScript:
                 parts[name] += matches.parts
 
         for name in self.graph.inputs:
-            keep(pipeline.push(name, events[name].events))
+            for found in pipeline.search(name, events[name].events):
+                keep(found)
         keep(pipeline.finish())
         return {
             name: Matches.of(some, pipeline.statements[name].matcher.report())

@@ -134,6 +134,14 @@ class Loader:
         known = DataType(kinds[kind.text()], unit, digits)
         return (None if type_name.is_none else type_name.text(), name.text()), known
 
+    def adopt(self, other: Loader) -> None:
+        """Know what another loader knows, which has loaded more columns of the same events."""
+        found = {key: each for key, each in other.known.items() if key[1] in self._read}
+        if found != self.known:
+            self._check_types(found, other.time)
+            self.known = found
+        self.time = other.time
+
     def load(self, events: object, threads: int = 1) -> Events:
         """Load the events of an input, by the decoder of its schema if it has one."""
         inputs = self.opened(events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -21,6 +21,7 @@ from sase.engine.pipeline.limits import RunGuard
 from sase.engine.pipeline.pipeline import Counted, Pipeline
 from sase.engine.pipeline.reader import read_through
 from sase.engine.pipeline.reorder_buffer import Arrived
+from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
@@ -153,12 +154,25 @@ class Matcher:
             opened, loaded, rows = self._good(opened, rows)
             buffer.arrived += count
             results += pipeline.ingest([Arrived(opened, loaded, pipeline.at.events, rows)])
+        return self._matches([*results, *self._passed(floor)])
+
+    @_working
+    def take_shared(self, shared: Iterable[SharedRows], count: int, floor: int | None) -> Matches:
+        """The same of so many rows that were loaded for others, too: those that concern it."""
+        pipeline, results = self.pipeline, list[Results]()
+        pipeline.reorder_buffer.arrived += count
+        for each in shared:
+            results += pipeline.ingest_shared(each)
+        return self._matches([*results, *self._passed(floor)])
+
+    def _passed(self, floor: int | None) -> Iterator[Results]:
+        """The results that are known as no event before a time is to come, or none at all."""
+        pipeline = self.pipeline
         if floor is not None:
-            results += pipeline.ingest(buffer.advance(floor))
+            yield from pipeline.ingest(pipeline.reorder_buffer.advance(floor))
         else:
             pipeline.state.is_finished = True
-            results += pipeline.end()
-        return self._matches(results)
+            yield from pipeline.end()
 
     def _push(self, inputs: Inputs, rows: Numbers | None) -> Matches:
         count = inputs.num_rows

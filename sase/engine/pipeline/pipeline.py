@@ -29,6 +29,7 @@ from sase.engine.operators.contract import Context, HasBranches, OperatorState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
+from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import END, StreamState
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
@@ -233,18 +234,33 @@ class Pipeline:
         for inputs, events, first, rows in arrived:
             if first != self.at.events and rows is None:
                 rows = np.arange(first, first + len(events))
-            follows, before = self._note_order(events), self.at.numbers
-            piece = HistorySegment.of(self.at.events, inputs, events, rows)
-            state.history = state.history.with_piece(piece)
-            yield from self.run(events)
-            if len(events.ts):
-                is_counted = self.builder.counts_admitted and not self.is_done()
-                is_counted &= self._windows is None  # which gives numbers to fewer
-                admitted = self.at.numbers - before if is_counted else None
-                self.warnings.note_next(events, follows=follows, admitted=admitted)
+            segment = HistorySegment.of(self.at.events, inputs, events, rows)
+            yield from self._take(events, segment)
         if self.reorder_buffer.floor > state.watermark and not self.is_done():
             state.watermark = self.reorder_buffer.floor
             yield from self._advance(Watermark(state.watermark, self.at.events))
+
+    def ingest_shared(self, shared: SharedRows) -> Iterator[Results]:
+        """Yield the results of rows that others have loaded, and brought into order."""
+        known = self.loader.known
+        self.loader.adopt(shared.loader)
+        if self.loader.known is not known:
+            self.shape = self.shape.with_types(self.loader.known)
+        events = shared.events
+        segment = HistorySegment(self.at.events, len(events), shared.read, shared.rows)
+        yield from self._take(events, segment)
+
+    def _take(self, events: Events, segment: HistorySegment) -> Iterator[Results]:
+        """Yield the results of events in order, and remember their input."""
+        state = self.state
+        follows, before = self._note_order(events), self.at.numbers
+        state.history = state.history.with_piece(segment)
+        yield from self.run(events)
+        if len(events.ts):
+            is_counted = self.builder.counts_admitted and not self.is_done()
+            is_counted &= self._windows is None  # which gives numbers to fewer
+            admitted = self.at.numbers - before if is_counted else None
+            self.warnings.note_next(events, follows=follows, admitted=admitted)
 
     def run(self, events: Events) -> Iterator[Results]:
         """Yield the results of events that follow those before."""

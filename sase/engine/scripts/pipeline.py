@@ -2,18 +2,22 @@
 
 Inputs are brought into order once each. What comes of one goes to every statement that reads it,
 and what a statement finds goes on to those that read its stream, with the time up to which it has
-found everything: its floor. Pushing is all there is: a batch is pushed as a whole.
+found everything: its floor. Pushing is all there is: a batch is pushed as a whole. What several
+statements read alone is loaded once for them all, and to each goes what concerns it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import ScriptPlan
+from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
 
 Found: TypeAlias = dict[str, Matches]
@@ -29,10 +33,30 @@ class ScriptPipeline:
             each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming))
             for each in plan.statements
         }
+        self._shared = dict(self._shared_readings())
 
     def push(self, name: str | None, batch: object) -> Found:
         """What some more rows of an input complete, by statement."""
-        return self._pass_on({name: self.inputs[name].push(batch)})
+        fed = self.inputs[name].push(batch)
+        stretches = self._stretches(name, fed)
+        dealt = None if stretches is None else self._shared[name].dealt(stretches)
+        return self._pass_on({name: fed}, dealt)
+
+    def search(self, name: str | None, events: object) -> Iterator[Found]:
+        """The same of all rows of an input, of which some go through all statements at a time."""
+        fed = self.inputs[name].push(events)
+        stretches = self._stretches(name, fed)
+        if stretches is None:
+            yield self._pass_on({name: fed})
+            return
+        for number, stretch in enumerate(stretches, 1):
+            rest = {name: fed} if number == len(stretches) else {}
+            yield self._pass_on(rest, self._shared[name].dealt([stretch]))
+
+    def _stretches(self, name: str | None, fed: Fed) -> list[RowRange] | None:
+        """What an input has for those who share its reading; None where each reads it itself."""
+        shared = self._shared.get(name)
+        return shared.stretches(fed.pieces) if shared is not None and fed.pieces else None
 
     def advance(self, to: object, names: tuple[str | None, ...]) -> Found:
         """What becomes known when time passes in some inputs without an event."""
@@ -42,14 +66,30 @@ class ScriptPipeline:
         """What becomes known because no event is to come."""
         return self._pass_on({name: each.finish() for name, each in self.inputs.items()})
 
-    def _pass_on(self, fed: dict[str | None, Fed]) -> Found:
-        """Feed every statement with what came of those that it reads."""
+    def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:
+        """Feed every statement with what came of those that it reads, or was dealt out to it."""
         found: Found = {}
         for name, statement in self.statements.items():
             (source,) = statement.plan.sources
-            if source not in fed:
+            if dealt is not None and name in dealt.parts:
+                floor = fed[source].floor if source in fed else BEGINNING
+                matches = statement.take_shared(dealt, floor)
+            elif source in fed:
+                matches = statement.take(fed[source])
+            else:
                 continue
-            matches = found[name] = statement.take(fed[source])
+            if matches is not None:
+                found[name] = matches
             if statement.plan.composite is not None:
+                assert matches is not None, "who is read is told of all times"
                 fed[name] = statement.told(matches)
         return found
+
+    def _shared_readings(self) -> Iterator[tuple[str | None, SharedReading]]:
+        """The inputs that several statements read alone."""
+        for name in self.inputs:
+            readers = {
+                each.name: each.plan for each in self.plan.statements if each.sources == (name,)
+            }
+            if len(readers) > 1:
+                yield name, SharedReading(readers)

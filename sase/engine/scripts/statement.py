@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import END
+from sase.engine.pipeline.timers import due
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.composite_events import composite_events
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan
+from sase.engine.scripts.shared_reading import Dealt
 
 
 class RunningStatement:
@@ -16,10 +18,29 @@ class RunningStatement:
 
     def __init__(self, plan: StatementPlan, matcher: Matcher) -> None:
         self.plan, self.matcher = plan, matcher
+        # The first time that it waits for, END for none, as long as it is given nothing.
+        self._due: int | None = None
 
     def take(self, fed: Fed) -> Matches:
         """The matches that rows complete, and the time that has passed."""
         return self.matcher.take(fed.pieces, None if fed.floor == END else fed.floor)
+
+    def take_shared(self, dealt: Dealt, floor: int) -> Matches | None:
+        """The same of rows that were loaded for others, too: those that concern it.
+
+        None where nothing can come of them: none concerns it, and it waits for no time until then.
+        """
+        pipeline, shared = self.matcher.pipeline, dealt.parts[self.plan.name]
+        dealt.note_types(pipeline.warnings)
+        if not shared and floor != END and self.plan.composite is None:
+            if self._due is None:
+                known = due(pipeline)
+                self._due = END if known is None else known
+            if floor < self._due:
+                pipeline.reorder_buffer.arrived += len(dealt)
+                return None
+        self._due = None
+        return self.matcher.take_shared(shared, len(dealt), None if floor == END else floor)
 
     @property
     def floor(self) -> int:

@@ -1,0 +1,120 @@
+"""Reading an input once for all statements over it: one decoding, and to each what concerns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+
+from sase.binding.types import UNKNOWN
+from sase.engine.blocks.builder import loader_of
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.columns import Events, Inputs, Loader
+from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.slice import taken
+from sase.engine.columns.time_column import time_type
+from sase.engine.pipeline.shared_rows import SharedRows
+from sase.engine.pipeline.warnings import RunWarnings
+from sase.engine.plan import EnginePlan
+from sase.engine.scripts.admission import AdmissionIndex
+from sase.engine.scripts.pieces import Piece
+
+# So many rows go through all plans before the next ones do: what is dealt out stays small.
+STRETCH = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Events of an input, and what of them each statement is given."""
+
+    events: tuple[Events, ...]
+    parts: dict[str, list[SharedRows]]
+
+    def note_types(self, warnings: RunWarnings) -> None:
+        """Have the types noted that occur, also in what a statement is not given."""
+        for each in self.events:
+            if warnings.unseen:
+                warnings.note_types(each, slice(None))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.events))
+
+
+class SharedReading:
+    """Loads the rows of an input for the plans of some statements, and deals them out."""
+
+    def __init__(self, plans_by_name: Mapping[str, EnginePlan]) -> None:
+        self._names, plans = tuple(plans_by_name), tuple(plans_by_name.values())
+        self._plans, self.index = plans, AdmissionIndex(plans)
+        names = dict.fromkeys(name for plan in plans for name in plan.attributes)
+        first = plans[0]
+        coding = PlanDictionary(TypeDictionary(first.schema, first.positives), streaming=True)
+        self._loader = loader_of(first, coding, first.on_bad_row, tuple(names))
+
+    def stretches(self, pieces: Sequence[Piece]) -> list[RowRange] | None:
+        """The rows of pieces, so many at a time; None if bad ones are among them.
+
+        Which rows are bad is for each plan to say, by the columns that it names.
+        """
+        found = list[RowRange]()
+        for piece in pieces:
+            inputs = self._loader.proved(self._loader.opened(piece.inputs).drained())
+            self._check_known(inputs)
+            events = self._loader.load(inputs)
+            if events.refused is not None:
+                return None
+            for begin in range(0, max(len(events), 1), STRETCH):
+                part = events.between(begin, min(begin + STRETCH, len(events)))
+                found.append(RowRange(self._loader, inputs, part, begin, piece.rows))
+        return found
+
+    def _check_known(self, inputs: Inputs) -> None:
+        """Refuse events without which a plan was compiled."""
+        if all(table.is_open for table in inputs.tables):
+            return
+        for plan in self._plans:
+            has_times = plan.lacks_unit and time_type(inputs, plan.schema.time) != UNKNOWN
+            plan.check_known(has_tables=inputs.typed, has_times=has_times)
+
+    def dealt(self, stretches: Sequence[RowRange]) -> Dealt:
+        """What of some stretches concerns each statement."""
+        parts: dict[str, list[SharedRows]] = {name: [] for name in self._names}
+        for stretch in stretches:
+            for own, part in zip(parts.values(), self.index.parts(stretch.events), strict=True):
+                if part is None:
+                    own.append(stretch.whole)
+                elif len(part.places):
+                    own.append(stretch.part(part.events, part.places))
+        return Dealt(tuple(each.events for each in stretches), parts)
+
+
+@dataclass(frozen=True, eq=False)
+class RowRange:
+    """Events from one of an input on, and what tells the rows of these."""
+
+    loader: Loader
+    inputs: Inputs
+    events: Events
+    begin: int
+    numbers: Numbers | None
+
+    @cached_property
+    def whole(self) -> SharedRows:
+        """All of them, made once for all plans that are given all."""
+        return self.part(self.events, np.arange(len(self.events)))
+
+    def part(self, events: Events, places: Numbers) -> SharedRows:
+        """Some of them, at these places, with their rows, which are taken out when shown."""
+        order, inputs, numbers = self.events.order, self.inputs, self.numbers
+        rows = places + self.begin if order is None else np.sort(order[places])
+        if order is not None:
+            events = replace(events, order=np.searchsorted(rows, order[places]))
+
+        @cache
+        def read() -> tuple[Inputs, Events]:
+            return taken(inputs, rows), events
+
+        numbered = rows if numbers is None else numbers[rows]
+        return SharedRows(self.loader, events, numbered, read)

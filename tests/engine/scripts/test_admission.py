@@ -1,0 +1,93 @@
+"""Which events reach a query: those of which a component admits type and value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.columns import Events
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.scripts import admission
+from sase.engine.scripts.admission import AdmissionIndex, Asked, asked_by
+
+EVENTS = pa.table({
+    "ts": [1, 2, 3, 4, 5, 6, 7, 8],
+    "type": [*"ABABACBA"],
+    "n": [5, 5, None, 70_000, 5, 1, -3, 70_000],
+    "s": [*"xyxxyx", None, "x"],
+    "f": [0.5] * 8,
+})  # fmt: skip
+
+
+def index_of(*queries: str) -> tuple[AdmissionIndex, Events]:
+    plans = [sase.compile(text, EVENTS.schema).engine for text in queries]
+    _, events = Pipeline(plans[0]).load(EVENTS)
+    columns = {**events.columns}
+    for plan in plans[1:]:
+        columns |= Pipeline(plan).load(EVENTS)[1].columns
+    return AdmissionIndex(plans), Events(
+        events.ts, None, events.types, events.type_names, columns, tie=np.arange(8)
+    )
+
+
+@pytest.mark.parametrize("near", [1, 1 << 20])
+def test_events_go_to_those_that_admit_them(monkeypatch: pytest.MonkeyPatch, near: int) -> None:
+    monkeypatch.setattr(admission, "FEW_ARE", 0)
+    monkeypatch.setattr(admission, "NEAR", near)
+    index, events = index_of(
+        "EVENT SEQ(A a, B b) WHERE a.n = 5 AND b.n = 70000",
+        "EVENT SEQ(A a, B b) WHERE a.s = 'x' AND b.f = 0.5",
+        "EVENT SEQ(A a, A b) WHERE a.n = 70000 AND b.s = 'x'",
+        "EVENT SEQ(A a, !(B b), C c) WHERE b.n = -3 AND a.n = 6 AND c.s != 'x'",
+        "EVENT SEQ(D a, E b)",
+    )
+    parts = index.parts(events)
+    found = [None if part is None else part.places.tolist() for part in parts]
+    assert found == [[0, 3, 4], [0, 1, 2, 3, 6, 7], [0, 2, 7], [5, 6], []]
+    first = parts[0]
+    assert first is not None
+    assert first.events.ts.tolist() == [1, 4, 5]
+    assert first.events.columns["n"].values.tolist() == [5, 70_000, 5]
+    assert first.events.ties.tolist() == [0, 3, 4]
+
+
+def test_all_events_go_to_those_that_count_them_or_take_most() -> None:
+    index, events = index_of(
+        "EVENT SEQ(A a, B b) WITHIN 3 EVENTS",
+        "EVENT SEQ(A a, B b) WHERE strict_contiguity { a.n = 5 }",
+        "EVENT SEQ(ANY a, B b) WHERE b.n = 5",
+        "EVENT SEQ(A a, B b) WHERE a.n = 5",
+        "EVENT SEQ(A a, B b) WHERE a.n = 6 AND b.n = 6",
+    )
+    assert [part is None for part in index.parts(events)] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("EVENT SEQ(A a, B b) WHERE a.n = 5 AND b.s = 'x'", {("A", "n", 5), ("B", "s", "x")}),
+        ("EVENT SEQ(A a, B b) WHERE [n] AND a.n = 5", {("A", "n", 5), ("B", "n", 5)}),
+        ("EVENT SEQ(A a, B b) WHERE a.n = b.n AND a.n > 5", {("A",), ("B",)}),
+        ("EVENT SEQ(A+ a[], B b) WHERE a[1].n = 5 AND b.n = 5", {("A",), ("B", "n", 5)}),
+        ("EVENT SEQ(A+ a[], B+ b[]) WHERE a[i].n = 5 AND b[i].n = b[i-1].n",
+         {("A", "n", 5), ("B",)}),
+        ("EVENT SEQ(A+ a[], B b) WHERE a[a.len].n = 5 AND b.s = 'x'", {("A",), ("B", "s", "x")}),
+        ("EVENT SEQ(A a, (B b OR C c)) WHERE a.n = 5 AND b.n = 6",
+         {("A", "n", 5), ("B", "n", 6), ("C",)}),
+        ("EVENT SEQ(A a, !(SEQ(B b, C c)), A d) WHERE b.n = 5", {("A",), ("B",), ("C",)}),
+        ("EVENT SEQ(A a, !(B b), C c) WHERE b.n = a.n", {("A",), ("B",), ("C",)}),
+    ],
+)  # fmt: skip
+def test_what_a_plan_asks_of_events(query: str, asked: set[tuple[str, ...]]) -> None:
+    plan = sase.compile(query + " WITHIN 5", EVENTS.schema).engine
+    assert asked_by(plan) == {Asked(*each) for each in asked}
+
+
+def test_who_asks_the_same() -> None:
+    index, _ = index_of("EVENT A a WHERE a.n = 5", "EVENT SEQ(A a, B b) WHERE a.n = 5", "EVENT B b")
+    assert {str(asked): plans for asked, plans in index.shared().items()} == {
+        "A n = 5": (0, 1),
+        "B": (1, 2),
+    }
