@@ -295,9 +295,9 @@ FAULTS = [
     Fault(
         "rank-counted-again",
         LINE_SCAN,
-        "                    counts[store.EVENT] = i\n",
-        "                    counts[store.EVENT] = i\n"
-        "                    lines.keys[key + store.RANK] += 1\n",
+        "return why\n            apply_column",
+        "lines.keys[key + store.RANK] += 1\n"
+        "                    return why\n            apply_column",
     ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
@@ -336,6 +336,8 @@ FAULTS = [
         "state[DEPTH], state[WAYS] = 0,",
     ),
     Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass", "series"),
+    Fault("line-of-another-event", LINE_STORE, " and lines.heap[cells[line + AT]] == event", ""),
+    Fault("all-lines-left-alone", LINES, "event.takes != 1 or rules.str", "rules.str", "series"),
     Fault("told-lines-ended", LINE_SCAN, "if begin <= lasts[i] or", "if True or", "series"),
     Fault("told-lines-go-on", LINE_SCAN, "if begin <= lasts[i] or", "if False and", "series"),
     Fault(

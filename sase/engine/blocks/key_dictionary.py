@@ -25,7 +25,7 @@ from sase.engine.snapshots.saved_state import Saved
 
 # The bits of the widest dense codes: always, and where all events are there, by as many more as
 # their number has; the first room of a table.
-FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 4, 1 << 10
+FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 23, 4, 1 << 10
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Part, WindowKind
 from sase.engine.blocks.block import Block, Key
-from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.columns.arrays import Numbers, grown, grown_ring
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER, NULL
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import line_scan as scan
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, Incoming
+from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, STRICT, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
@@ -68,10 +68,11 @@ class LineEvaluationState(IncrementalEvaluation):
         counts = np.zeros(store.COUNTS, np.int64)
         counts[store.USED], counts[store.FREE] = store.FIRST_LINE, NOTHING
         self._lines = store.Lines(
-            np.empty(rows * store.FIELDS, np.int64),
+            np.zeros(rows * store.FIELDS, np.int64),
             _new_keys(0),
             np.empty(HEAP, np.int64),
             np.full(store.SIZES, NOTHING, np.int64),
+            np.zeros(2 * store.FEWEST_ENTRIES, np.int64),
             counts,
         )
         # More events for each match where each chunk of results is shown by itself.
@@ -273,6 +274,19 @@ class LineEvaluationState(IncrementalEvaluation):
         elif why == store.NO_LINE:
             self._lines = self._lines._replace(cells=self._doubled(self._lines.cells))
             self._nodes = self._doubled(self._nodes)
+        elif why == store.NO_ENTRY:
+            self._make_room_for_entries()
+
+    def _make_room_for_entries(self) -> None:
+        """Leave no entry of a line that is over in the ring, and enlarge it if most are left."""
+        lines, counts = self._lines, self._lines.counts
+        scan.keep_entries(self._rules, lines, EARLIEST, 0)
+        oldest, behind = counts[store.OLDEST], counts[store.BEHIND]
+        entries = lines.order.reshape(-1, 2)
+        if 2 * (behind - oldest) > len(entries):
+            self._check_memory(2 * lines.order.nbytes)
+            order = grown_ring(entries, 2 * len(entries), np.arange(oldest, behind))
+            self._lines = lines._replace(order=order.reshape(-1))
 
     def _double_output(self) -> None:
         singles, events = 2 * len(self._output.ends), 2 * len(self._output.events)
@@ -292,7 +306,10 @@ class LineEvaluationState(IncrementalEvaluation):
     def horizon(self) -> int | None:
         """The first event of any line, once those that are over are gone; none of columns."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
-        first = scan.expire_lines(self._rules, self._lines, bound, self._watermark.position)
+        spot = self._watermark.position
+        if self._strategy == STRICT:  # all but those of the last event may be over
+            scan.keep_entries(self._rules, self._lines, bound, spot)
+        first = scan.expire_lines(self._rules, self._lines, bound, spot)
         if self._compared is not None:
             return None
         needed = None if first == NOTHING else int(first)
@@ -301,7 +318,7 @@ class LineEvaluationState(IncrementalEvaluation):
     def counters(self) -> Counters:
         """Count events, lines made and alive, steps, and matches."""
         lines = self._lines
-        held = [lines.cells, lines.heap, self._nodes, self._output.events]
+        held = [lines.cells, lines.heap, lines.order, self._nodes, self._output.events]
         return self._counters(
             lines.counts[store.MADE : store.SPLIT + 1], sum(each.nbytes for each in held)
         )
@@ -316,7 +333,7 @@ class LineEvaluationState(IncrementalEvaluation):
             "keys": lines.keys,
             "heap": lines.heap[:top],
             "free": lines.free,
-            "counts": lines.counts,
+            "counts": lines.counts[: store.SAVED],
             "nodes": self._nodes[: used // store.FIELDS],
             "kind": self._rules.kind,
             **({} if self._taken is None else {"taken": self._taken.checkpoint()}),

@@ -22,17 +22,18 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     """The lines of a checkpoint, in rows of which some are `used`, and a heap of so many words."""
     cells = saved.part("lines").array(used * store.FIELDS).reshape(used, store.FIELDS)
     keys = _keys(saved.part("keys"))
-    counts = saved.part("counts").array(store.COUNTS, low=NOTHING, high=MOST_COUNTED)
+    counts = saved.part("counts").array(store.SAVED, low=NOTHING, high=MOST_COUNTED)
     first = store.FIRST_LINE // store.FIELDS
     saved.check(used >= first, "there is not a row for each line")
     live = _listed(saved, cells, keys, int(counts[store.FREE]))
+    cells[live[0], store.KEY] = live[1] * store.KEY_FIELDS
     _count_outside(cells, keys, live, series)
     bound = _events(saved, cells, live[0])
     is_free = np.arange(used) >= first
     is_free[live[0]] = False
     free = np.flatnonzero(is_free)
     cells[free, store.NEXT] = np.append(free[1:] * store.FIELDS, NOTHING)[: len(free)]
-    top = int(cells[live[0], store.ROOM].sum())
+    top = int(_rooms(cells[live[0], store.SIZE]).sum())
     room = np.empty(max(top + store.SMALLEST, heap), np.int64)
     room[_places(cells[live[0], store.AT], cells[live[0], store.SIZE])] = bound
     made = np.zeros(store.COUNTS, np.int64)
@@ -42,8 +43,11 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     made[store.HELD], made[store.LIVE] = len(bound), len(live[0])
     table = np.empty((rows, store.FIELDS), np.int64)
     table[:used] = cells
+    table[:first] = 0
     none = np.full(store.SIZES, NOTHING, np.int64)
-    return store.Lines(table.reshape(-1), keys.reshape(-1), room, none, made)
+    order = _order(live[0], room[cells[live[0], store.AT]])
+    made[store.BEHIND] = len(live[0])
+    return store.Lines(table.reshape(-1), keys.reshape(-1), room, none, order, made)
 
 
 def check_line_nodes(saved: Saved, nodes: Numbers, levels: int) -> None:
@@ -98,11 +102,22 @@ def _events(saved: Saved, cells: Numbers, lines: Numbers) -> Numbers:
     saved.check(int(sizes.sum()) <= len(heap), "lines have more events than there are")
     found = heap[_places(begins, sizes)]
     saved.check_events(found)
-    steps = np.maximum(np.ceil(np.log2(np.maximum(sizes / store.SMALLEST, 1))), 0)
-    rooms = store.SMALLEST << steps.astype(np.int64)
-    cells[lines, store.ROOM] = rooms
-    cells[lines, store.AT] = np.append(0, np.cumsum(rooms))[: len(lines)]
+    cells[lines, store.AT] = np.append(0, np.cumsum(_rooms(sizes)))[: len(lines)]
     return found
+
+
+def _rooms(sizes: Numbers) -> Numbers:
+    """The room of the least extent for so many events each."""
+    steps = np.maximum(np.ceil(np.log2(np.maximum(sizes / store.SMALLEST, 1))), 0)
+    return np.asarray(store.SMALLEST << steps.astype(np.int64), np.int64)
+
+
+def _order(lines: Numbers, begins: Numbers) -> Numbers:
+    """The ring of lines, in the order of the events that they begin with."""
+    by_begin = np.argsort(begins)
+    order = np.zeros((max(store.FEWEST_ENTRIES, 1 << len(lines).bit_length()), 2), np.int64)
+    order[: len(lines)] = np.stack([lines[by_begin] * store.FIELDS, begins[by_begin]], axis=1)
+    return order.reshape(-1)
 
 
 def _places(begins: Numbers, sizes: Numbers) -> Numbers:

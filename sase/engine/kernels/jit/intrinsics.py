@@ -61,6 +61,25 @@ def _lowest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
     return types.int64(types.int64), code
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _prefetch_line(context: Any, array: Any, place: Any) -> tuple[Signature, Callable[..., Any]]:
+    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        data = context.make_array(wanted.args[0])(context, builder, values[0]).data
+        word = ir.IntType(32)
+        address = builder.bitcast(builder.gep(data, [values[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+        # To be read, to stay in every cache, as data.
+        builder.call(function, [address, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), code
+
+
+def _no_prefetch(array: NDArray[np.int64], place: int) -> None:
+    """Do nothing, as no result depends on it."""
+
+
 # Numbers that are tested at once: an int64 has a bit for each.
 LANES = 64
 
@@ -105,6 +124,8 @@ between_bytes, between_shorts = _between(8), _between(16)
 low_bit = _low_bit if config.DISABLE_JIT else _lowest
 word_at = _word_at if config.DISABLE_JIT else _load_word
 top_bit = _top_bit if config.DISABLE_JIT else _highest
+# Have the line of the cache with a place of an array come nearer. The place may be anywhere.
+prefetch = _no_prefetch if config.DISABLE_JIT else _prefetch_line
 
 
 # ---------------------------------------------------------------- the clock

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sase.engine.kernels.expressions.operations import FLOAT
 from sase.engine.kernels.jit.arrow_memory import copy_numbers
 from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import Bytes, IntRows, Ints, OutInts
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.line_store import (
@@ -20,9 +21,12 @@ from sase.engine.kernels.kleene.line_store import (
     LineRules,
     Lines,
     drop,
+    fetch_lines,
     has_room,
+    is_alive,
     lacks,
     link,
+    remove,
 )
 from sase.engine.kernels.kleene.lines import is_simple, sortable, step, step_inside
 from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
@@ -37,6 +41,8 @@ BY_TIME, BY_PLACE, BY_RANK = range(3)
 PIECE = 1 << 10
 WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
 READ = 5 * PIECE
+# So many entries of the ring are fetched at a time.
+FETCHED = 1 << 6
 # What an event may change: nothing, lines in their series, also others, or it may begin one.
 NONE, INSIDE, ANY, BEGINS = range(4)
 
@@ -190,6 +196,7 @@ def fused_lines(
     while first < behind:
         count = min(PIECE, behind - first)
         read_columns(rules, stream, lines, first, count, room)
+        fetch_lines(lines, room, CODE, count, 1)
         at = next_read(lines, room, 0, count, measures)
         while at < count:
             i, key = first + at, room[CODE + at]
@@ -251,23 +258,28 @@ def advance_lines(
 ) -> int:  # fmt: skip
     """Apply events of a block, on from where it stopped, and write the matches they complete."""
     last, counts = rules.levels - 1, lines.counts
-    i = next_incoming(rules, conditions, incoming, lines, counts[store.EVENT], behind)
-    while i < behind:
-        begins, takes = incoming.begins[i], incoming.takes[i]
-        key = incoming.keys[i] * store.KEY_FIELDS
-        writes = (takes >> last) & 1
-        if not has_room(lines, output, begins, writes):
-            why = lacks(lines, output, key, begins, writes)
-            if why != DONE:
-                counts[store.EVENT] = i
-                return why
-        measure = incoming.measures[i]
-        event = LineEvent(
-            incoming.numbers[i], key, begins, takes, value_of(rules, conditions, i),
-            incoming.ties[i], incoming.spots[i], measure, window_start(measure, rules.span),
-        )  # fmt: skip
-        step(rules, conditions, lines, output, event)
-        i = next_incoming(rules, conditions, incoming, lines, i + 1, behind)
+    first = counts[store.EVENT]
+    while first < behind:
+        end = min(first + PIECE, behind)
+        fetch_lines(lines, incoming.keys, first, end - first, store.KEY_FIELDS)
+        i = next_incoming(rules, conditions, incoming, lines, first, end)
+        while i < end:
+            begins, takes = incoming.begins[i], incoming.takes[i]
+            key = incoming.keys[i] * store.KEY_FIELDS
+            writes = (takes >> last) & 1
+            if not has_room(lines, output, begins, writes):
+                why = lacks(lines, output, key, begins, writes)
+                if why != DONE:
+                    counts[store.EVENT] = i
+                    return why
+            measure = incoming.measures[i]
+            event = LineEvent(
+                incoming.numbers[i], key, begins, takes, value_of(rules, conditions, i),
+                incoming.ties[i], incoming.spots[i], measure, window_start(measure, rules.span),
+            )  # fmt: skip
+            step(rules, conditions, lines, output, event)
+            i = next_incoming(rules, conditions, incoming, lines, i + 1, end)
+        first = end
     counts[store.EVENT] = behind
     return DONE
 
@@ -291,23 +303,58 @@ def end_overlapping_lines(lines: Lines, taken: OutInts, numbers: OutInts, lasts:
             line = after
 
 
+@inlined
+def is_over(rules: LineRules, lines: Lines, line: int, bound: int, spot: int) -> bool:
+    """Whether a window or contiguity has ended a line."""
+    is_left = rules.strategy == STRICT and lines.cells[line + store.SPOT] + 1 < spot
+    return bool(lines.cells[line + store.START] < bound or is_left)
+
+
+@kernel
+def keep_entries(rules: LineRules, lines: Lines, bound: int, spot: int) -> None:
+    """Drop the lines that are over, and leave the entries of all others in the ring."""
+    order, counts = lines.order, lines.counts
+    mask, kept = order.shape[0] // 2 - 1, counts[store.OLDEST]
+    for number in range(counts[store.OLDEST], counts[store.BEHIND]):
+        line, event = order[2 * (number & mask)], order[2 * (number & mask) + 1]
+        if not is_alive(lines, line, event):
+            continue
+        if is_over(rules, lines, line, bound, spot):
+            counts[store.EXPIRED] += 1
+            remove(lines, line)
+        else:
+            order[2 * (kept & mask)], order[2 * (kept & mask) + 1] = line, event
+            kept += 1
+    counts[store.BEHIND] = kept
+
+
+@inlined
+def fetch_entries(lines: Lines, first: int, behind: int) -> None:
+    """Fetch the lines of entries, and their keys."""
+    order, mask = lines.order, lines.order.shape[0] // 2 - 1
+    for number in range(first, behind):
+        prefetch(lines.cells, order[2 * (number & mask)])
+    for number in range(first, behind):
+        line = order[2 * (number & mask)]
+        prefetch(lines.keys, lines.cells[line + store.KEY])
+        prefetch(lines.heap, lines.cells[line + store.AT])
+
+
 @kernel
 def expire_lines(rules: LineRules, lines: Lines, bound: int, spot: int) -> int:
-    """Drop the lines that a window or contiguity has ended; return the first event still needed."""
-    cells, keys, first = lines.cells, lines.keys, NOTHING
-    for key in range(0, keys.shape[0], store.KEY_FIELDS):
-        ahead, line = NOTHING, keys[key + store.HEAD]
-        while line != NOTHING:
-            after = cells[line + store.NEXT]
-            is_left = rules.strategy == STRICT and cells[line + store.SPOT] + 1 < spot
-            if cells[line + store.START] < bound or is_left:
-                lines.counts[store.EXPIRED] += 1
-                link(lines, key, ahead, after)
-                drop(lines, key, line)
-            else:
-                ahead = line
-                event = lines.heap[cells[line + store.AT]]
-                if first == NOTHING or event < first:
-                    first = event
-            line = after
-    return int(first)
+    """Drop the oldest lines as far as they are over; return the first event still needed."""
+    order, counts = lines.order, lines.counts
+    mask, fetched = order.shape[0] // 2 - 1, counts[store.OLDEST]
+    while counts[store.OLDEST] < counts[store.BEHIND]:
+        if counts[store.OLDEST] == fetched:
+            fetched = min(fetched + FETCHED, counts[store.BEHIND])
+            fetch_entries(lines, counts[store.OLDEST], fetched)
+        at = 2 * (counts[store.OLDEST] & mask)
+        line, event = order[at], order[at + 1]
+        if is_alive(lines, line, event):
+            if not is_over(rules, lines, line, bound, spot):
+                return int(event)
+            counts[store.EXPIRED] += 1
+            remove(lines, line)
+        counts[store.OLDEST] += 1
+    return NOTHING

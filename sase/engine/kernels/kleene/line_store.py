@@ -1,11 +1,15 @@
 """Lines: runs that share nothing, eight numbers each, and their events in a heap.
 
-    lines   ‖ … ‖ 16: … SIZE 3, AT 16, ROOM 16 ‖      heap   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 32: … ‖
+    lines   ‖ … ‖ 16: … SIZE 3, AT 16, KEY 40 ‖      heap   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 32: … ‖
 
 A line is the index of the first of its numbers, and a key that of the first of its own. An extent
 of the heap has room for 16 events, or twice as many, and so on; the free ones of each size are a
 list.
 What conditions read of a line is a node (see `run_nodes`), in the row `line >> NODE_SHIFT`.
+
+Lines are in a ring in the order in which they began, so that those that a window has ended are
+found without a look at each key. An entry is the line and its first event; it is over where the
+line has another one, or none. Rows before the first line are zeros.
 """
 
 from __future__ import annotations
@@ -14,15 +18,16 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, linked
+from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.runs import DONE, FULL
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
 # A line: the next of its key, the measure of its first event, how many events it has, the tie and
-# the spot of the last one, what a further event of the series is compared with, and where in the
-# heap its events begin, with room for how many.
-NEXT, START, SIZE, TIE, SPOT, MET, AT, ROOM = range(8)
+# the spot of the last one, what a further event of the series is compared with, where in the heap
+# its events begin, and its key.
+NEXT, START, SIZE, TIE, SPOT, MET, AT, KEY = range(8)
 FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
 TRIAL, FIRST_LINE = 1, 2 * FIELDS
@@ -33,13 +38,19 @@ TRIAL, FIRST_LINE = 1, 2 * FIELDS
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end and the first free one, words
-# of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts.
+# of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts; not
+# saved are the oldest entry of the ring, and the one after the youngest.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(12)
-COUNTS = 12
+OLDEST, BEHIND = 12, 13
+SAVED, COUNTS = 12, 14
 # The room of the smallest extent of the heap, and how many sizes there are.
 SMALLEST, SIZES = BLOCK, 48
 # What there is no room for, besides results.
-NO_LINE, NO_EXTENT = 3, 4
+NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
+# Where keys are fewer they stay in the cache.
+MANY = 1 << 13
+# The entries that the ring has room for at first.
+FEWEST_ENTRIES = 1 << 6
 # The orders that are accepted, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
 
@@ -103,12 +114,13 @@ class LineEvent(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The lines, what is known of each key, the heap with its free extents, and the counts."""
+    """The lines, what is known of each key, the heap and its free extents, the ring, the counts."""
 
     cells: OutInts
     keys: OutInts
     heap: OutInts
     free: OutInts
+    order: OutInts
     counts: OutInts
 
 
@@ -147,10 +159,16 @@ def size_class(room: int) -> int:
 
 
 @inlined
-def release(lines: Lines, extent: int, room: int) -> None:
-    """Give an extent of the heap back."""
-    size = size_class(room)
+def release(lines: Lines, extent: int, events: int) -> None:
+    """Give an extent of the heap back, which has as little room as so many events take."""
+    size = size_class(events)
     lines.heap[extent], lines.free[size] = lines.free[size], extent
+
+
+@inlined
+def is_full(size: int) -> bool:
+    """Whether the extent of so many events has no more room."""
+    return size >= SMALLEST and size & (size - 1) == 0
 
 
 @inlined
@@ -158,19 +176,19 @@ def append(lines: Lines, line: int, event: int) -> None:
     """Append an event to those of a line."""
     cells = lines.cells
     size = cells[line + SIZE]
-    if size == cells[line + ROOM]:
+    if is_full(size):
         extent = allocate(lines, 2 * size)
         copy_blocks(lines.heap, cells[line + AT], lines.heap, extent, size)
         release(lines, cells[line + AT], size)
-        cells[line + AT], cells[line + ROOM] = extent, 2 * size
+        cells[line + AT] = extent
     lines.heap[cells[line + AT] + size] = event
     cells[line + SIZE] = size + 1
     lines.counts[HELD] += 1
 
 
 @inlined
-def new_line(lines: Lines, key: int, measure: int) -> int:
-    """Make a line without events, which is in no list yet."""
+def new_line(lines: Lines, key: int, measure: int, event: int) -> int:
+    """Make a line that begins with an event, which it does not have yet, and is in no list yet."""
     counts, cells = lines.counts, lines.cells
     line = counts[FREE]
     if line == NOTHING:
@@ -179,7 +197,10 @@ def new_line(lines: Lines, key: int, measure: int) -> int:
     else:
         counts[FREE] = cells[line + NEXT]
     cells[line + NEXT], cells[line + START], cells[line + SIZE] = NOTHING, measure, 0
-    cells[line + AT], cells[line + ROOM] = allocate(lines, SMALLEST), SMALLEST
+    cells[line + AT], cells[line + KEY] = allocate(lines, SMALLEST), key
+    entry = 2 * (counts[BEHIND] & (lines.order.shape[0] // 2 - 1))
+    lines.order[entry], lines.order[entry + 1] = line, event
+    counts[BEHIND] += 1
     counts[LIVE] += 1
     lines.keys[key + COUNT] += 1
     return int(line)
@@ -190,10 +211,11 @@ def drop(lines: Lines, key: int, line: int) -> None:
     """Free a line that is in no list any more."""
     cells, counts = lines.cells, lines.counts
     lines.keys[key + COUNT] -= 1
-    release(lines, cells[line + AT], cells[line + ROOM])
+    release(lines, cells[line + AT], cells[line + SIZE])
     counts[HELD] -= cells[line + SIZE]
     counts[LIVE] -= 1
     cells[line + NEXT], counts[FREE] = counts[FREE], line
+    cells[line + START] = LATEST
 
 
 @inlined
@@ -203,6 +225,24 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
         lines.keys[key + HEAD] = line
     else:
         lines.cells[ahead + NEXT] = line
+
+
+@inlined
+def is_alive(lines: Lines, line: int, event: int) -> bool:
+    """Whether a line begins with an event: no other line does."""
+    cells = lines.cells
+    return bool(cells[line + START] != LATEST and lines.heap[cells[line + AT]] == event)
+
+
+@linked
+def remove(lines: Lines, line: int) -> None:
+    """Take a line out of the list of its key, and free it."""
+    key, ahead = lines.cells[line + KEY], NOTHING
+    other = lines.keys[key + HEAD]
+    while other != line:
+        ahead, other = other, lines.cells[other + NEXT]
+    link(lines, key, ahead, lines.cells[line + NEXT])
+    drop(lines, key, line)
 
 
 @inlined
@@ -265,10 +305,20 @@ def lacks_line(lines: Lines, begins: int) -> bool:
 
 
 @inlined
+def lacks_entry(lines: Lines, begins: int) -> bool:
+    """Whether an event may begin a line for which the ring has no room."""
+    counts = lines.counts
+    is_full = counts[BEHIND] - counts[OLDEST] == lines.order.shape[0] // 2
+    return bool(begins & 1 and is_full)
+
+
+@inlined
 def has_room(lines: Lines, output: LineMatches, begins: int, writes: int) -> bool:
     """Whether there is room for all that an event may need if all lines are of its key."""
     held, live = lines.counts[HELD], lines.counts[LIVE]
     if free_words(lines) < 2 * held + SMALLEST or lacks_line(lines, begins):
+        return False
+    if lacks_entry(lines, begins):
         return False
     if writes == 0:
         return True
@@ -281,12 +331,14 @@ def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int)
     """Return what there is no room for that the lines of a key may need by an event, or `DONE`."""
     if lacks_line(lines, begins):
         return NO_LINE
+    if lacks_entry(lines, begins):
+        return NO_ENTRY
     cells, live = lines.cells, lines.keys[key + COUNT]
     held, grown, line = 0, SMALLEST, lines.keys[key + HEAD]
     while line != NOTHING:
         size = cells[line + SIZE]
         held += size
-        if size == cells[line + ROOM]:
+        if is_full(size):
             grown += 2 * size
         line = cells[line + NEXT]
     if free_words(lines) < grown:
@@ -295,3 +347,25 @@ def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int)
     if writes == 0 or (is_enough and free_events(output) > held + live):
         return DONE
     return FULL
+
+
+# ---------------------------------------------------------------- many keys
+
+
+@inlined
+def fetch_lines(lines: Lines, codes: Ints, first: int, count: int, scale: int) -> None:
+    """Fetch what the next events read of their keys, of which there are so many that it is far off.
+
+    Each pass waits for nothing that it asks for: the next one has it near.
+    """
+    cells, keys = lines.cells, lines.keys
+    if keys.shape[0] < MANY * KEY_FIELDS:
+        return
+    for place in range(first, first + count):
+        prefetch(keys, codes[place] * scale)
+    for place in range(first, first + count):
+        prefetch(cells, keys[max(codes[place] * scale, 0) + HEAD])
+    for place in range(first, first + count):
+        line = max(keys[max(codes[place] * scale, 0) + HEAD], 0)
+        prefetch(lines.heap, cells[line + AT])
+        prefetch(cells, cells[line + NEXT])

@@ -10,6 +10,8 @@ before it in its series, or the first one; what is compared are integers of whic
 passes. Their tags are not looked at, and no node is bound: a way of its own for speed.
 """
 
+# long because: a step, and all that it asks of an event and a line, are read together
+
 from __future__ import annotations
 
 from sase.engine.kernels.expressions.operations import FLOAT
@@ -220,7 +222,7 @@ def begin_line(
     """Begin a line with an event; return it, if it may grow."""
     if conditions is not None and not accept(conditions, ROOT, 0, BEGIN, event.number):
         return NOTHING
-    line = new_line(lines, event.key, event.measure)
+    line = new_line(lines, event.key, event.measure, event.number)
     lines.counts[store.INITIATED] += 1
     if bind_event(rules, conditions, lines, output, event, line):
         return line
@@ -303,6 +305,18 @@ def move_forward(lines: Lines, key: int, line: int, ahead: int, changed: int) ->
 
 
 @inlined
+def leaves_others(
+    rules: LineRules, conditions: LineConditions | None, lines: Lines, event: LineEvent
+) -> bool:
+    """Whether an event begins a line at most, and all others of its key stay as they are."""
+    keys, key = lines.keys, event.key
+    if event.begins != 1 or event.takes != 1 or rules.strategy != NEXT_MATCH or rules.apart != ALL:
+        return False
+    is_compared = conditions is None and event.value < keys[key + store.BAR]
+    return bool((rules.series > 0 or is_compared) and event.measure <= keys[key + store.UNTIL])
+
+
+@inlined
 def step(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
     event: LineEvent,
@@ -318,7 +332,7 @@ def step(
     # Counting ends the loop sooner than the list shows its end, which keeps the processor waiting.
     line, shown, bar, first = keys[key + store.HEAD], keys[key + store.COUNT], LATEST, LATEST
     new = changed = ahead = NOTHING
-    outside, stays = 0, False
+    outside, stays, leaves = 0, False, leaves_others(rules, conditions, lines, event)
     if event.begins & 1:
         new = begin_line(rules, conditions, lines, output, event)
         if new != NOTHING:
@@ -327,7 +341,7 @@ def step(
         if rules.apart == FIRST_ALONE and output.sizes[0] > known:
             end_lines(lines, event, new)
             return
-    for _ in range(shown):
+    for _ in range(0 if leaves else shown):
         after = cells[line + store.NEXT]
         what = apply(rules, conditions, lines, output, event, line)
         if rules.apart == FIRST_ALONE and output.sizes[0] > known:
@@ -348,7 +362,11 @@ def step(
                 move_forward(lines, key, line, ahead, changed)
                 changed = line
         line = after
-    keys[key + store.BAR], keys[key + store.UNTIL] = bar, window_end(first, rules.span)
+    until = window_end(first, rules.span)
+    if leaves:
+        bar, until = min(bar, keys[key + store.BAR]), min(until, keys[key + store.UNTIL])
+        outside += keys[key + store.OUTSIDE]
+    keys[key + store.BAR], keys[key + store.UNTIL] = bar, until
     keys[key + store.OUTSIDE] = outside
     counts[store.STEPS] += shown
     if new != NOTHING:
