@@ -11,10 +11,11 @@ from typing import Any
 import sase
 from sase.binding import Schema, bind
 from sase.binding.schema_file import schema_from
+from sase.binding.script import check_script
 from sase.errors import Diagnostic, QueryError
 from sase.lang import ast
 from sase.lang.layout import format_text
-from sase.lang.parser import create_stream_refused, parse_condition, parse_query, parse_script
+from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
 from sase.source import Source
 from tests import naive
@@ -294,21 +295,15 @@ def _texts(case: Case, severity: str) -> list[str]:
 
 def _diagnostics(case: Case) -> list[Diagnostic]:
     """All that is wrong with a query: the one place that knows how binding is called."""
-    source, found = Source(case.query, "query"), list[Diagnostic]()
+    found = list[Diagnostic]()
     try:
-        parsed = _parse(case)
-        statements = parsed.statements if isinstance(parsed, ast.Script) else ()
-        for statement in statements:
-            if statement.stream is not None:
-                found.append(create_stream_refused(statement.stream, source))
-            bound = bind(
-                statement.query,
+        if isinstance(_parse(case), ast.Script):
+            found += check_script(
+                case.query,
                 schema(case),
-                source=source,
                 parameters=case.params or None,
                 flat=case.options.get("flat") == "yes",
             )
-            found += bound.warnings
     except QueryError as error:
         found += error.diagnostics
     return found

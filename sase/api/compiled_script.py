@@ -11,7 +11,7 @@ from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
-from sase.binding.streams import composite_schema
+from sase.binding.streams import NamedStream
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BindingError
 
@@ -33,28 +33,45 @@ class CompiledScript:
     recipe: str
     lateness: object = None
 
-    @cached_property
+    @property
     def queries(self) -> dict[str, CompiledQuery]:
         """The query of each statement, behind those that it reads."""
+        return self._bound[0]
+
+    @property
+    def _streams(self) -> dict[str | None, NamedStream]:
+        return self._bound[1]
+
+    @cached_property
+    def _bound(self) -> tuple[dict[str, CompiledQuery], dict[str | None, NamedStream]]:
         found: dict[str, CompiledQuery] = {}
-        streams: dict[str | None, Discovered] = dict(self.sources)
+        streams = {name: NamedStream(name, each.schema) for name, each in self.sources.items()}
         for statement in self.graph.order:
             known = found[statement.name] = self._query(statement, streams)
             if statement.is_stream:
-                time = known.schema.time
-                schema = composite_schema(known.bound, statement.name, known.schema, time)
-                streams[statement.name] = Discovered(schema, InputOptions())
-        return found
+                streams[statement.name] = self.graph.stream_of(statement, known.bound, streams)
+        return found, streams
 
-    def _query(self, statement: NamedQuery, streams: Sources) -> CompiledQuery:
-        (source,) = statement.sources
+    def _query(
+        self, statement: NamedQuery, streams: Mapping[str | None, NamedStream]
+    ) -> CompiledQuery:
+        source = self._source(statement, streams)
         try:
-            known = compile_query(
-                statement.text, streams[source], params=self.params, plan=self.recipe
-            )
+            known = compile_query(statement.text, source, params=self.params, plan=self.recipe)
         except BindingError as problem:
             raise self.graph.in_script(problem) from None
         return replace(known, query=statement.written)
+
+    def _source(
+        self, statement: NamedQuery, streams: Mapping[str | None, NamedStream]
+    ) -> Discovered:
+        """What a statement reads, which has a schema; the events of an input as they were given."""
+        schema = self.graph.schema_read(statement, streams)
+        given = [self.sources[name] for name in statement.sources if name in self.sources]
+        if given and len(statement.sources) == 1:
+            return given[0]
+        quarantines = any(each.names.quarantines for each in given)
+        return Discovered(schema, InputOptions(on_bad_row="quarantine" if quarantines else "error"))
 
     @cached_property
     def plan(self) -> ScriptPlan:
@@ -64,7 +81,6 @@ class CompiledScript:
         inputs = tuple(
             InputPlan(name, each.schema, self._lateness(name), each.names.on_bad_row)
             for name, each in self.sources.items()
-            if name in self.graph.inputs
         )
         return ScriptPlan(inputs, tuple(map(self._statement, self.graph.order)))
 
@@ -72,11 +88,12 @@ class CompiledScript:
         from sase.engine.scripts.plan import CompositeType, StatementPlan
 
         known, composite = self.queries[statement.name], None
+        streams = tuple(self._streams[name] for name in statement.sources)
         if statement.is_stream and self.graph.readers(statement.name):
             name = known.bound.type_name or statement.name
-            composite = CompositeType(name, known.schema.time)
+            composite = CompositeType(name, self._streams[statement.name].schema.time)
         plan = known.plan(known.optimized()).engine
-        return StatementPlan(statement.name, plan, statement.sources, composite)
+        return StatementPlan(statement.name, plan, streams, composite)
 
     def _lateness(self, name: str | None) -> int | None:
         given = self.lateness
@@ -94,7 +111,9 @@ class CompiledScript:
 
         def keep(found: Mapping[str, Matches]) -> None:
             for name, matches in found.items():
-                parts[name] += matches.parts
+                some = [part for part in parts[name] if len(part)]
+                more = [part for part in matches.parts if len(part) or not some]
+                parts[name] = some + more
 
         for name in self.graph.inputs:
             for found in pipeline.search(name, events[name].events):

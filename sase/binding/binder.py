@@ -19,10 +19,10 @@ from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
 from sase.binding.schema import OPEN, Schema
 from sase.binding.scope import Clause, Problems, Scope
 from sase.binding.window import bind_window, check_negations
-from sase.errors import BindingError, Diagnostic, QuerySyntaxError
+from sase.errors import BindingError, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.ast import StrategyName
-from sase.lang.parser import create_stream_refused, parse_condition, parse_query, parse_script
+from sase.lang.parser import parse_condition, parse_query
 from sase.nearest import did_you_mean
 from sase.source import Source
 
@@ -65,28 +65,8 @@ def bind_text(
     return bind(parse_query(text, name), schema, source=source, parameters=parameters, flat=flat)
 
 
-def check_script(text: str, schema: Schema = OPEN, *, name: str = "query") -> list[Diagnostic]:
-    """The errors and warnings of a text's statements, in order; a text must parse for that."""
-    source = Source(text, name)
-    found: list[Diagnostic] = []
-    for statement in parse_script(text, name).statements:
-        found += _check_statement(statement, schema, source)
-    return found
-
-
-def _check_statement(statement: ast.Statement, schema: Schema, source: Source) -> list[Diagnostic]:
-    found: list[Diagnostic] = []
-    if statement.stream is not None:
-        found.append(create_stream_refused(statement.stream, source))
-    try:
-        found += bind(statement.query, schema, source=source).warnings
-    except BindingError as problem:
-        found += problem.diagnostics
-    return found
-
-
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
-    _refuse_unsupported(query, scope)
+    _refuse_sources(query, scope)
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None
@@ -212,18 +192,18 @@ def _bind_clauses(
         columns,
         type_name.text if type_name else None,
         None,
-        query.sources[0].text if query.sources else None,
     )
 
 
-def _refuse_unsupported(query: ast.Query, scope: Scope) -> None:
-    refuse = scope.problems.error
-    if len(query.sources) > 1:
-        refuse(
-            "not-supported-yet",
-            "reading from several streams is not supported yet",
-            query.sources[1].span,
-            "name one input, or leave FROM out",
+def _refuse_sources(query: ast.Query, scope: Scope) -> None:
+    """Refuse names of streams: a script knows those, and binds its queries without."""
+    if query.sources:
+        first = query.sources[0]
+        scope.problems.error(
+            "unknown-stream",
+            f"there is no stream `{first.text}`: a query by itself reads events that have no name",
+            first.span,
+            "leave FROM out, or give the text to  sase.Script  , with streams by name",
         )
 
 

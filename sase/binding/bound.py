@@ -539,7 +539,6 @@ class BoundQuery:
     columns: tuple[Column, ...] | None
     type_name: str | None
     limit: int | Placeholder | None
-    input_name: str | None
     definitions: tuple[tuple[str, Condition], ...] = ()
     branches: tuple[BoundQuery, ...] = ()
     negations: tuple[BoundNegation, ...] = ()

@@ -333,7 +333,7 @@ def _types(test: ast.TypeTest | ast.AnyTest, scope: Scope) -> Iterator[str]:
     known = scope.schema.type_names
     for name in [test.name] if isinstance(test, ast.TypeTest) else test.names:
         yield name.text
-        if known is not None and name.text not in known:
+        if known is not None and name.text not in known and not scope.schema.has_others:
             scope.problems.error(
                 "unknown-type",
                 f"there is no event type `{name.text}`",

@@ -14,6 +14,10 @@ from sase.nearest import did_you_mean
 Attributes = tuple[tuple[str, DataType], ...]
 # As `seq`: the row in the input, in place of a column.
 ROW_ORDER = "#row"
+# The columns of several streams that are read as one: their order, and no attributes of events.
+MERGED_TIME, MERGED_TYPE, MERGED_ORDER = MERGED = ("#time", "#type", "#order")
+# The name that stands for every type that is not listed.
+OTHERS = ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Schema:
     name is allowed and has no type: `Schema()` is the open schema. `definitions` are the conditions
     that make the types where no column does. `seq` is the column that orders simultaneous events,
     or "#row" for the row in the input. Where events have two times `time` is the column of the
-    earliest, and `until` that of the latest.
+    earliest, and `until` that of the latest. Where it `has_others`, events may be of types that are
+    not listed, and have `columns`. Where no column says of which type times are, `clock` does.
     """
 
     types: tuple[EventType, ...] | None = None
@@ -44,6 +49,8 @@ class Schema:
     time_unit: str | None = None
     definitions: tuple[tuple[str, str], ...] = ()
     until: str | None = None
+    has_others: bool = False
+    clock: DataType | None = None
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
@@ -76,7 +83,8 @@ class Schema:
         """The names of all types, or None where that is not known."""
         if self.definitions:
             return tuple(name for name, _ in self.definitions)
-        return None if self.types is None else tuple(self._by_name)
+        others = (OTHERS,) if self.has_others else ()
+        return None if self.types is None else (*self._by_name, *others)
 
     @property
     def texts(self) -> frozenset[str]:
@@ -95,8 +103,9 @@ class Schema:
 
     def admits_unknown_types(self, attribute: str) -> bool:
         """Whether events may have types that the schema does not list, and lack attributes."""
-        is_common = attribute in self.roles
-        return self.type is not None and bool(self._declared) and not is_common
+        if attribute in self.roles or (self.has_others and self.declares(OTHERS, attribute)):
+            return False
+        return self.type is not None and bool(self._declared)
 
     @property
     def is_imprecise(self) -> bool:
@@ -107,6 +116,11 @@ class Schema:
     def times(self) -> tuple[str, ...]:
         """The column of time, or both of them."""
         return (self.time,) if self.until is None else (self.time, self.until)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it is of several streams that are read as one."""
+        return self.time == MERGED_TIME
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -120,11 +134,13 @@ class Schema:
 
     def declares(self, type_name: str | None, attribute: str) -> bool:
         """Whether events of a type have an attribute; of a type that is not known, any."""
-        declared = self.attributes(type_name or "")
+        declared = self.attributes(type_name or OTHERS)
         return declared is None or attribute in declared
 
     def _common(self) -> Iterator[tuple[str, DataType]]:
         """The time, type and sequence columns: attributes of every event."""
+        if self.is_merged:
+            return
         # Seconds as floats are counted in whole microseconds (docs/semantics.md, Time).
         for name in self.times:
             yield name, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
@@ -135,6 +151,8 @@ class Schema:
 
     def _time_type(self) -> DataType:
         """The type of time, of several columns the finest."""
+        if self.clock is not None:
+            return self.clock
         everywhere = [self.columns or (), *(t.attributes or () for t in self.types or ())]
         found = [kind for columns in everywhere for name, kind in columns if name in self.times]
         kinds = {data_type.kind for data_type in found}

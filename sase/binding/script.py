@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from sase.errors import BindingError, Diagnostic, QueryError
+from sase.binding.binder import bind
+from sase.binding.bound import BoundQuery
+from sase.binding.schema import OPEN, Schema
+from sase.binding.streams import NamedStream, composite_schema, merged_schema, returned
+from sase.errors import BindingError, Diagnostic, QueryError, SchemaError
 from sase.lang import ast
 from sase.lang.parser import parse_script
 from sase.nearest import did_you_mean
@@ -23,6 +27,7 @@ class NamedQuery:
     name: str
     sources: tuple[str | None, ...]
     is_stream: bool
+    places: tuple[Span, ...] = field(repr=False)
     tree: ast.Query = field(repr=False)
     text: str = field(repr=False)
     written: str = field(repr=False)
@@ -48,7 +53,7 @@ class StatementGraph:
         found: list[Diagnostic] = []
         names = list(_names(tree, source, given, found))
         streams = {n for n, each in zip(names, tree.statements, strict=True) if each.stream}
-        inputs = _inputs(tree, streams) if given is None else set(given)
+        inputs = _inputs(tree, names) if given is None else set(given)
         _check_sources(tree, source, streams, names, inputs, found)
         statements = tuple(
             _statement(each, own, inputs, source, found)
@@ -93,10 +98,75 @@ class StatementGraph:
         read = {name for each in self.statements for name in each.sources}
         return tuple(e for e in self.statements if not (e.is_stream and e.name in read))
 
+    def schema_read(self, query: NamedQuery, streams: Mapping[str | None, NamedStream]) -> Schema:
+        """The schema of what a statement reads, or an error if that cannot be read as one."""
+        read = [streams[name] for name in query.sources]
+        if len(read) == 1:
+            return read[0].schema
+        try:
+            return merged_schema(read)
+        except SchemaError as problem:
+            raise self.error("streams-apart", str(problem), query) from None
+
+    def stream_of(
+        self, query: NamedQuery, bound: BoundQuery, streams: Mapping[str | None, NamedStream]
+    ) -> NamedStream:
+        """What a statement finds, as those read it who name its stream."""
+        schema = self.schema_read(query, streams)
+        time = streams[query.sources[0]].schema.time
+        if time in (returned(bound, schema) or {}) and self.readers(query.name):
+            message = (
+                f"the result has a column `{time}`, and as events for those who read"
+                f" `{query.name}` the results have their time there"
+            )
+            hint = "give it another name with  RETURN … AS name"
+            raise self.error("column-clash", message, query, hint)
+        return NamedStream(query.name, composite_schema(bound, query.name, schema, time), True)
+
+    def error(self, code: str, message: str, query: NamedQuery, *hints: str) -> BindingError:
+        """The error at what a statement reads."""
+        return BindingError([Diagnostic(code, message, query.places[-1], self.source, hints)])
+
     def in_script(self, problem: QueryError) -> QueryError:
         """The error of the text of a statement, shown in the script."""
         found = (replace(each, source=self.source) for each in problem.diagnostics)
         return type(problem)(found)
+
+
+def check_script(
+    text: str,
+    schema: Schema = OPEN,
+    *,
+    name: str = "query",
+    parameters: Mapping[str, object] | None = None,
+    flat: bool = False,
+) -> list[Diagnostic]:
+    """The errors and warnings of a text's statements, in order; a text must parse for that.
+
+    Every input is taken to have the schema. `parameters` and `flat` are those of `bind`.
+    """
+    try:
+        graph = StatementGraph.of(text, name=name)
+    except BindingError as problem:
+        return list(problem.diagnostics)
+    found: list[Diagnostic] = []
+    streams = {each: NamedStream(each, schema) for each in graph.inputs}
+    for query in graph.order:
+        try:
+            bound = bind(
+                query.tree,
+                graph.schema_read(query, streams),
+                source=graph.source,
+                parameters=parameters,
+                flat=flat,
+            )
+            found += bound.warnings
+            streams[query.name] = graph.stream_of(query, bound, streams)
+        except BindingError as problem:
+            found += problem.diagnostics
+            # Who reads it may ask for anything.
+            streams[query.name] = NamedStream(query.name, replace(OPEN, time=schema.time), True)
+    return sorted(found, key=lambda each: each.span)
 
 
 def _names(
@@ -123,10 +193,10 @@ def _span(statement: ast.Statement) -> Span:
     return statement.stream.span if statement.stream is not None else statement.query.pattern.span
 
 
-def _inputs(tree: ast.Script, streams: Collection[str]) -> set[str | None]:
-    """The inputs that are read, where it is not said which there are."""
+def _inputs(tree: ast.Script, names: Collection[str]) -> set[str | None]:
+    """The inputs that are read beside the statements of some names, where none are given."""
     named = {name.text for each in tree.statements for name in each.query.sources}
-    inputs: set[str | None] = set(named - set(streams))
+    inputs: set[str | None] = set(named - set(names))
     unnamed = any(not each.query.sources for each in tree.statements)
     return inputs | {None} if unnamed and len(inputs) != 1 else inputs
 
@@ -186,7 +256,9 @@ def _statement(
     written = source.text[begin : query.span.end]
     text = _blank(source.text[:begin]) + written + _blank(source.text[query.span.end :])
     tree = replace(query, sources=())
-    return NamedQuery(name, sources, statement.stream is not None, tree, text, written.strip())
+    places = tuple(each.span for each in query.sources) or (query.pattern.span,)
+    is_stream = statement.stream is not None
+    return NamedQuery(name, sources, is_stream, places, tree, text, written.strip())
 
 
 def _only(

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sase.binding.bound import BoundQuery
-from sase.binding.schema import ROW_ORDER, EventType, Schema
-from sase.binding.types import DataType, Kind
+from sase.binding.schema import (
+    MERGED_ORDER,
+    MERGED_TIME,
+    MERGED_TYPE,
+    ROW_ORDER,
+    EventType,
+    Schema,
+)
+from sase.binding.types import UNKNOWN, DataType, Kind, merged
+from sase.errors import SchemaError
+from sase.lang.units import NANOSECONDS, UNITS
 
 LISTED = DataType(Kind.OTHER)
+
+
+class NamedStream(NamedTuple):
+    """An input or a composite stream, as statements name it."""
+
+    name: str | None
+    schema: Schema
+    is_composite: bool = False
+
+    @property
+    def shown(self) -> str:
+        """Its name in messages."""
+        return "the input without a name" if self.name is None else f"`{self.name}`"
+
+
+# ---------------------------------------------------------------- composite events
 
 
 def composite_schema(bound: BoundQuery, name: str, schema: Schema, time: str) -> Schema:
@@ -16,7 +42,7 @@ def composite_schema(bound: BoundQuery, name: str, schema: Schema, time: str) ->
 
     Its attributes are the columns of RETURN, without RETURN those of the flat form, and the time.
     """
-    found = _returned(bound, schema)
+    found = returned(bound, schema)
     own = None if found is None else (*found.items(), (time, schema.time_type))
     return Schema(
         types=(EventType(bound.type_name or name, own),),
@@ -24,11 +50,12 @@ def composite_schema(bound: BoundQuery, name: str, schema: Schema, time: str) ->
         type=None,
         seq=ROW_ORDER,
         time_unit=schema.time_unit,
+        clock=schema.time_type,
     )
 
 
-def _returned(bound: BoundQuery, schema: Schema) -> Mapping[str, DataType] | None:
-    """The columns of results; None where nothing says which there are."""
+def returned(bound: BoundQuery, schema: Schema) -> Mapping[str, DataType] | None:
+    """The columns of results as events; None where nothing says which there are."""
     if bound.columns is not None:
         return {column.name: column.value.type for column in bound.columns}
     found: dict[str, DataType] = {}
@@ -46,5 +73,111 @@ def _returned(bound: BoundQuery, schema: Schema) -> Mapping[str, DataType] | Non
 def _declared(types: tuple[str, ...] | None, schema: Schema) -> Iterator[tuple[str, DataType]]:
     """The attributes that some type declares."""
     for name in types or schema.type_names or ("",):
-        attributes = schema.attributes(name)
-        yield from (attributes or {}).items()
+        yield from (schema.attributes(name) or {}).items()
+
+
+# ---------------------------------------------------------------- several streams as one
+
+
+def ranked(streams: Sequence[NamedStream]) -> tuple[NamedStream, ...]:
+    """Streams in the order of their events of one time: primitive ones come before composite."""
+    return tuple(sorted(streams, key=lambda each: each.is_composite))
+
+
+def merged_schema(streams: Sequence[NamedStream]) -> Schema:
+    """The schema of several streams that are read as one, or a `SchemaError` why that cannot be.
+
+    A type has the attributes that it has in any of them.
+    """
+    types: dict[str, dict[str, DataType] | None] = {}
+    columns: dict[str, DataType] | None = {}
+    has_others = False
+    for stream in streams:
+        _check_mixed(stream)
+        schema = stream.schema
+        for name in schema.type_names or ():
+            types[name] = _united(types.get(name, {}), schema.attributes(name))
+        if schema.type_names is None:
+            has_others = True
+            columns = _united(columns, schema.attributes(""))
+    _check_kinds(streams)
+    clock, unit = _clock(streams)
+    return Schema(
+        types=tuple(
+            EventType(name, None if known is None else tuple(known.items()))
+            for name, known in types.items()
+        ),
+        columns=tuple(columns.items()) if has_others and columns is not None else None,
+        time=MERGED_TIME,
+        type=MERGED_TYPE,
+        seq=MERGED_ORDER,
+        time_unit=unit,
+        has_others=has_others,
+        clock=clock,
+    )
+
+
+def _united(
+    known: dict[str, DataType] | None, more: Mapping[str, DataType] | None
+) -> dict[str, DataType] | None:
+    if known is None or more is None:
+        return None
+    return {**known, **{n: merged([known[n], k]) if n in known else k for n, k in more.items()}}
+
+
+def _check_mixed(stream: NamedStream) -> None:
+    """Refuse what cannot be read beside another stream."""
+    if stream.schema.is_imprecise:
+        raise SchemaError(
+            f"the times of {stream.shown} are imprecise, and a query over several streams needs"
+            " precise ones: read it alone"
+        )
+    if stream.schema.definitions:
+        raise SchemaError(
+            f"conditions define the types of {stream.shown}, and a query over several streams needs"
+            " a type column, or one table for each type: read it alone"
+        )
+
+
+def _check_kinds(streams: Iterable[NamedStream]) -> None:
+    """Refuse columns of one name that do not compare."""
+    seen: dict[str, tuple[NamedStream, DataType]] = {}
+    for stream in streams:
+        for name, kind in _declared(None, stream.schema):
+            other, before = seen.setdefault(name, (stream, kind))
+            if other is not stream and not _compare(before, kind):
+                raise SchemaError(
+                    f"`{name}` is {before.described()} in {other.shown} and {kind.described()} in"
+                    f" {stream.shown}, which are read as one: RETURN it by another name, or cast it"
+                )
+
+
+def _compare(one: DataType, two: DataType) -> bool:
+    return one == two or one.compares_with(two)
+
+
+def _clock(streams: Sequence[NamedStream]) -> tuple[DataType, str | None]:
+    """The type of times in all streams, and what integers of them count: the finest of each."""
+    known = [each for each in streams if each.schema.time_type != UNKNOWN]
+    kinds = {each.schema.time_type.kind for each in known}
+    if len(kinds) > 1:
+        one, two = known[0], next(e for e in known if _kind(e) is not _kind(known[0]))
+        raise SchemaError(
+            f"the times of {one.shown} are {one.schema.time_type.kind.value}s and those of"
+            f" {two.shown} {two.schema.time_type.kind.value}s, which count differently: give all"
+            " streams that are read as one times of one kind"
+        )
+    units = [each.schema.time_unit for each in streams]
+    said = sorted({UNITS[unit.lower()] for unit in units if unit}, key=lambda u: NANOSECONDS[u])
+    if said and None in units and kinds <= {Kind.INTEGER}:
+        lacking = next(each for each in streams if not each.schema.time_unit)
+        raise SchemaError(
+            f"what the integer times of {lacking.shown} count is not said, and those of others"
+            f" count {said[0]}: say it with  time_unit={{…}}"
+        )
+    clock = merged(each.schema.time_type for each in known) if known else UNKNOWN
+    return clock, said[0] if said else None
+
+
+def _kind(stream: NamedStream) -> Kind:
+    return stream.schema.time_type.kind

@@ -97,7 +97,7 @@ def _schema_of_files(arguments: Namespace) -> Schema:
 
 def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:
     """The errors and warnings of every statement, in the order of their places."""
-    from sase.binding.binder import check_script
+    from sase.binding.script import check_script
 
     try:
         return check_script(text.content, schema, name=text.name)

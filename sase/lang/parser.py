@@ -6,7 +6,6 @@ from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
-from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
@@ -33,19 +32,14 @@ def parse_query(text: str, name: str = "query") -> ast.Query:
             "give the statements one by one",
         )
     if first.stream is not None:
-        raise QuerySyntaxError([create_stream_refused(first.stream, source)])
+        raise syntax_error(
+            "several-statements",
+            "one query is expected here, and this makes a stream for other statements",
+            first.stream.span,
+            source,
+            "write the query alone, from its EVENT clause on, or give the text to  sase.Script",
+        )
     return first.query
-
-
-def create_stream_refused(stream: ast.Name, source: Source) -> Diagnostic:
-    """The error for CREATE STREAM, which parses and is for later."""
-    return Diagnostic(
-        "not-supported-yet",
-        "CREATE STREAM is not supported yet",
-        stream.span,
-        source,
-        ("write the query alone, from its FROM or EVENT clause on",),
-    )
 
 
 def parse_condition(text: str, name: str = "condition") -> ast.Expression:

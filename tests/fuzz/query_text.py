@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 import sase
-from sase.binding.binder import check_script
+from sase.binding.script import check_script
 from sase.engine.sources.discovered import Discovered
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_script

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sase
-from sase.binding.binder import check_script
+from sase.binding.script import check_script
 from sase.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -68,8 +68,8 @@ def test_transcripts_are_real(
 
 
 def queries() -> list[str]:
-    """The blocks of queries in the README and the tour of the language."""
-    pages = (ROOT / "README.md", ROOT / "docs" / "language.md")
+    """The blocks of queries in the README, the tour of the language and the page on scripts."""
+    pages = (ROOT / "README.md", ROOT / "docs" / "language.md", ROOT / "docs" / "scripts.md")
     blocks = [page.read_text(encoding="utf-8").split("```sql\n")[1:] for page in pages]
     return [block.split("```")[0] for page in blocks for block in page]
 

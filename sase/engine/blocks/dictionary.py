@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, EquivalenceTest
+from sase.binding.schema import OTHERS
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary, TextDictionary
@@ -78,7 +79,7 @@ class TypeDictionary:
         if not self._is_typed or attribute in schema.roles:
             return True
         if type_name is None or type_name not in (schema.type_names or ()):
-            return False
+            return schema.has_others and schema.declares(OTHERS, attribute)
         return schema.declares(type_name, attribute)
 
 

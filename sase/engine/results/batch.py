@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, Column, Expression
+from sase.binding.schema import MERGED, OTHERS
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
@@ -241,12 +242,18 @@ class MatchBatch:
         names = [
             name
             for name in self.history.names(component.types)
-            if component.types is None or self._declaring(component, name)
+            if (component.types is None and name not in self._hidden)
+            or self._declaring(component, name)
         ]
         values = [self.attribute(component, name, positions) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
         return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        """The columns that are no attributes."""
+        return MERGED if self.shape.schema.is_merged else ()
 
     def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
         schema = self.shape.schema
@@ -270,7 +277,9 @@ class MatchBatch:
         admitted = component.types or self.shape.schema.type_names
         if admitted is None or declaring == frozenset(admitted):
             return values
-        is_declared = self.history.is_type(positions, declaring)
+        schema = self.shape.schema
+        others = schema.type_names if OTHERS in declaring and schema.has_others else None
+        is_declared = self.history.is_type(positions, declaring, others)
         return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))
 
 

@@ -142,12 +142,16 @@ class RowHistory:
             found[at] = piece.events.ts[positions[at] - piece.begin]
         return found
 
-    def is_type(self, positions: Numbers, wanted: frozenset[str]) -> NDArray[np.bool_]:
-        """Whether the type of each event is among some."""
+    def is_type(
+        self, positions: Numbers, wanted: frozenset[str], others: Collection[str] | None = None
+    ) -> NDArray[np.bool_]:
+        """Whether the type of each event is among some, or, if given, not among others."""
         found = np.zeros(len(positions), np.bool_)
         for piece, at in self._shared(positions):
             events = piece.events
-            among = np.array([*(name in wanted for name in events.type_names), False])
+            names = events.type_names
+            is_wanted = [n in wanted or (others is not None and n not in others) for n in names]
+            among = np.array([*is_wanted, False])
             found[at] = among[events.types[positions[at] - piece.begin]]
         return found
 

@@ -70,12 +70,14 @@ class ScriptPipeline:
         """Feed every statement with what came of those that it reads, or was dealt out to it."""
         found: Found = {}
         for name, statement in self.statements.items():
-            (source,) = statement.plan.sources
+            if statement.is_over:
+                continue
             if dealt is not None and name in dealt.parts:
+                (source,) = statement.plan.sources
                 floor = fed[source].floor if source in fed else BEGINNING
                 matches = statement.take_shared(dealt, floor)
-            elif source in fed:
-                matches = statement.take(fed[source])
+            elif not fed.keys().isdisjoint(statement.plan.sources):
+                matches = statement.take(fed)
             else:
                 continue
             if matches is not None:

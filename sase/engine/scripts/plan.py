@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sase.binding import Schema
+from sase.binding.streams import NamedStream
 from sase.engine.plan import EnginePlan
 
 
@@ -32,8 +33,13 @@ class StatementPlan:
 
     name: str
     plan: EnginePlan
-    sources: tuple[str | None, ...]
+    streams: tuple[NamedStream, ...]
     composite: CompositeType | None = None
+
+    @property
+    def sources(self) -> tuple[str | None, ...]:
+        """The names of what it reads."""
+        return tuple(each.name for each in self.streams)
 
 
 @dataclass(frozen=True)

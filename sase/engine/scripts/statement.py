@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import END
 from sase.engine.pipeline.timers import due
@@ -11,6 +13,7 @@ from sase.engine.scripts.composite_events import composite_events
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan
 from sase.engine.scripts.shared_reading import Dealt
+from sase.engine.scripts.stream_merge import StreamMerge
 
 
 class RunningStatement:
@@ -18,12 +21,19 @@ class RunningStatement:
 
     def __init__(self, plan: StatementPlan, matcher: Matcher) -> None:
         self.plan, self.matcher = plan, matcher
+        self.merge = StreamMerge(plan) if len(plan.streams) > 1 else None
         # The first time that it waits for, END for none, as long as it is given nothing.
         self._due: int | None = None
 
-    def take(self, fed: Fed) -> Matches:
-        """The matches that rows complete, and the time that has passed."""
-        return self.matcher.take(fed.pieces, None if fed.floor == END else fed.floor)
+    def take(self, fed: Mapping[str | None, Fed]) -> Matches:
+        """The matches that what came of its streams completes, and the time that has passed."""
+        own = fed[self.plan.streams[0].name] if self.merge is None else self.merge.take(fed)
+        return self.matcher.take(own.pieces, None if own.floor == END else own.floor)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing it reads is to come any more."""
+        return self.matcher.pipeline.state.is_finished
 
     def take_shared(self, dealt: Dealt, floor: int) -> Matches | None:
         """The same of rows that were loaded for others, too: those that concern it.
@@ -46,8 +56,7 @@ class RunningStatement:
     def floor(self) -> int:
         """The time before which it finds nothing any more."""
         pipeline = self.matcher.pipeline
-        is_over = pipeline.state.is_finished or pipeline.is_done()
-        return END if is_over else pipeline.state.watermark
+        return END if self.is_over or pipeline.is_done() else pipeline.state.watermark
 
     def told(self, matches: Matches) -> Fed:
         """Matches as events for those who read them."""

@@ -1,0 +1,246 @@
+"""Several streams as one, for a statement that reads them: in order, and as far as it is known.
+
+Events are ordered by time; of one time those of inputs come before composite ones, then the streams
+as FROM names them, then each in its own order. An event goes on once nothing can come before it:
+
+    floor of a: 5      a holds 4, 5        goes on: both 4, and a's 5
+    floor of b: 7      b holds 4, 5, 6     waits: b's 5, since before it another 5 of a may come
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sase.binding import Schema
+from sase.binding.schema import MERGED_ORDER, MERGED_TIME, MERGED_TYPE
+from sase.binding.streams import NamedStream, ranked
+from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.engine.columns import Events, Inputs, Loader
+from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.data_types import data_type, factor, nanoseconds
+from sase.engine.columns.gather import alike
+from sase.engine.columns.input import Input
+from sase.engine.pipeline.stream_state import BEGINNING, END
+from sase.engine.results.arrow_columns import is_zoned, time_array
+from sase.engine.scripts.composite_events import MICROSECONDS
+from sase.engine.scripts.pieces import Fed, Piece
+from sase.engine.scripts.plan import StatementPlan
+from sase.errors import DataError, SchemaError
+
+MOST = np.iinfo(np.int64).max
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class _OrderedRows:
+    """Rows of one stream in its order, and whether each comes behind the one before."""
+
+    table: pa.Table
+    ts: Numbers
+    later: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def between(self, begin: int, end: int | None = None) -> _OrderedRows:
+        """Slice the rows."""
+        cut = slice(begin, end)
+        return _OrderedRows(self.table[cut], self.ts[cut], self.later[cut])
+
+
+@dataclass(eq=False)
+class _HeldStream:
+    """One of the streams: what it holds, and the time before which no more of it comes."""
+
+    stream: NamedStream
+    held: list[_OrderedRows] = field(default_factory=list)
+    floor: int = BEGINNING
+    last: Key | None = None
+
+    def __post_init__(self) -> None:
+        schema = self.stream.schema
+        self.loader = Loader(schema, schema.roles)
+        self.is_total = self.stream.is_composite or schema.is_ordered_by_row
+
+    def take(self, piece: Piece, scale: int) -> None:
+        """Hold the rows of a piece."""
+        inputs = piece.inputs.proved()
+        events = self.loader.load(inputs)
+        if not len(events):
+            return
+        table = _table(inputs, events, self.stream.schema)
+        self.held.append(
+            _OrderedRows(table, _scaled(events.ts, scale, self.stream), self._later(events))
+        )
+
+    def _later(self, events: Events) -> NDArray[np.bool_]:
+        later = np.ones(len(events), np.bool_)
+        if self.is_total:
+            return later
+        if events.tie is not None:
+            later[1:] = np.diff(events.tie) > 0
+        name = self.stream.schema.seq_column
+        seq = None if name is None else events.columns[name].values
+        first, last = ((int(events.ts[at]), 0 if seq is None else int(seq[at])) for at in (0, -1))
+        later[0] = first != self.last
+        self.last = last
+        return later
+
+    def released(self, limit: int, *, with_limit: bool) -> Iterator[_OrderedRows]:
+        """Give up the rows before a time, or up to it."""
+        while self.held:
+            rows = self.held[0]
+            end = int(np.searchsorted(rows.ts, limit, "right" if with_limit else "left"))
+            if end:
+                yield rows.between(0, end)
+            if end < len(rows):
+                self.held[0] = rows.between(end)
+                return
+            del self.held[0]
+
+
+class StreamMerge:
+    """Merges the streams that a statement reads."""
+
+    def __init__(self, plan: StatementPlan) -> None:
+        self.schema: Schema = plan.plan.schema
+        self.streams = [_HeldStream(each) for each in ranked(plan.streams)]
+        self._names = list(_columns_of(plan))
+        self._clock = self.schema.time_type
+        self._zone: pa.DataType | None = None
+        self._next = 0
+
+    def take(self, fed: Mapping[str | None, Fed]) -> Fed:
+        """What can go on, with what came of some of the streams."""
+        for each in self.streams:
+            more = fed.get(each.stream.name)
+            if more is None:
+                continue
+            for piece in more.pieces:
+                each.take(piece, self._scale(each, piece))
+            each.floor = max(each.floor, self._floor(each, more.floor))
+        released = list(self._released())
+        pieces = (self._merged(released),) if released else ()
+        return Fed(pieces, min(each.floor for each in self.streams))
+
+    def _released(self) -> Iterator[tuple[int, _OrderedRows]]:
+        """The rows before which nothing can come, with the rank of their stream."""
+        limit, first = min((each.floor, rank) for rank, each in enumerate(self.streams))
+        for rank, each in enumerate(self.streams):
+            with_limit = rank <= first or limit == END
+            for rows in each.released(limit, with_limit=with_limit):
+                yield rank, rows
+
+    def _merged(self, released: list[tuple[int, _OrderedRows]]) -> Piece:
+        ts = np.concatenate([rows.ts for _, rows in released])
+        ranks = np.concatenate([np.full(len(rows), rank) for rank, rows in released])
+        later = np.concatenate([rows.later for _, rows in released])
+        order = np.lexsort([ranks, ts])  # which is stable
+        numbers = self._next + np.cumsum(later[order])
+        self._next = int(numbers[-1])
+        columns = self._columns([rows.table for _, rows in released])
+        places = pa.array(order)
+        table = pa.table(columns).take(places)
+        table = table.append_column(MERGED_TIME, self._times(ts[order]))
+        return Piece(Inputs((Input(table.append_column(MERGED_ORDER, [numbers])),)))
+
+    def _columns(self, tables: list[pa.Table]) -> dict[str, pa.ChunkedArray]:
+        """The columns of all tables; of those that some have not NULL."""
+        come = (name for table in tables for name in table.schema.names)
+        self._names = list(dict.fromkeys([*self._names, *come]))
+        return {name: pa.chunked_array(alike(_chunks(tables, name))) for name in self._names}
+
+    # ------------------------------------------------------------ one unit of time
+
+    def _times(self, ts: Numbers) -> pa.Array:
+        """Times as the streams have them: those in floats are seconds."""
+        if self._clock.kind is Kind.FLOAT:
+            return pa.array(ts / MICROSECONDS)
+        return time_array(ts, self._clock, self._zone)
+
+    def _scale(self, source: _HeldStream, piece: Piece) -> int:
+        """How many units of the merged time a unit of a stream is."""
+        column = source.stream.schema.time
+        tables = [each.source.schema for each in piece.inputs.tables]
+        given = next((each.field(column).type for each in tables if column in each.names), None)
+        if given is not None and is_zoned(given) and self._zone is None:
+            self._zone = given
+        if self._clock == UNKNOWN and given is not None:
+            self._clock = data_type(given)
+        return self._factor(source, None if given is None else data_type(given))
+
+    def _floor(self, source: _HeldStream, floor: int) -> int:
+        if floor in (BEGINNING, END):
+            return floor
+        scale = self._factor(source, source.loader.time)
+        return max(min(floor * scale, END - 1), BEGINNING)
+
+    def _factor(self, source: _HeldStream, given: DataType | None) -> int:
+        schema = source.stream.schema
+        own = schema.time_type if schema.time_type != UNKNOWN else given or UNKNOWN
+        if own.kind is Kind.INTEGER and schema.time_unit and self.schema.time_unit:
+            return nanoseconds(schema.time_unit) // nanoseconds(self.schema.time_unit)
+        if own.resolution is None or self._clock.resolution is None:
+            return 1
+        scale = factor(own, self._clock)
+        if scale < 1:
+            raise SchemaError(
+                f"the times of {source.stream.shown} are finer than those of other streams, which"
+                " was not known when the script was compiled: compile it with a schema of each"
+            )
+        return scale
+
+
+def _scaled(ts: Numbers, scale: int, stream: NamedStream) -> Numbers:
+    """Times in a finer unit, exactly, or an error."""
+    if scale == 1:
+        return ts
+    most = MOST // scale
+    if int(ts.max()) > most or int(ts.min()) < -most:
+        raise DataError(
+            f"a time of {stream.shown} does not fit 64 bits in the unit of the streams beside it:"
+            " give them times of one unit"
+        )
+    return ts * scale
+
+
+def _table(inputs: Inputs, events: Events, schema: Schema) -> pa.Table:
+    """The rows in stream order, with the type of each; times in seconds as microseconds."""
+    tables = [
+        t.source if isinstance(t.source, pa.Table) else pa.Table.from_batches([t.source])
+        for t in inputs.tables
+    ]
+    names = dict.fromkeys(name for table in tables for name in table.schema.names)
+    whole = pa.table({n: pa.chunked_array(alike(_chunks(tables, n))) for n in names})
+    if events.order is not None:
+        whole = whole.take(pa.array(events.order))
+    if schema.time_type.kind is Kind.FLOAT:
+        place = whole.schema.get_field_index(schema.time)
+        whole = whole.set_column(place, schema.time, [pa.array(events.ts)])
+    codes = pa.array(events.types.astype(np.int32), mask=events.types < 0)
+    types = pa.DictionaryArray.from_arrays(codes, pa.array(events.type_names, pa.string()))
+    return whole.append_column(MERGED_TYPE, types)
+
+
+def _chunks(tables: list[pa.Table], name: str) -> list[pa.Array]:
+    """A column through tables; NULL in those without it."""
+    found: list[pa.Array] = []
+    for table in tables:
+        at = table.schema.get_field_index(name)
+        found += table.column(at).chunks if at >= 0 else [pa.nulls(table.num_rows)]
+    return found or [pa.nulls(0)]
+
+
+def _columns_of(plan: StatementPlan) -> Iterator[str]:
+    """The columns that are known of all streams, and those that the plan reads."""
+    for each in plan.streams:
+        schema = each.schema
+        tables = [schema.columns or (), *(t.attributes or () for t in schema.types or ())]
+        yield from dict.fromkeys(name for table in tables for name, _ in table)
+    yield MERGED_TYPE
+    yield from (n for n in plan.plan.attributes if n not in (MERGED_TIME, MERGED_ORDER))

@@ -1,0 +1,194 @@
+"""Statements that read several streams: the order, the attributes and the times of events."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+
+Rows = list[dict[str, Any]]
+
+
+def events(text: str) -> Rows:
+    """`A1 B2x` is a row of type A at time 1 and one of type B at time 2 with `v` "x"."""
+    return [{"type": word[0], "ts": int(word[1]), "v": word[2:] or None} for word in text.split()]
+
+
+def places(script: str, **streams: object) -> dict[str, list[list[int]]]:
+    """The places of the events of each match in what its statement reads."""
+    found = sase.Script(script).run(streams=streams)
+    return {
+        name: [list(each.values()) for each in matches.rows.to_pylist()]
+        for name, matches in found.items()
+    }
+
+
+def problem(script: str, streams: dict[str, object], **options: Any) -> sase.Diagnostic:
+    """The one thing that is wrong with a script."""
+    with pytest.raises(sase.BindingError) as caught:
+        sase.Script(script, **options).run(streams=streams)
+    (found,) = caught.value.diagnostics
+    return found
+
+
+def test_primitive_events_come_before_composite_ones_of_the_same_time() -> None:
+    script = """CREATE STREAM s AS EVENT A a;
+                FROM s, raw EVENT SEQ(s x, A y); FROM s, raw EVENT SEQ(A y, s x)"""
+    assert places(script, raw=events("A1")) == {"s": [[0]], "query_2": [], "query_3": [[0, 1]]}
+
+
+def test_from_keeps_its_order_at_the_same_time() -> None:
+    script = "FROM p, q EVENT SEQ(A a, B b); FROM q, p EVENT SEQ(A a, B b)"
+    found = places(script, p=events("A1"), q=events("B1"))
+    assert found == {"query_1": [[0, 1]], "query_2": []}
+
+
+def test_events_of_one_input_stay_simultaneous() -> None:
+    script = "FROM p, q EVENT SEQ(A a, B b)"
+    assert places(script, p=events("A1 B1"), q=events("C1")) == {"query_1": []}
+    numbered = [{**each, "n": place} for place, each in enumerate(events("A1 B1"))]
+    streams = {"p": numbered, "q": [{**each, "n": 0} for each in events("C1")]}
+    found = sase.Script(script, seq="n").run(streams=streams)["query_1"]
+    assert found.rows.to_pylist() == [{"a": 0, "b": 1}]
+
+
+def test_events_that_come_in_several_pushes_stay_simultaneous() -> None:
+    matcher = sase.Script("FROM p, q EVENT SEQ(A a, B b)").open()
+    matcher.push("q", events("C9"))
+    parts = [matcher.push("p", events(text)) for text in ("A1", "B1", "B2")] + [matcher.finish()]
+    found = [row for part in parts for each in part.values() for row in each.rows.to_pylist()]
+    assert found == [{"a": 0, "b": 2}]
+
+
+def test_an_event_waits_until_nothing_can_come_before_it() -> None:
+    matcher = sase.Script("FROM p, q EVENT A a").open()
+    assert matcher.push("p", events("A1 A3")) == {}
+    # Of the time 3 one of p may still come, which is before it.
+    assert len(matcher.push("q", events("A3"))["query_1"]) == 2
+    assert len(matcher.advance(4, "p")["query_1"]) == 1
+    assert matcher.finish() == {}
+
+
+def test_composite_events_of_a_late_absence_are_waited_for() -> None:
+    script = """CREATE STREAM alone AS EVENT SEQ(A a, !(B b)) WITHIN 3;
+                FROM alone, raw EVENT SEQ(alone x, C y)"""
+    every = events("A1 C3 C5")
+    assert places(script, raw=every)["query_2"] == [[2, 3]]
+    matcher = sase.Script(script).open()
+    parts = [matcher.push("raw", [each]) for each in every] + [matcher.finish()]
+    assert [len(part["query_2"]) for part in parts if "query_2" in part] == [1]
+
+
+def test_types_have_the_attributes_that_their_stream_gives_them() -> None:
+    script = """CREATE STREAM s AS EVENT B b RETURN Found(b.v AS w);
+                FROM s, raw EVENT ANY(Found, A) x WHERE x.w = 'y';
+                FROM s, raw EVENT ANY x"""
+    found = sase.Script(script, streams={"raw": declared(events("A1 B2 B3y"))}).run(
+        streams={"raw": declared(events("A1 B2 B3y"))}
+    )
+    # A does not declare `w`: what is asked of it is not asked of events of A.
+    assert [each["x"]["ts"] for each in found["query_2"]] == [1, 3]
+    assert list(found["query_3"][0]["x"]) == ["w", "ts", "type", "v"]
+
+
+def declared(rows: Rows) -> pa.Table:
+    """Rows with a dictionary of types, so that these are known."""
+    table = pa.Table.from_pylist(rows)
+    return table.set_column(0, "type", table["type"].dictionary_encode())
+
+
+def test_a_name_of_no_type_is_found_where_types_are_known() -> None:
+    script = "CREATE STREAM s AS EVENT A a; FROM s, raw EVENT SEQ(s x, D y)"
+    found = problem(script, {"raw": declared(events("A1 B2"))})
+    assert (found.code, found.message) == ("unknown-type", "there is no event type `D`")
+
+
+def test_diamonds_and_limits() -> None:
+    script = """CREATE STREAM a AS EVENT A x LIMIT 2; CREATE STREAM l AS FROM a EVENT a x;
+                CREATE STREAM r AS FROM a EVENT a x RETURN R(x.x_v AS v);
+                FROM r, l EVENT SEQ(R x, l y)"""
+    found = places(script, raw=events("A1 A2 A3"))
+    assert found == {
+        "a": [[0], [1]],
+        "l": [[0], [1]],
+        "r": [[0], [1]],
+        "query_4": [[0, 1], [2, 3], [0, 3]],
+    }
+
+
+def test_two_streams_may_make_one_type() -> None:
+    script = """CREATE STREAM a AS EVENT A x RETURN Alert(x.v AS v);
+                CREATE STREAM b AS EVENT B x RETURN Alert(x.v AS w);
+                FROM a, b EVENT SEQ(Alert x, Alert y) RETURN x.v AS v, y.w AS w"""
+    found = sase.Script(script).run(events("A1p B2q"))["query_3"]
+    assert [(each["v"], each["w"]) for each in found] == [("p", "q")]
+
+
+def test_inputs_are_brought_to_the_finest_unit() -> None:
+    streams = {
+        "days": [{"type": "A", "day": date(2024, 1, 1)}],
+        "moments": [{"type": "B", "at": datetime(2024, 1, 1, 5, tzinfo=UTC)}],
+    }
+    script = "FROM days, moments EVENT SEQ(A a, B b) WITHIN 5 hours"
+    time = {"days": "day", "moments": "at"}
+    within = [sase.Script(f"{script}{more}", time=time) for more in ("", " INCLUSIVE")]
+    assert [len(each.run(streams=streams)["query_1"]) for each in within] == [0, 1]
+    found = within[1].run(streams=streams)["query_1"]
+    assert found[0]["detected_at"] == datetime(2024, 1, 1, 5, tzinfo=UTC)
+    assert found[0]["a"]["day"] == date(2024, 1, 1)
+
+
+def test_integers_count_what_is_said_of_each_input() -> None:
+    script = sase.Script(
+        "CREATE STREAM s AS FROM p, q EVENT SEQ(A a, B b) WITHIN 1 second; FROM s EVENT s x",
+        time_unit={"p": "s", "q": "ms"},
+    )
+    found = script.run(streams={"p": events("A1"), "q": [{"type": "B", "ts": 1999}]})
+    assert found["query_2"][0]["x"]["ts"] == 1999
+    assert found["query_2"][0]["x"]["a_ts"] == 1
+
+
+def test_seconds_in_floats_are_seconds_in_composite_events() -> None:
+    script = """CREATE STREAM s AS FROM p, q EVENT SEQ(A a, B b) WITHIN 1 second;
+                FROM s, p EVENT SEQ(s x, A y) WHERE x.ts = 1750000 AND x.a_ts = 1500000"""
+    p = [{"type": "A", "ts": 1.5}, {"type": "A", "ts": 2.25}]
+    found = sase.Script(script).run(streams={"p": p, "q": [{"type": "B", "ts": 1.75}]})
+    assert [each["detected_at"] for each in found["query_2"]] == [2250000]
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "options", "words"),
+    [
+        ([{"type": "A", "ts": 1}], [{"type": "B", "ts": 1.5}], {},
+         "integers and those of `q` floats"),
+        ([{"type": "A", "ts": 1}], [{"type": "B", "ts": 1}], {"time_unit": {"p": "s"}},
+         "what the integer times of `q` count is not said"),
+        ([{"type": "A", "ts": 1, "v": 1}], [{"type": "B", "ts": 1, "v": "x"}], {},
+         "`v` is an integer in `p` and a string in `q`"),
+        ([{"type": "A", "lo": 1, "hi": 2}], [{"type": "B", "ts": 1}],
+         {"time": {"p": ("lo", "hi"), "q": "ts"}}, "the times of `p` are imprecise"),
+        ([{"ts": 1, "v": 1}], [{"type": "B", "ts": 1}], {"types": {"p": {"A": "v = 1"}}},
+         "conditions define the types of `p`"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_as_one(p: Rows, q: Rows, options: Any, words: str) -> None:
+    found = problem("FROM p, q EVENT SEQ(A a, B b)", {"p": p, "q": q}, **options)
+    assert (found.code, found.column) == ("streams-apart", 9)
+    assert words in found.message
+
+
+def test_a_result_that_is_read_has_no_column_of_the_name_of_its_time() -> None:
+    script = "CREATE STREAM s AS EVENT A a RETURN a.v AS ts"
+    assert len(sase.Script(script).run(events("A1"))["s"]) == 1
+    found = problem(f"{script}; FROM s EVENT s x", {"raw": events("A1")})
+    assert found.code == "column-clash"
+
+
+def test_times_that_do_not_fit_the_finest_unit_are_refused() -> None:
+    script = sase.Script("FROM p, q EVENT A a", time_unit={"p": "weeks", "q": "ns"})
+    with pytest.raises(sase.DataError, match="a time of `p` does not fit 64 bits"):
+        script.run(streams={"p": [{"type": "A", "ts": 2**60}], "q": events("A1")})
