@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clocks
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -16,7 +16,7 @@ from sase.binding import Schema
 from sase.binding.binder import bind_where
 from sase.binding.bound import Condition
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.engine.pipeline.limits import EXPLANATION, check_of, working
+from sase.engine.pipeline.limits import EXPLANATION, RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
@@ -67,7 +67,7 @@ def why(
     bound(source, guard)
     with working(guard):
         compiled = partial(compile_query, source=source, params=params, plan=plan)
-        known, about = _of_iteration(query, compiled)
+        known, about = _of_iteration(query, whole := compiled(query), compiled)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _between(known.schema, from_, to)
     if where is not None:
@@ -89,24 +89,51 @@ def why(
             )
             for each in asked
         ]
-    return _told(known, found, about)
+        counted = tuple(_of_iterations(whole, restrictions, most, seconds, clock, guard))
+    return _told(known, found, (about, *counted) if about else ())
 
 
-def _told(known: CompiledQuery, found: list[WhyNot], about: str) -> WhyNot:
+def _of_iterations(
+    known: CompiledQuery,
+    restrictions: Sequence[Condition],
+    most: int,
+    seconds: float,
+    clock: Callable[[], float],
+    guard: RunGuard | None,
+) -> Iterator[str]:
+    """Where groups repeat too seldom for there to be a match."""
+    if not known.bound.has_groups:
+        return
+    from sase.diagnostics.why_not.budget import Budget
+    from sase.diagnostics.why_not.iterations import too_few_iterations
+
+    assert known.source.events is not None, "a schema has no events"
+    asked = list(_branches(known))
+    for each in asked:
+        yield from too_few_iterations(
+            each.bound,
+            each.unoptimized,
+            known.source.events,
+            restrictions,
+            recipe=read_recipe(DEFAULT_PLAN),
+            budget=Budget(most, seconds / len(asked), clock, check_of(guard)),
+        )
+
+
+def _told(known: CompiledQuery, found: list[WhyNot], about: tuple[str, ...]) -> WhyNot:
     """The explanation of a query by those of its branches, and what it is about."""
     from sase.diagnostics.why_not.branches import of_branches
 
     whole = of_branches(known.bound, found) if known.bound.branches else found[0]
-    return replace(whole, words=(about, *whole.words)) if about else whole
+    return replace(whole, words=(*about, *whole.words)) if about else whole
 
 
 def _of_iteration(
-    query: str, compiled: Callable[[str], CompiledQuery]
+    query: str, known: CompiledQuery, compiled: Callable[[str], CompiledQuery]
 ) -> tuple[CompiledQuery, str]:
     """The query, or where groups repeat that of one iteration, with what this leaves aside."""
     from sase.diagnostics.why_not.one_iteration import of_one_iteration
 
-    known = compiled(query)
     if not known.bound.has_groups:
         return known, ""
     once, about = of_one_iteration(query)

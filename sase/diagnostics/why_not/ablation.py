@@ -72,13 +72,13 @@ def fewest_left_out(search: RelaxedSearch) -> Ablation | None:
 def longest_of(matches: Count, search: RelaxedSearch) -> tuple[tuple[str, int], ...]:
     """Find by variable the longest series in what would be a match but for its least numbers."""
     short = [each.number for each in search.parts if each.kind is PartKind.LEAST]
-    lengths = [(index, _longest(index, search)) for index in short if matches.is_none]
+    lengths = [(index, greatest_least(index, search)) for index in short if matches.is_none]
     components = search.query.components
     return tuple((components[index].variable, length) for index, length in lengths if length)
 
 
-def _longest(index: int, search: RelaxedSearch) -> int | None:
-    """Find the greatest length that leaves a match by bisection; None where that is unknown."""
+def greatest_least(index: int, search: RelaxedSearch) -> int | None:
+    """Find the greatest minimum that leaves a match by bisection; None where that is unknown."""
     query, component = search.query, search.query.components[index]
     low, high = 0, component.minimum
     while high - low > 1:
