@@ -41,7 +41,7 @@ def naive_matches(case: Case) -> list[str]:
 
 def naive_returns(case: Case) -> list[str]:
     """The values of RETURN that the naive matcher gives."""
-    return [_value_line(match.values) for match in _naive(case)] or NONE
+    return [_value_line(case, match.values) for match in _naive(case)] or NONE
 
 
 def _naive(case: Case) -> list[Any]:
@@ -117,8 +117,18 @@ def _bound(labels: list[str], is_list: bool) -> str:
     return f"[{' '.join(labels)}]" if is_list else "".join(labels) or "-"
 
 
-def _value_line(values: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={format_value(value)}" for name, value in values.items())
+def _value_line(case: Case, values: Mapping[str, Any]) -> str:
+    """Values by name; what depends on a confidence to the digits in which that is exact."""
+    shown = {
+        name: round(value, 9) if is_imprecise(case) and isinstance(value, float) else value
+        for name, value in values.items()
+    }
+    return " ".join(f"{name}={format_value(value)}" for name, value in shown.items())
+
+
+def is_imprecise(case: Case) -> bool:
+    """Whether its events have two times."""
+    return not isinstance(times(case), str)
 
 
 # ---------------------------------------------------------------- the engine
@@ -159,9 +169,9 @@ def engine_returns(recipe: str | None, case: Case) -> list[str] | None:
     found = _engine(recipe, case)
     if found is None:
         return None
-    times = ("ts_start", "ts_end", "detected_at")
+    more = ["ts_start", "ts_end", "detected_at", *["confidence"] * is_imprecise(case)]
     return [
-        _value_line({name: value for name, value in result.items() if name not in times})
+        _value_line(case, {name: value for name, value in result.items() if name not in more})
         for _, result in found
     ] or NONE
 

@@ -175,6 +175,11 @@ def compile_query(
     check_number("limit", limit)
     check_output(output)
     source, bound = bound_to(query, source, dict(params or {}), flat=flat)
+    if output == "non_overlap" and bound.confidence is not None:
+        raise PlanError(
+            'output="non_overlap" takes of matches that overlap the first, and with imprecise time'
+            ' that differs from world to world: use "all", "count" or "compressed"'
+        )
     allowed = None if lateness is None else lateness_in(lateness, source.schema)
     basic = basic_plan(_declaring_all(bound) if assumes else bound)
     recipe, given = read_recipe(plan), constants(params or {})

@@ -12,7 +12,7 @@ from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
 from sase.binding.forbidding import ForbiddingConjuncts
-from sase.binding.imprecise import bind_confidence, with_sequences
+from sase.binding.imprecise import bind_confidence, refuse_unsupported, with_sequences
 from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
@@ -100,7 +100,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         check_default_columns(query, scope, flat)
     if confidence is not None:
         bound = with_sequences(bound, query)
-        _refuse_imprecise(query, scope)
+        refuse_unsupported(bound, query, scope)
     return replace(
         bound,
         confidence=confidence,
@@ -204,18 +204,6 @@ def _refuse_sources(query: ast.Query, scope: Scope) -> None:
             f"there is no stream `{first.text}`: a query by itself reads events that have no name",
             first.span,
             "leave FROM out, or give the text to  sase.Script  , with streams by name",
-        )
-
-
-def _refuse_imprecise(query: ast.Query, scope: Scope) -> None:
-    """Refuse what is right as far as it goes."""
-    if not scope.problems.in_order("error"):
-        scope.problems.error(
-            "not-supported-yet",
-            f"imprecise time, by `{scope.schema.time}` and `{scope.schema.until}`, is not supported"
-            " yet",
-            query.pattern.span,
-            "name one column of time",
         )
 
 

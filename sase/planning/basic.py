@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sase.binding.bound import BoundComponent, BoundQuery, Conjunct, ConjunctClass, WindowKind
+from sase.binding.bound import (
+    BoundComponent,
+    BoundConfidence,
+    BoundQuery,
+    Conjunct,
+    ConjunctClass,
+    WindowKind,
+)
 from sase.lang.ast import StrategyName
 from sase.planning import negatives, nodes
 
@@ -19,9 +26,12 @@ def basic_plan(query: BoundQuery) -> nodes.Operator:
         branches = tuple(map(basic_plan, query.branches))
         union = nodes.Union(branches, _nullable(query), query.equivalences)
         return nodes.Transformation(union, query.columns, query.type_name, limit=query.limit)
-    plan = _sequences(query) if query.level == 1 else _runs(query)
     negations, sequences = tuple(_negations(query)), tuple(_sequences_forbidden(query))
-    if negations or sequences:
+    if query.confidence is not None:
+        plan = _candidates(query, query.confidence, negations)
+    else:
+        plan = _sequences(query) if query.level == 1 else _runs(query)
+    if query.confidence is None and (negations or sequences):
         plan = nodes.Negation(plan, negations, query.window, sequences=sequences)
     return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
 
@@ -56,7 +66,17 @@ def _sequences(query: BoundQuery) -> nodes.Operator:
     return plan
 
 
-def _runs(query: BoundQuery) -> nodes.Operator:
+def _candidates(
+    query: BoundQuery,
+    confidence: BoundConfidence,
+    negations: tuple[negatives.NegativeComponent, ...],
+) -> nodes.Operator:
+    """What may be a match of imprecise time, whatever the level of the query, and how likely."""
+    runs = replace(_runs(query), evaluation=nodes.Evaluation.INTERVALS)
+    return nodes.Confidence(runs, query.window, negations, confidence.threshold, confidence.strict)
+
+
+def _runs(query: BoundQuery) -> nodes.RunEvaluation:
     conditions = tuple(
         nodes.EdgeCondition(c, c.quantified)
         for c in query.conjuncts

@@ -40,6 +40,8 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     if nodes.find(basic, nodes.Union) is not None:
         return Collapsible(basic, ("several branches of the pattern may give the same match",))
     written = nodes.find(basic, nodes.RunEvaluation)
+    if written is not None and written.is_of_intervals:
+        return Collapsible(basic, ("how likely a match is depends on all of its events",))
     if written is not None and written.has_groups:
         return Collapsible(basic, ("an iteration of a repeated group is several events",))
     if written is not None and written.has_sets:

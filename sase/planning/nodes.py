@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from typing import TypeAlias, TypeVar
 
 from sase.binding.bound import (
@@ -133,8 +134,8 @@ class Evaluation(Enum):
     behave alike may be merged, or all keep
     their events in a versioned buffer; or one run at a time meets all events (backtracking), and
     may read those again at which it was put off (rereading); or matches are walked back from
-    their last event (postponed). Collapsed, the events of a compressed set are collected;
-    expanded, its matches are listed.
+    their last event (postponed), with imprecise time all that may be matches (by intervals).
+    Collapsed, the events of a compressed set are collected; expanded, its matches are listed.
     """
 
     NFAB = "NFAb"
@@ -144,6 +145,7 @@ class Evaluation(Enum):
     BACKTRACKING = "backtracking"
     REREADING = "rereading"
     POSTPONED = "postponed"
+    INTERVALS = "by intervals"
     COLLAPSED = "collapsed"
     EXPANDED = "expanded"
 
@@ -231,6 +233,11 @@ class RunEvaluation:
         return any(each.set_of is not None for each in self.components)
 
     @property
+    def is_of_intervals(self) -> bool:
+        """Whether events have intervals of time, and its matches are candidates."""
+        return self.evaluation is Evaluation.INTERVALS
+
+    @property
     def is_of_sets(self) -> bool:
         """Whether the states of sets find its matches: also of runs that take all they can."""
         is_greedy = self.strategy is StrategyName.EARLIEST_MAXIMAL
@@ -276,6 +283,21 @@ class RunEvaluation:
     def _are_declared(self) -> bool:
         tests, components = self.equivalences, self.components
         return all(test.is_declared_by(components) for test in tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """P: passes the candidates that may be matches of imprecise time, or reach a confidence.
+
+    It knows the window and what is negative, as worlds decide on both: at the threshold, if there
+    is one, or above it if that is `strict`.
+    """
+
+    input: Operator
+    window: BoundWindow | None = None
+    negations: tuple[NegativeComponent, ...] = ()
+    threshold: Fraction | Placeholder | None = None
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +347,7 @@ Operator: TypeAlias = (
     | Selection
     | Window
     | Negation
+    | Confidence
     | Union
     | Transformation
 )

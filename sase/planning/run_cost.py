@@ -62,7 +62,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "built": matches,
         "bound": matches * length,
     }
-    if runs.evaluation in (Evaluation.POSTPONED, Evaluation.EXPANDED):
+    if runs.evaluation in (Evaluation.POSTPONED, Evaluation.INTERVALS, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
         if prunes and every:  # a walk ends with its first match

@@ -15,6 +15,7 @@ from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, Win
 from sase.lang.ast import StrategyName
 from sase.planning.negatives import NegativeElement
 from sase.planning.nodes import (
+    Confidence,
     Negation,
     Operator,
     RunEvaluation,
@@ -49,6 +50,8 @@ class Split:
     before: BoundWindow | None = None
     after: BoundWindow | None = None
     reason: str = ""
+    # Of imprecise time how many windows may lie between a match's detection and what it depends on.
+    windows: int = 0
 
     @property
     def needs_positions(self) -> bool:
@@ -64,6 +67,23 @@ class Split:
     def by_first(self) -> bool:
         """Whether the first event decides which slice owns a match."""
         return self.after is not None
+
+    @property
+    def by_detection(self) -> bool:
+        """Whether the time at which a match is detected decides which slice owns it."""
+        return self.windows > 0
+
+    def around(self, longest: int) -> Split:
+        """The split with the halo that imprecise time needs, by the longest interval.
+
+        All events of a match, and all that may forbid it, have begun when it is detected, and no
+        longer before than the windows and that interval twice: one event ends at the time of
+        detection, and another one lies, within the window, at its latest time.
+        """
+        if not self.by_detection or self.before is None:
+            return self
+        reach = self.windows * (self.before.size or 1) + 2 * longest
+        return replace(self, before=replace(self.before, size=reach))
 
 
 def split_of(plan: Operator) -> Split:
@@ -84,6 +104,11 @@ def split_of(plan: Operator) -> Split:
     inferred = () if scan is None or is_ranked else scan.inferred
     keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
     ends = [may_end(source.components, negation) for negation in negations]
+    if find(plan, Confidence) is not None:
+        # All matches come by the time at which they are detected. Behind a negated end that is a
+        # window later than its events, and what a negated start forbids is one before them.
+        reason = "" if keys or window is not None else NOTHING_SHARED
+        return Split(keys, before=window, reason=reason, windows=2 if any(ends) else 1)
     always = [negation.before is None for negation in negations]
     non_overlapping = require(plan, Transformation).non_overlapping
     if ends != always or (any(ends) and non_overlapping is not None):
@@ -203,7 +228,7 @@ def negations_of(plan: Operator) -> list[NegativeElement]:
         for operator in chain(branch):
             if isinstance(operator, Negation):
                 found += operator.elements
-            elif isinstance(operator, SequenceConstruction):
+            elif isinstance(operator, Confidence | SequenceConstruction):
                 found += operator.negations
     return found
 

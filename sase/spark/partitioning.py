@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from warnings import warn
 
 import numpy as np
@@ -21,6 +21,7 @@ from sase.planning.replay import (
     possible,
     time_slices,
 )
+from sase.planning.split import Split
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
 from sase.spark.row_layout import TIME
@@ -30,6 +31,7 @@ from sase.spark.slice_bounds import (
     SAMPLE,
     given_bounds,
     known_times,
+    longest_interval,
     slices_by_events,
     slices_worth,
     times,
@@ -46,6 +48,7 @@ UNEVEN = 2.0
 # A slice has at least so many row groups, since it reads one before it for its halo, too.
 LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 20
 FOOTERS = "the footers of the files gave the bounds: no job ran"
+MEASURED = "a job measured the longest interval, by which a slice looks back"
 SAMPLED = "two jobs looked at the times of {:,} rows for the bounds"
 
 
@@ -149,6 +152,12 @@ class _Cutter:
     parts: int
     requested: int | None
 
+    @cached_property
+    def split(self) -> Split:
+        """The split of the plan; of imprecise time a job measures what its halo goes by."""
+        split = self.rows.plan.split
+        return split.around(longest_interval(self.rows)) if split.by_detection else split
+
     def declined(self, files: Parquet | str, *, has_other: bool) -> str:
         """The reason why tasks do not read slices of files; empty if they do."""
         if isinstance(files, str) or files.declined:
@@ -161,7 +170,7 @@ class _Cutter:
 
     def slices_of_files(self, files: Parquet) -> SlicePlan:
         """Slices of whole row groups, as many as are asked for or as pay."""
-        split, bounds = self.rows.plan.split, self.bounds
+        split, bounds = self.split, self.bounds
         if bounds is None:
             parts, whole = self.requested, len(files.runs) // LEAST_RUNS
             if parts is None:
@@ -178,8 +187,8 @@ class _Cutter:
         self, events: DataFrame, files: Parquet | str = ""
     ) -> tuple[SlicePlan, tuple[str, ...]]:
         """The slices of some raw times, and what it took to find them."""
-        split, bounds = self.rows.plan.split, self.bounds
-        notes = list[str]()
+        split, bounds = self.split, self.bounds
+        notes = [MEASURED] if split.by_detection else []
         marks: tuple[int, ...] = bounds or ()
         if bounds is None:
             cells, parts = CELLS * self.parts, self.parts

@@ -31,8 +31,10 @@ NULL, UNDECLARED = "0", "-"
 
 
 def sequence(found: MatchBatch, positions: Numbers) -> Numbers:
-    """The numbers that order simultaneous events, of events by position."""
+    """The numbers that order simultaneous events, of events by position; or the latest times."""
     name, history = found.shape.schema.seq, found.history
+    if found.shape.schema.is_imprecise:
+        return history.latest(positions)
     assert name is not None, "the order of results depends on it"
     numbers = history.column(name, history.places(positions), None).cast(pa.int64())
     return np.asarray(numbers.to_numpy())

@@ -1,7 +1,7 @@
 """The layout of rows that travel to tasks, and the blocks in which tasks search them.
 
 Rows are plain, or have a struct of columns for each event type, as a column may differ in type by
-event type; time and `seq` then stand beside the structs to sort by.
+event type; time and `seq`, or both times, then stand beside the structs to sort by.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class RowLayout:
 
     def order(self, schema: Schema) -> tuple[str, ...]:
         """The columns that rows are sorted by."""
-        if self.types:
-            return (TIME, SEQ) if schema.seq is not None else (TIME,)
-        return (schema.time, schema.seq) if schema.seq is not None else (schema.time,)
+        second = schema.seq or schema.until
+        first = (TIME, SEQ) if self.types else (schema.time, second or "")
+        return first if second is not None else first[:1]
 
     def events(self, rows: pa.Table) -> pa.Table | dict[str, pa.Table]:
         """The events as the engine takes them."""

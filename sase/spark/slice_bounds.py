@@ -47,6 +47,17 @@ def times(rows: SourceScan) -> DataFrame:
     return reduce(DataFrame.unionByName, frames)
 
 
+def longest_interval(rows: SourceScan) -> int:
+    """Measure, by a job, how long the longest interval of imprecise time is."""
+    frames = []
+    for frame in rows.source.frames:
+        good = frame.df.filter(~rows.is_bad(frame))
+        frames.append(good.select(rows.interval(frame).alias(TIME)))
+    found = reduce(DataFrame.unionByName, frames).select(sf.max(f"`{TIME}`")).first()
+    assert found is not None
+    return int(found[0] or 0)
+
+
 @dataclass(frozen=True, slots=True)
 class TimeMarks:
     """The distribution of the times of rows: the first, the last, and quantiles as `marks`."""

@@ -18,7 +18,7 @@ from pyspark.sql import types as st
 from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.engine.columns.loader import NO_SEQ
 from sase.engine.columns.numbers import TOO_LONG
-from sase.engine.columns.time_column import NO_TIME
+from sase.engine.columns.time_column import NO_TIME, before_earliest
 from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
@@ -62,14 +62,24 @@ class SourceScan:
     # ------------------------------------------------------------ what is said of a row
 
     def time(self, frame: Frame) -> Column:
-        """The raw time."""
-        name = self.plan.schema.time
+        """The raw time, of imprecise time the earliest."""
+        return self._raw_time(frame, self.plan.schema.time)
+
+    def interval(self, frame: Frame) -> Column:
+        """How long the interval of an event of imprecise time is."""
+        assert self.plan.schema.until is not None
+        until = self._raw_time(frame, self.plan.schema.until)
+        # A difference of two numbers of 64 bits may have more.
+        return until.cast("decimal(20,0)") - self.time(frame).cast("decimal(20,0)")
+
+    def _raw_time(self, frame: Frame, name: str) -> Column:
         return raw_time(frame[name], frame.kind(name), self.plan.schema.time_type.resolution)
 
     @cached_property
     def slack(self) -> int:
         """By how much raw times can be off."""
-        return max(slack_of(kind) for kind in self.source.kinds(self.plan.schema.time))
+        names = self.plan.schema.times
+        return max(slack_of(kind) for name in names for kind in self.source.kinds(name))
 
     def key(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column:
         """A number that events have in common which agree on the tests."""
@@ -135,8 +145,13 @@ class SourceScan:
         """All that can be wrong with a row (docs/semantics.md, Bad rows), as the engine says it."""
         schema = self.plan.schema
         found = [
-            BadValue(schema.time, NO_TIME, is_bad_time(frame[schema.time], frame.kind(schema.time)))
+            BadValue(name, NO_TIME, is_bad_time(frame[name], frame.kind(name)))
+            for name in schema.times
         ]
+        if schema.until is not None:
+            is_before = self._raw_time(frame, schema.until) < self.time(frame)
+            why = before_earliest(schema)
+            found.append(BadValue(schema.until, why, sf.coalesce(is_before, sf.lit(False))))
         if schema.type is not None and not self.source.is_typed:
             found.append(BadValue(schema.type, NO_TYPE, frame[schema.type].isNull()))
         if schema.seq is not None:
@@ -258,6 +273,11 @@ class SourceScan:
             sf.struct(*(frame[name].alias(name) for name in names)).alias(packed(number)),
             (time.cast("double") if is_float else self.time(frame)).alias(TIME),
         ]
+        if schema.until is not None:
+            until = frame[schema.until]
+            is_float = isinstance(frame.kind(schema.until), FLOATS)
+            second = until.cast("double") if is_float else self._raw_time(frame, schema.until)
+            found.append(second.alias(SEQ))
         if schema.seq is not None:
             found.append(frame[schema.seq].cast("bigint").alias(SEQ))
         return found

@@ -227,14 +227,16 @@ class PartSearch:
                 yield self._table(leading.found, leading)
 
     def _own(self, found: MatchBatch) -> MatchBatch:
-        """The matches whose last event, or first where that decides, the part owns."""
+        """The matches whose last event, or first, or time of detection, the part owns."""
         if self._owned is None:
             return found
         low, high = self._owned
         by_first = self._task.plan.split.by_first
 
         def is_own(results: Results) -> Mask:
-            times = found.history.times(results.first if by_first else results.last)
+            times = results.detected
+            if times is None:
+                times = found.history.times(results.first if by_first else results.last)
             return (times >= low) & (times <= high)
 
         return found.where(is_own)

@@ -24,7 +24,7 @@ EVENTS = [{"lo": 1, "hi": 2, "type": "A"}]
 @pytest.fixture
 def bound(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Binds what the engine does not take yet."""
-    monkeypatch.setattr(binder, "_refuse_imprecise", lambda query, scope: None)
+    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
 
     def of(text: str, **parameters: object) -> BoundQuery:
         return bind_text(text, INTERVALS, parameters=parameters)
@@ -53,7 +53,7 @@ def test_thresholds(bound: Any, clause: str, expected: BoundConfidence) -> None:
 
 
 def test_a_threshold_may_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binder, "_refuse_imprecise", lambda query, scope: None)
+    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
     query = bind_text("EVENT SEQ(A a, B b) WITH CONFIDENCE > :c", INTERVALS)
     assert query.confidence is not None
     assert isinstance(query.confidence.threshold, Placeholder)
@@ -92,7 +92,7 @@ def test_the_confidence_is_a_float_of_the_match(bound: Any) -> None:
 def test_an_attribute_of_that_name_keeps_it_where_it_is_qualified(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(binder, "_refuse_imprecise", lambda query, scope: None)
+    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
     schema = replace(INTERVALS, columns=(("confidence", INTEGER),))
     query = bind_text("EVENT A a WHERE confidence > 1 HAVING a.confidence > confidence", schema)
     (comparison,) = (each.condition for each in query.conjuncts)
@@ -124,12 +124,24 @@ def test_what_is_no_time(time: Any) -> None:
         InputOptions(time)
 
 
-def test_events_with_two_times_are_refused_for_now() -> None:
-    with pytest.raises(
-        BindingError, match="imprecise time, by `lo` and `hi`, is not supported yet"
-    ):
-        sase.match("EVENT A a", EVENTS, time=("lo", "hi"))
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("A a OR B b", "choices are not"),
+        ("SEQ(A a, !(SEQ(B b, C c)), D d)", "a negative sequence is not"),
+        ("SEQ(A a, !(N n), B b, !(N m), C c)", "several negative components"),
+        ("SEQ(A a, !(N n), B b, !(ANY m), C c)", "several negative components"),
+    ],
+)
+def test_what_is_refused_for_now(pattern: str, message: str) -> None:
+    with pytest.raises(BindingError, match=f"with imprecise time, {message}.* supported yet"):
+        bind_text(f"EVENT {pattern}", INTERVALS)
+
+
+def test_what_has_no_meaning_with_two_times() -> None:
     with pytest.raises(PlanError, match="is not what the Schema says"):
         sase.compile("EVENT A a", INTERVALS, time=("lo", "until"))
     with pytest.raises(SchemaError, match="no such order"):
         sase.match("EVENT A a", EVENTS, time=("lo", "hi"), seq="#row")
+    with pytest.raises(PlanError, match="with imprecise time that differs from world to world"):
+        sase.match("EVENT A a", EVENTS, time=("lo", "hi"), output="non_overlap")

@@ -36,6 +36,7 @@ from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.serialisation import encoded, fingerprint, plan_from_json, plan_to_json
 
 TABLE = schema_from({"columns": dict.fromkeys(["ts", "k", "m", "v", "w"], "integer")})
+INTERVALS = Schema(time="lo", until="hi")
 TYPED = schema_from(
     {
         "time": "at",
@@ -110,6 +111,11 @@ QUERIES = [
     ),
     Query("EVENT SEQ(A a, !(N n), B{2,} b[]) WHERE partition_contiguity { [k] } WITHIN 9"),
     Query("EVENT SEQ(A a, !(SEQ(B b, !(N n), C c)), D d) WHERE [k] AND b.v < a.v WITHIN 9"),
+    Query(
+        "EVENT SEQ(A a, !(N n), B+ b[]) WHERE b[i].v > b[i-1].v WITHIN 9 WITH CONFIDENCE > 0.9"
+        " HAVING confidence < 1",
+        INTERVALS,
+    ),
 ]
 
 
@@ -152,7 +158,7 @@ def test_the_queries_have_many_plans_and_every_kind_of_value() -> None:
     found = {name for text in texts() for name in names(json.loads(text))}
     assert len(plans()) > 60
     in_no_plan = {"Value", "Predicate", "BoundQuery", "BoundNegation"}
-    in_no_plan |= {"BoundConfidence", "MatchConfidence"}  # of queries that are not planned yet
+    in_no_plan |= {"BoundConfidence"}  # its parts are those of an operator
     assert set(CLASSES) - in_no_plan == found - {"float"}
     assert "float" in found
 

@@ -113,10 +113,15 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
     until = read_times(reading, schema.until, time)
     before = np.flatnonzero(until < ts)
     bad = before[~np.isin(before, reading.faults.rows_of(*schema.times))]
-    why = f"it is before `{schema.time}`: an event is at one of the times between the two"
+    why = before_earliest(schema)
     value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
     reading.faults.refuse(schema.until, bad, why, value)
     return until
+
+
+def before_earliest(schema: Schema) -> str:
+    """Return why a latest time is bad that is before the earliest."""
+    return f"it is before `{schema.time}`: an event is at one of the times between the two"
 
 
 def _from_floats(reading: Projection, name: str) -> Numbers:

@@ -81,6 +81,10 @@ class ProgramLayout:
         """The place of tag and bits of an aggregate."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")
 
+    def confidence(self) -> int:
+        """The place of tag and bits of the confidence of a match."""
+        raise LoweringError("the confidence is of a match of imprecise time, and there is none")
+
     def flag(self, aggregate: Aggregate) -> int:
         """The place of the flag that an event in the range lacks the attribute."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")

@@ -19,6 +19,7 @@ from sase.binding.bound import (
     Constant,
     Expression,
     Like,
+    MatchConfidence,
     Membership,
     NullTest,
     Operation,
@@ -272,6 +273,8 @@ class _Assembler:
                 self.operation(value)
             case Placeholder():
                 literal(value)
+            case MatchConfidence():
+                self.write(Op.VALUE, self.layout.confidence(), put=1)
             case Aggregate():
                 event = self.layout.single(value)
                 if event is None:

@@ -78,6 +78,8 @@ class NodeWords:
     # What users defined, by number, and the columns that it reads.
     defined: list[tuple[Aggregate, UserAggregate]] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
+    # Where the confidence of a match stands, if it is read.
+    confidence: int = NOTHING
     _numbers: dict[Hashable, int] = field(default_factory=dict)
     _places: dict[tuple[Hashable, int, str | None], int] = field(default_factory=dict)
     _used: int = 0
@@ -102,6 +104,13 @@ class NodeWords:
                 begin, end = of.HEAD + self._places[key], of.HEAD + self.width
                 self.fresh.append((subject.group, begin, end))
         return self._places[key]
+
+    def confidence_word(self) -> int:
+        """The word of the confidence of a match, a tag and its bits, which no event changes."""
+        if self.confidence == NOTHING:
+            self.confidence = self.before + self._used
+            self._used += words_of(of.LEAST)
+        return self.confidence
 
     def defined_word(
         self, level: Subject, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
@@ -183,6 +192,10 @@ class Fills:
         columns = [self.base.places[(component, name)] for name in aggregate.attributes]
         subject = self._subject(aggregate)
         return self._value(aggregate, *self.words.defined_word(subject, aggregate, user, columns))
+
+    def confidence(self) -> int:
+        """The place of tag and bits of the confidence of a match."""
+        return self._place((of.KNOWN_VALUE, 0, self.words.confidence_word(), of.LEAST), 2)
 
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
         """The place of the flag that an event of the range lacks the attribute."""
@@ -282,6 +295,11 @@ class SeriesLayout(ProgramLayout):
         is_ranked = aggregate.function in ("min", "max") and aggregate.type.kind is Kind.STRING
         table = self.interner.table(RANK) if is_ranked else NOTHING
         return self.fills.value(aggregate, FUNCTIONS[aggregate.function], table)
+
+    def confidence(self) -> int:
+        """The place of tag and bits of the confidence of a match."""
+        assert self.fills is not None
+        return self.fills.confidence()
 
     def flag(self, aggregate: Aggregate) -> int:
         """The place of the flag that an event in the range lacks the attribute."""

@@ -15,6 +15,7 @@ from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.transformation import TransformationState
 from sase.planning.match_windows import MatchWindow
 from sase.planning.nodes import (
+    Confidence,
     Negation,
     Operator,
     RunEvaluation,
@@ -77,6 +78,11 @@ def _open(
             return WindowState(node, context)
         case Negation():
             return _negation(node, context, of_series=of_series)
+        case Confidence():
+            # With kernels that precise time never loads.
+            from sase.engine.operators.confidence_filter import ConfidenceState
+
+            return ConfidenceState(node, context)
         case Union():
             # With a kernel that a pattern without choices never loads.
             from sase.engine.operators.union import UnionState

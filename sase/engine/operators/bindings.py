@@ -103,6 +103,11 @@ class Bindings:
         return self.events[self.begins]
 
     @property
+    def oldest(self) -> Numbers:
+        """Events that none of the matches has one before."""
+        return self.first
+
+    @property
     def last(self) -> Numbers:
         """The last event of each match."""
         return self.events[self.ends - 1]

@@ -30,8 +30,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
-from sase.engine.operators.group_bindings import IterationForm
-from sase.engine.operators.set_bindings import SetForm
+from sase.engine.operators.forms import Form
 from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
@@ -156,7 +155,7 @@ class Context:
     # The largest kernels of the operators, which a run compiles ahead.
     kernels: list[Any] = field(default_factory=list)
     # What matches hold beside events, where that is more than lengths.
-    form: IterationForm | SetForm | None = None
+    form: Form | None = None
     # Those that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 

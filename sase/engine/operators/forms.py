@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from sase.engine.operators.candidate_bindings import CandidateForm
 from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.set_bindings import SetForm
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import RunEvaluation
+from sase.planning.nodes import Evaluation, RunEvaluation
+
+Form: TypeAlias = IterationForm | SetForm | CandidateForm
 
 
-def form_of(runs: RunEvaluation | None) -> IterationForm | SetForm | None:
-    """The form of matches with repeated groups or sets; None of others."""
+def form_of(runs: RunEvaluation | None) -> Form | None:
+    """The form of matches with repeated groups or sets, or of imprecise time; None of others."""
     if runs is None:
         return None
+    if runs.evaluation is Evaluation.INTERVALS:
+        return CandidateForm(len(runs.components))
     if runs.is_of_sets:
         detects = runs.strategy is StrategyName.EARLIEST_MAXIMAL
         return SetForm(len(runs.components), detects)

@@ -41,6 +41,11 @@ def open_runs(
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
             return GroupEvaluationState(node, context)
+        case Evaluation.INTERVALS:
+            # With kernels that precise time never loads.
+            from sase.engine.operators.interval_evaluation import IntervalEvaluationState
+
+            return IntervalEvaluationState(node, context)
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context, taken)
         case Evaluation.NFAB if node.is_in_lines and context.options.lines:

@@ -87,7 +87,8 @@ class SeriesCode:
     `ranges` says whether a condition ranges over the events of a series, `asks` whether one
     needs a program. `defined` are the aggregates that users added, `compiled` what is at the
     addresses of these. `gates` are the rows of direct comparisons with their moments, `reads` the
-    fills of programs with theirs, `fresh` the words of groups that are new in each iteration.
+    fills of programs with theirs, `fresh` the words of groups that are new in each iteration,
+    `confidence` the word of that of a match, NOTHING if it is not read.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -106,6 +107,7 @@ class SeriesCode:
     compiled: tuple[CompiledAggregate, ...]
     defined: tuple[Aggregate, ...]
     fresh: tuple[tuple[int, int, int], ...]
+    confidence: int
 
     @classmethod
     def of(
@@ -161,6 +163,7 @@ class SeriesCode:
             compiled,
             tuple(aggregate for aggregate, _ in words.defined),
             tuple(words.fresh),
+            words.confidence,
         )
 
     def keep(self, context: Context) -> None:

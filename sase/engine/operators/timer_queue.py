@@ -13,8 +13,7 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Sequences
-from sase.engine.operators.group_bindings import IterationForm
-from sase.engine.operators.set_bindings import SetForm
+from sase.engine.operators.forms import Form
 from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
@@ -48,9 +47,7 @@ class _TimerRun:
 class TimerQueue:
     """Sequences by time; those of the same time leave in the order in which they came."""
 
-    def __init__(
-        self, levels: int, *, of_series: bool = False, form: IterationForm | SetForm | None = None
-    ) -> None:
+    def __init__(self, levels: int, *, of_series: bool = False, form: Form | None = None) -> None:
         self._levels, self._of_series, self._form = levels, of_series, form
         # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)
@@ -73,7 +70,7 @@ class TimerQueue:
 
     def _add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
         order = np.argsort(due, kind="stable")
-        first = sequences.first if isinstance(sequences, Bindings) else sequences[0]
+        first = sequences.oldest if isinstance(sequences, Bindings) else sequences[0]
         self._number += 1
         run = _TimerRun(self._number, due[order], sequences[:, order], int(first.min()))
         self._runs.add(run)

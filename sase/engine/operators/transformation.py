@@ -16,6 +16,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
+from sase.engine.operators.candidate_bindings import DETECTED, CandidateBindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
@@ -26,6 +27,9 @@ from sase.planning.nodes import Transformation, Union
 
 if TYPE_CHECKING:
     from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+
+
+DETECTED_AND_LAST = np.dtype([("detected", np.int64), ("last", np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,22 @@ class Results:
     def last(self) -> Numbers:
         """The position of the last event of each."""
         return ends_of(self.positions)[1]
+
+    @property
+    def detected(self) -> Numbers | None:
+        """When each candidate of imprecise time is known, in raw units; None of other results."""
+        found = self.positions
+        return found.times[DETECTED] if isinstance(found, CandidateBindings) else None
+
+    @property
+    def order(self) -> NDArray[Any]:
+        """By what results of several parts are brought into order, if a key parts their events."""
+        detected, last = self.detected, self.last
+        if detected is None:
+            return last
+        both = np.empty(len(self), DETECTED_AND_LAST)
+        both["detected"], both["last"] = detected, last
+        return both
 
     @property
     def nbytes(self) -> int:
@@ -109,6 +129,10 @@ def _having(
 
 def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]]:
     """What checks and returns matches of series or groups, with kernels that others never load."""
+    if context.schema.is_imprecise:
+        from sase.engine.operators.candidate_checks import CandidateHaving, CandidateValues
+
+        return CandidateHaving, CandidateValues
     if context.has_groups:
         from sase.engine.operators.group_checks import GroupHaving, GroupValues
 

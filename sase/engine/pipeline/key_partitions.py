@@ -1,7 +1,7 @@
 """Batch execution in several threads by key partitions, for plans without a window.
 
 All matches that end with an event are found in one partition, so merging by the last event restores
-the order of results.
+the order of results; of imprecise time by the time of detection, and then by the last event.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.binding.types import Kind
@@ -116,7 +118,7 @@ class _Stream:
         # The code in the shape of each text of the partition.
         self._codes: Numbers = np.empty(0, np.int64)
         self._results: Results | None = None
-        self.last: Numbers = np.empty(0, np.int64)
+        self.order: NDArray[Any] = np.empty(0, np.int64)
 
     def advance(self) -> bool:
         """Take the next batch in hand; whether there is one."""
@@ -126,16 +128,16 @@ class _Stream:
         self._results = self._translated(
             found.map_positions(lambda places: self._part.positions[places])
         )
-        self.last = self._results.last
+        self.order = self._results.order
         return True
 
-    def up_to(self, bound: int) -> Results:
-        """Split off those in hand that end at a position or before it."""
+    def up_to(self, bound: Any) -> Results:
+        """Split off those in hand that are not behind a bound."""
         assert self._results is not None
-        count = int(np.searchsorted(self.last, bound, "right"))
+        count = int(np.searchsorted(self.order, np.array(bound, self.order.dtype), "right"))
         taken = self._results.between(0, count)
         self._results = self._results.between(count, len(self._results))
-        self.last = self.last[count:]
+        self.order = self.order[count:]
         return taken
 
     def _translated(self, results: Results) -> Results:
@@ -157,11 +159,12 @@ class _Stream:
 
 
 def _merged(streams: list[_Stream]) -> Iterator[tuple[Results, int]]:
-    """Merge results up to the least of the last positions in hand, and yield them with it."""
+    """Merge results up to the least of the last ones in hand, and yield them with its position."""
     live = [stream for stream in streams if stream.advance()]
     while live:
-        bound = min(int(stream.last[-1]) for stream in live)
+        bound = min(stream.order[-1].item() for stream in live)
         taken = [stream.up_to(bound) for stream in live]
-        live = [stream for stream in live if len(stream.last) or stream.advance()]
-        last = np.concatenate([results.last for results in taken])
-        yield Results.merged(taken, np.argsort(last, kind="stable")), bound
+        live = [stream for stream in live if len(stream.order) or stream.advance()]
+        order = np.concatenate([results.order for results in taken])
+        last = bound if isinstance(bound, int) else bound[-1]
+        yield Results.merged(taken, np.argsort(order, kind="stable")), last

@@ -48,7 +48,8 @@ Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 class Slice:
     """The positions that one of several pipelines owns, and those that it reads: with its halo.
 
-    It owns a match by its last event, or where `by_first` by its first one.
+    It owns a match by its last event, or where `by_first` by its first one; of imprecise time by
+    the time at which it is `detected`, from the one up to the other.
     """
 
     begin: int
@@ -56,9 +57,13 @@ class Slice:
     first: int
     last: int
     by_first: bool = False
+    detected: tuple[int, int] | None = None
 
     def owned(self, results: Results) -> Results:
         """Keep the results that the slice owns; of none, as where they were kept before, none."""
+        if self.detected is not None:
+            (low, high), known = self.detected, results.detected
+            return results if known is None else results.at((known >= low) & (known <= high))
         owner = results.first if self.by_first else results.last
         if not len(results) or (owner.min() >= self.begin and owner.max() < self.end):
             return results

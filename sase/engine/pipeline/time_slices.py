@@ -59,6 +59,8 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
     assert split.before is not None
     starts = events.ts[np.arange(0, len(events), size)]
     cuts = np.unique(np.searchsorted(events.ts, starts, "left"))
+    if split.by_detection:
+        return _cut_by_detection(events, cuts.tolist(), split)
     if split.after is not None and split.after.kind is WindowKind.TIME:
         # What is known at the end of time only is in the order of its last events.
         cuts = cuts[cuts <= np.searchsorted(events.ts, INT64_MAX - size_of(split.after), "left")]
@@ -72,6 +74,21 @@ def _cut(events: Events, split: Split, size: int) -> list[Slice]:
         )
         for begin, end in pairwise([*cuts.tolist(), len(events)])
     ]
+
+
+def _cut_by_detection(events: Events, cuts: list[int], split: Split) -> list[Slice]:
+    """Cut slices that own the matches detected in them: what these depend on has begun by then."""
+    assert events.until is not None
+    # As unsigned numbers, in which no difference is too great.
+    longest = int((events.until.view(np.uint64) - events.ts.view(np.uint64)).max())
+    window = split.around(longest).before
+    assert window is not None
+    slices = []
+    for begin, end in pairwise([*cuts, len(events)]):
+        low = int(events.ts[begin]) if begin else INT64_MIN
+        high = int(events.ts[end]) - 1 if end < len(events) else INT64_MAX
+        slices.append(Slice(begin, end, _back(events, begin, window), end, detected=(low, high)))
+    return slices
 
 
 def _back(events: Events, begin: int, window: BoundWindow) -> int:

@@ -20,6 +20,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.candidate_bindings import CandidateBindings
 from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_bindings import IterationForm
 from sase.engine.operators.negation import detection
@@ -172,10 +173,16 @@ class MatchBatch:
         """The results: structs or the columns of RETURN, and the times."""
         positions = self.positions
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
-        return pa.table({**columns, **self._times(positions)})
+        columns |= self._times(positions)
+        if isinstance(positions, CandidateBindings):
+            columns["confidence"] = pa.array(positions.confidences)
+        return pa.table(columns)
 
     def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
         """First and last time, and the time of detection, of each match, in raw units."""
+        if isinstance(positions, CandidateBindings):
+            start, end, detected = positions.times
+            return start, end, detected
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
         plan = self.shape.plan

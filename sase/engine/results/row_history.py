@@ -134,12 +134,19 @@ class RowHistory:
         return found
 
     def times(self, positions: Numbers) -> Numbers:
-        """The timestamps of events by position."""
+        """The timestamps of events by position, of imprecise time the earliest."""
+        return self._gathered(positions, lambda events: events.ts)
+
+    def latest(self, positions: Numbers) -> Numbers:
+        """The latest times of events of imprecise time, by position."""
+        return self._gathered(positions, _until)
+
+    def _gathered(self, positions: Numbers, of: Callable[[Events], Numbers]) -> Numbers:
         if len(self.pieces) == 1:
-            return self.pieces[0].events.ts[positions - self.pieces[0].begin]
+            return of(self.pieces[0].events)[positions - self.pieces[0].begin]
         found = np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
-            found[at] = piece.events.ts[positions[at] - piece.begin]
+            found[at] = of(piece.events)[positions[at] - piece.begin]
         return found
 
     def is_type(
@@ -234,6 +241,11 @@ def _merged(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]
         ])  # fmt: skip
     events = Events.joined([piece.events for piece in run], order)
     return [HistorySegment.of(begin, whole, events, rows, level)]
+
+
+def _until(events: Events) -> Numbers:
+    assert events.until is not None, "the time of these events is precise"
+    return events.until
 
 
 def _numbers(piece: HistorySegment, given: Numbers | None, first: int) -> Numbers:

@@ -28,6 +28,7 @@ SYMBOLS = {
     nodes.Selection: "σ",
     nodes.Window: "WD",
     nodes.Negation: "NG",
+    nodes.Confidence: "P",
     nodes.Union: "∪",
     nodes.Transformation: "TF",
 }
@@ -84,6 +85,8 @@ class OperatorText:
             case nodes.Negation():
                 by_time = " in order of time alone" if operator.by_time else ""
                 return f"negation by an index of negative events{by_time}"
+            case nodes.Confidence():
+                return "confidence in closed form, by polynomials between the bounds of time"
             case _:
                 return type(operator).__name__.lower()
 
@@ -111,11 +114,23 @@ class OperatorText:
                 yield from _within(operator.window)
             case nodes.Negation():
                 yield from map(self.negative, operator.elements)
+            case nodes.Confidence():
+                yield self._threshold(operator)
+                yield from _within(operator.window)
+                yield from map(self.negative, operator.negations)
             case nodes.Union():
                 scans = shared_scans(operator)
                 yield from (_shared(each) for each in scans if len(each.branches) > 1)
             case nodes.Transformation():
                 yield from self._transformation(operator)
+
+    def _threshold(self, confidence: nodes.Confidence) -> str:
+        """What candidates must reach."""
+        least = confidence.threshold
+        if least is None:
+            return "above 0"
+        value = f":{least.name}" if isinstance(least, Placeholder) else f"{float(least):g}"
+        return f"above {value}" if confidence.strict else f"at least {value}"
 
     def negative(self, negative: negatives.NegativeElement) -> str:
         """The gap of a negative element, and the events that matter in it."""

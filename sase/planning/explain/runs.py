@@ -51,6 +51,10 @@ def algorithm_of(runs: RunEvaluation) -> str:
         last = runs.components[-1]
         name = last.variable if last.is_single else "event that may be the last"
         return f"walk back from each {name} through remembered events{by_key} (postponed)"
+    if runs.is_of_intervals:
+        last = runs.components[-1]
+        name = last.variable if last.is_single else "event that may be the last"
+        return f"walk back from each {name} through what may be before it{by_key} (by intervals)"
     if runs.evaluation in _OF_GRAPHS:
         return f"all paths through a graph of the events that may take part{by_key} (collapsed)"
     if runs.evaluation is Evaluation.MERGED:
@@ -78,8 +82,11 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
         yield from _component(narrowed, runs, names)
     for members in _sets(runs):
         yield f"in any order: {', '.join(each.variable for each in members)}"
+    if runs.is_of_intervals:
+        yield from map(_order, (each for each in runs.components if each.is_series))
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
-    decided = _walked if runs.evaluation is Evaluation.POSTPONED else _on_edges
+    walks = (Evaluation.POSTPONED, Evaluation.INTERVALS)
+    decided = _walked if runs.evaluation in walks else _on_edges
     decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
     yield from decided(runs, names)
     for test in runs.equivalences:
@@ -87,6 +94,13 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
             yield f"[{test_text(test)}]"
         elif test not in runs.partitions:
             yield f"all agree on {test_text(test)}"
+
+
+def _order(series: BoundComponent) -> str:
+    """Whether the order of the events of a series matters, with imprecise time."""
+    if series.is_sequence:
+        return f"{series.variable} is a sequence: something asks for the order of its events"
+    return f"{series.variable} is a set: nothing asks for the order of its events"
 
 
 def _sets(runs: RunEvaluation) -> Iterator[list[BoundComponent]]:

@@ -57,7 +57,13 @@ _RULES = (
     Rewrite(use_active_instance_stacks),  # which all that follow need
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),
-    Rewrite(partition_stacks, of_runs=partition_runs, of_groups=True, of_sets=True),
+    Rewrite(
+        partition_stacks,
+        of_runs=partition_runs,
+        of_groups=True,
+        of_sets=True,
+        of_intervals=True,
+    ),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
     # Before simple conditions are pushed, which it makes.
@@ -67,6 +73,7 @@ _RULES = (
         of_runs=push_simple_conditions_to_runs,
         of_groups=True,
         of_sets=True,
+        of_intervals=True,
     ),
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
@@ -88,6 +95,6 @@ _RULES = (
     Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
     # Below the evaluation that was chosen, of the key that it has.
     Rewrite(prune_by_match_windows, of_runs=prune_by_match_windows, of_sets=True),
-    Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True),
+    Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True, of_intervals=True),
 )
 REWRITES: dict[str, Rewrite] = {rule.name: rule for rule in _RULES}

@@ -44,6 +44,7 @@ MIXED = Declined("the window counts in partitions, and runs are not kept apart b
 PRUNED = Declined("the first match of a partition ends its other runs")
 GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")
 SETS = Declined("members of a set come in any order, and it takes components one after the other")
+IMPRECISE = Declined("it does not keep the candidates of imprecise time")
 GREEDY = Declined("it does not keep the result under earliest_maximal")
 Outcome: TypeAlias = Operator | Declined
 # Where conditions only choose among the sequences; under the other strategies, and with Kleene
@@ -87,7 +88,8 @@ class Rewrite:
 
     `legal` are the strategies under which it keeps the result. `of_runs` is its counterpart for
     plans of runs, if any, which keeps the result under every strategy; `of_groups` whether also
-    with repeated groups, `of_sets` with sets and under earliest_maximal.
+    with repeated groups, `of_sets` with sets and under earliest_maximal, `of_intervals` with
+    imprecise time.
     """
 
     function: Callable[..., Outcome]
@@ -95,6 +97,7 @@ class Rewrite:
     of_runs: Callable[..., Outcome] | None = None
     of_groups: bool = False
     of_sets: bool = False
+    of_intervals: bool = False
 
     @property
     def name(self) -> str:
@@ -123,6 +126,8 @@ class Rewrite:
         runs = find(plan, RunEvaluation)
         if runs is not None and runs.has_groups and not self.of_groups:
             return GROUPS
+        if runs is not None and runs.is_of_intervals and not self.of_intervals:
+            return IMPRECISE
         if runs is not None and self.of_runs is not None:
             if runs.has_sets and not self.of_sets:
                 return SETS

@@ -1,0 +1,153 @@
+"""Find the events that may forbid candidates of imprecise time: in some world they lie in the gap.
+
+The intervals of a candidate's events shrink to what the order leaves of them, so that what may lie
+between two of them is a matter of the candidate and of that event alone, whatever else is known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.kleene.residual_checks import MatchArrays, agrees, rebuilt
+from sase.engine.kernels.kleene.run_nodes import Machine
+from sase.engine.kernels.kleene.transitions import programs_hold
+from sase.engine.kernels.sentinels import EARLIEST, LATEST
+from sase.engine.kernels.window import window_end, window_start
+
+
+class IntervalIndex(NamedTuple):
+    """Events by key in stream order, with the bounds of their times, and where each key begins.
+
+    `most` is the latest time of an event and those of its key before it.
+    """
+
+    event: OutInts
+    lo: OutInts
+    hi: OutInts
+    most: OutInts
+    begins: OutInts
+
+
+class BoundTimes(NamedTuple):
+    """The bounds of the times of events by place, and their keys, if the index has several."""
+
+    lo: OutInts
+    hi: OutInts
+    key: OutInts
+
+
+@kernel
+def note_latest(index: IntervalIndex) -> None:
+    """Write the latest times of an index."""
+    for key in range(index.begins.shape[0] - 1):
+        latest = EARLIEST
+        for place in range(index.begins[key], index.begins[key + 1]):
+            latest = max(latest, index.hi[place])
+            index.most[place] = latest
+
+
+@linked
+def earliest_of_last(
+    matches: MatchArrays, number: int, levels: int, sets: Ints, times: BoundTimes, mask: int
+) -> int:
+    """Return how early the last of the first so many levels can be over."""
+    at = matches.ends[number - 1] if number > 0 else 0
+    before = most = EARLIEST
+    for level in range(levels):
+        for place in range(matches.lengths[level, number]):
+            if place == 0 or sets[level] == 0:
+                before, most = most, EARLIEST
+            most = max(most, times.lo[matches.events[at] & mask], before + 1)
+            at += 1
+    return int(most)
+
+
+@linked
+def latest_of_first(
+    matches: MatchArrays, number: int, level: int, sets: Ints, times: BoundTimes, mask: int
+) -> int:
+    """Return how late the first of the levels from one on can begin."""
+    at = matches.ends[number] - 1
+    behind = least = LATEST
+    for last in range(matches.lengths.shape[0] - 1, level - 1, -1):
+        for place in range(matches.lengths[last, number]):
+            if place == 0 or sets[last] == 0:
+                behind, least = least, LATEST
+            least = min(least, times.hi[matches.events[at] & mask], behind - 1)
+            at -= 1
+    return int(least)
+
+
+@linked
+def behind(index: IntervalIndex, key: int, bound: int) -> int:
+    """Return where the events of a key end that begin before a bound."""
+    low, high = index.begins[key], index.begins[key + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if index.lo[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@linked
+def is_in(matches: MatchArrays, number: int, event: int) -> bool:
+    """Whether a match has an event."""
+    at = matches.ends[number] - 1
+    begin = matches.ends[number - 1] if number > 0 else 0
+    while at >= begin and matches.events[at] != event:
+        at -= 1
+    return bool(at >= begin)
+
+
+@kernel
+def place_negatives(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, index: IntervalIndex,
+    times: BoundTimes, sets: Ints, split: int, span: int, out: OutIntRows, state: OutInts,
+) -> bool:  # fmt: skip
+    """Write the match and the event of each that may forbid, on from where there was no room.
+
+    `split` levels are before the gap; of `sets` the levels are 1. The state is the match to go on
+    with, and how many are written.
+    """
+    mask = machine.mask
+    while state[0] < matches.ends.shape[0]:
+        number = state[0]
+        begin = matches.ends[number - 1] if number > 0 else 0
+        bound = 0
+        for level in range(split):
+            bound += matches.lengths[level, number]
+        levels, written = matches.lengths.shape[0], state[1]
+        if bound == 0:
+            last = earliest_of_last(matches, number, levels, sets, times, mask)
+            upper = latest_of_first(matches, number, 0, sets, times, mask)
+            lower = window_start(last, span)
+        elif begin + bound == matches.ends[number]:
+            first = latest_of_first(matches, number, 0, sets, times, mask)
+            upper = min(window_end(first, span), LATEST - 1) + 1
+            lower = earliest_of_last(matches, number, levels, sets, times, mask) + 1
+        else:
+            upper = latest_of_first(matches, number, split, sets, times, mask)
+            lower = earliest_of_last(matches, number, split, sets, times, mask) + 1
+        key = times.key[matches.events[begin] & mask] if times.key.shape[0] > 0 else 0
+        if key + 1 < index.begins.shape[0]:
+            node = rebuilt(machine, cells, matches, number)
+            place = behind(index, key, upper) - 1
+            while place >= index.begins[key] and index.most[place] >= lower:
+                event = index.event[place]
+                if (
+                    index.hi[place] >= lower
+                    and not is_in(matches, number, event)
+                    and agrees(machine, cells, node, event)
+                    and programs_hold(machine, cells, 0, node, event)
+                ):
+                    if written == out.shape[0]:
+                        return False
+                    out[written, 0], out[written, 1] = number, event
+                    written += 1
+                place -= 1
+        state[0], state[1] = number + 1, written
+    return True
