@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -49,7 +49,7 @@ class Script:
             self._sources = self._discovered(schema, streams)
         self._graph = StatementGraph.of(script, self._sources)
         if self._sources is not None:
-            assert self._compiled.queries
+            assert self._compiled.bound
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -71,10 +71,11 @@ class Script:
         """
         if events is None and streams is None:
             raise PlanError("there are no events: give them, or  streams={name: …}")
-        given = self._discovered(events, streams)
         if self._sources is None:
+            given = self._discovered(events, streams)
             graph = StatementGraph.of(self.text, given)
             return CompiledScript(graph, given, self._params, self._recipe).found(given)
+        given = self._discovered(events, streams, self._sources)
         for name in self.inputs:
             if name not in given:
                 what = "the input without a name" if name is None else f"`{name}`"
@@ -92,18 +93,39 @@ class Script:
         """The script, compiled for its schemas, or where there are none for any events."""
         sources = self._sources
         if sources is None:
-            sources = {name: Discovered.of(Schema(), InputOptions()) for name in self.inputs}
+            sources = {name: self._open(name) for name in self.inputs}
         return CompiledScript(self._graph, sources, self._params, self._recipe, self._lateness)
 
-    def _discovered(self, unnamed: object, streams: Mapping[str, object] | None) -> Sources:
-        """What is known of inputs as a caller gives them."""
+    def _open(self, name: str | None) -> Discovered:
+        """An input of which no more is known than the keywords say."""
+        names = InputOptions(**_of_input(self._options, name, self.inputs))
+        if names.types is not None:
+            raise PlanError("types=… say what a table has: give the script a schema, or events")
+        columns = names.columns
+        del columns["types"]
+        columns |= {"time": names.earliest, "until": names.until}
+        return Discovered(Schema(**columns), names)
+
+    def _discovered(
+        self,
+        unnamed: object,
+        streams: Mapping[str, object] | None,
+        known: Sources | None = None,
+    ) -> Sources:
+        """What is known of inputs as a caller gives them; their schemas may be `known` already."""
         given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
         if streams is not None and not isinstance(streams, Mapping):
             raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
         given.update(streams or {})
+        known = known or {}
         return {
-            name: Discovered.of(each, InputOptions(**_of_input(self._options, name, given)))
+            name: Discovered.of(
+                each,
+                InputOptions(**_of_input(self._options, name, given)),
+                known[name].schema if name in known else None,
+            )
             for name, each in given.items()
+            if not known or name in known
         }
 
     def __repr__(self) -> str:
@@ -111,12 +133,12 @@ class Script:
 
 
 def _of_input(
-    options: Mapping[str, Any], name: str | None, inputs: Mapping[str | None, object]
+    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
 ) -> dict[str, Any]:
     """The options of one input: where they differ, each is by the name of an input."""
     found = dict[str, Any]()
     for option, value in options.items():
-        if not (isinstance(value, Mapping) and value and value.keys() <= inputs.keys()):
+        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
             found[option] = value
         elif name in value:
             found[option] = value[name]

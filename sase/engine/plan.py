@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from sase.binding import Schema
 from sase.binding.aggregates import UserAggregate
@@ -44,6 +44,26 @@ from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
 from sase.planning.traversal import attributes_read, within
 from sase.planning.user_aggregates import user_aggregates
+
+
+class Reads(Protocol):
+    """What is read of an input, for one plan or for several: the columns, and what bad rows do."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns with a role."""
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Every column by which a row may be bad."""
+
+    @property
+    def on_bad_row(self) -> str:
+        """The policy for bad rows."""
+
+    @property
+    def types_wanted(self) -> frozenset[str] | None:
+        """The types whose events count; None if every event does."""
 
 
 @dataclass(frozen=True)

@@ -337,7 +337,7 @@ def _coerced_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
     odd = [*table.unreadable, *(name for name, found in misfits.items() if found)]
     texts = {name: [row.get(name) for row in table.rows] for name in odd}
     unreadable = {name: e for name, e in table.unreadable.items() if name not in misfits}
-    source = pa.RecordBatch.from_pydict(columns) if misfits else table.source
+    source = pa.table(columns) if misfits else table.source
     return replace(
         table, source=source, unreadable=unreadable, rows=None, misfits=misfits, texts=texts
     )

@@ -25,6 +25,7 @@ def taken(inputs: Inputs, rows: Numbers) -> Inputs:
             table.type_name,
             table.unreadable,
             is_sparse=table.is_sparse,
+            rows=None if table.rows is None else [table.rows[row] for row in local],
         )
         for table, local in by_table(inputs, rows)
     )

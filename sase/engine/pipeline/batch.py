@@ -21,7 +21,7 @@ from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
-from sase.engine.plan import EnginePlan
+from sase.engine.plan import EnginePlan, Reads
 from sase.engine.report import Report
 from sase.engine.resources import Check
 from sase.engine.results.batch import ResultBatch
@@ -147,7 +147,7 @@ def read(
     names = _columns(plan, events)
     if events.weight(names) > most:
         return events
-    return replace(_whole(plan, events, names), warnings=text_warnings(plan, events))
+    return replace(read_whole(plan, events, names), warnings=text_warnings(plan, events))
 
 
 def searched(
@@ -172,7 +172,7 @@ def searched(
     files, names = rows, _columns(plan, rows)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = bool(plan.lateness) or is_sorted(files, plan.schema)
-    pieces = _as_read if is_ordered else _sorted
+    pieces = pieces_as_read if is_ordered else pieces_sorted
     notes = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
     def search() -> Generator[ResultBatch, None, Report]:
@@ -198,7 +198,7 @@ def compared_columns(plan: EnginePlan) -> set[str]:
     return compared - {plan.schema.type, plan.schema.time}
 
 
-def _held_tables(plan: EnginePlan, events: object) -> RowsInMemory:
+def _held_tables(plan: Reads, events: object) -> RowsInMemory:
     return RowsInMemory(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
 
 
@@ -228,7 +228,7 @@ def is_too_large(plan: EnginePlan, events: object, most: int | None = None) -> b
     return isinstance(events, Files) and events.weight(_columns(plan, events)) > most
 
 
-def _whole(plan: EnginePlan, files: Files, names: list[str]) -> RowsInMemory:
+def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
     """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
 
     Columns that the plan does not name make no row bad either.
@@ -246,7 +246,7 @@ def _whole(plan: EnginePlan, files: Files, names: list[str]) -> RowsInMemory:
     return RowsInMemory(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 
-def _wanted(plan: EnginePlan) -> PruningPredicate | None:
+def _wanted(plan: Reads) -> PruningPredicate | None:
     """What must be read; all if each event counts."""
     if plan.schema.type is None or plan.types_wanted is None:
         return None
@@ -295,7 +295,7 @@ def _in_memory(
 
 
 # Some rows, and their numbers where they do not come as in the input.
-_Numbered: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
+NumberedRows: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
 
 
 def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Iterator[object]:
@@ -330,7 +330,7 @@ def _in_pieces(
     files: Files,
     names: list[str],
     overseen: Overseen,
-    pieces: Iterator[_Numbered],
+    pieces: Iterator[NumberedRows],
 ) -> Generator[ResultBatch, None, Report]:
     """The search of files that are read, or sorted on disk, meanwhile."""
     matcher = Matcher(plan, watch=overseen.watch, clock=overseen.clock, check=overseen.check)
@@ -361,13 +361,13 @@ def _pushed(matcher: Matcher, inputs: Inputs, rows: NDArray[np.int64]) -> Matche
         raise DataError(message, row, problem.column, problem.value) from None
 
 
-def _as_read(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
+def pieces_as_read(files: Files, names: list[str], plan: Reads) -> Generator[NumberedRows]:
     """Some columns of files in pieces that know where they come from."""
     for part, table in files.batches(names, plan.named):
         yield Inputs((Input(table, files=(part,)),)), None
 
 
-def _sorted(files: Files, names: list[str], plan: EnginePlan) -> Generator[_Numbered]:
+def pieces_sorted(files: Files, names: list[str], plan: Reads) -> Generator[NumberedRows]:
     """Some columns of files in stream order."""
     for table, rows in in_order(files, names, plan):
         yield Inputs((Input(table),)), rows

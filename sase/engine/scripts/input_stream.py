@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sase.binding import EventType, Schema
-from sase.engine.columns import Loader
+from sase.engine.columns import Inputs, Loader, opened
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.slice import taken
@@ -21,35 +21,50 @@ from sase.engine.scripts.plan import InputPlan
 class InputStream:
     """Sets rows aside that are late, or bad by their time, and holds back those that have to wait.
 
-    Of an input that is no stream all rows are there at once: who reads them sorts them.
+    Of an input that is no stream all rows come at once: who reads them sorts them.
     """
 
     def __init__(self, plan: InputPlan, *, streaming: bool) -> None:
         self.plan, self.streaming = plan, streaming
-        schema = _times_of(plan.schema)
+        schema = _roles_of(plan.schema, with_types=plan.on_bad_row == "quarantine")
         self._loader = Loader(schema, schema.roles, on_bad_row=plan.on_bad_row)
         self._good = Loader(schema, schema.roles)
         self.buffer = ReorderBuffer(plan.lateness, schema, self._good.load)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
 
-    def push(self, batch: object) -> Fed:
-        """The rows that need not wait any more, of a batch and of those before."""
-        inputs = self._loader.proved(self._loader.opened(batch).drained())
-        if not self.streaming:
-            first = self.buffer.arrived
-            self.buffer.arrived += inputs.num_rows
-            rows = np.arange(first, first + inputs.num_rows) if first else inputs.numbers
-            return Fed((Piece(inputs, rows),), self.buffer.floor)
-        count, rows = inputs.num_rows, None
-        events = self._loader.load(inputs)
+    def push(self, batch: object, numbers: Numbers | None = None) -> Fed:
+        """The rows that need not wait any more, of a batch and of those before.
+
+        They may have numbers, where they do not come as in the input.
+        """
+        inputs = self._opened(batch)
+        count = inputs.num_rows
         if self.quarantine is not None:
-            numbers = np.arange(self.buffer.arrived, self.buffer.arrived + count)
-            self.quarantine.take(inputs, events.refused, numbers)
-            if events.refused is not None:
-                good = events.refused.others(count)
-                inputs, rows = taken(inputs, good), numbers[good]
-                events = self._good.load(inputs)
-        return self._fed(self.buffer.push(inputs, events, count, rows))
+            inputs, numbers = self._without_bad(inputs, numbers)
+        if not self.streaming:
+            self.buffer.arrived += count
+            rows = inputs.numbers if numbers is None else numbers
+            return Fed((Piece(inputs, rows),), END)
+        events = self._good.load(inputs)
+        return self._fed(self.buffer.push(inputs, events, count, numbers))
+
+    def _opened(self, batch: object) -> Inputs:
+        """A batch whose columns are still to be coerced, since each statement names its own."""
+        keeps_rows = self.quarantine is not None
+        return self._good.proved(opened(batch, keeps_rows=keeps_rows).drained())
+
+    def _without_bad(
+        self, inputs: Inputs, numbers: Numbers | None
+    ) -> tuple[Inputs, Numbers | None]:
+        """The rows that are good, with their numbers where some are not."""
+        assert self.quarantine is not None
+        events, first, count = self._loader.load(inputs), self.buffer.arrived, inputs.num_rows
+        rows = np.arange(first, first + count) if numbers is None else numbers
+        self.quarantine.take(inputs, events.refused, rows)
+        if events.refused is None:
+            return inputs, numbers
+        good = events.refused.others(count)
+        return taken(inputs, good), rows[good]
 
     def advance(self, to: object) -> Fed:
         """The rows that wait for a time, before which no row is to come."""
@@ -71,14 +86,16 @@ def _numbers(arrived: Arrived) -> Numbers:
     return np.arange(arrived.first, arrived.first + arrived.inputs.num_rows)
 
 
-def _times_of(schema: Schema) -> Schema:
-    """The schema of an input of which only the order counts."""
+def _roles_of(schema: Schema, *, with_types: bool) -> Schema:
+    """The schema of an input of which only the order counts, and what makes any row bad."""
     times = tuple((name, schema.time_type) for name in schema.times)
+    with_types = with_types and schema.type is not None and not schema.definitions
     return Schema(
-        types=(EventType("", times),),
+        types=None if with_types else (EventType("", times),),
+        columns=times if with_types else None,
         time=schema.time,
         until=schema.until,
-        type=None,
+        type=schema.type if with_types else None,
         seq=schema.seq,
         time_unit=schema.time_unit,
     )

@@ -8,12 +8,13 @@ statements read alone is loaded once for them all, and to each goes what concern
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.results.matches import Matches
+from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import ScriptPlan
@@ -26,9 +27,13 @@ Found: TypeAlias = dict[str, Matches]
 class ScriptPipeline:
     """The opened inputs and statements of a script."""
 
-    def __init__(self, plan: ScriptPlan, *, streaming: bool = True) -> None:
+    def __init__(
+        self, plan: ScriptPlan, *, streaming: bool = True, whole: Collection[str | None] = ()
+    ) -> None:
         self.plan = plan
-        self.inputs = {each.name: InputStream(each, streaming=streaming) for each in plan.inputs}
+        self.inputs = {
+            each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
+        }
         self.statements = {
             each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming))
             for each in plan.statements
@@ -42,9 +47,26 @@ class ScriptPipeline:
         dealt = None if stretches is None else self._shared[name].dealt(stretches)
         return self._pass_on({name: fed}, dealt)
 
-    def search(self, name: str | None, events: object) -> Iterator[Found]:
-        """The same of all rows of an input, of which some go through all statements at a time."""
-        fed = self.inputs[name].push(events)
+    def search(self, inputs: Mapping[str | None, InputRows]) -> Iterator[Found]:
+        """The same of inputs that are all there is: as many rows at a time as may be held.
+
+        Of inputs that come in pieces the one is read on that is behind.
+        """
+        left = {name: each.pieces() for name, each in inputs.items()}
+        floors = dict.fromkeys(left, BEGINNING)
+        while left:
+            name = min(left, key=lambda each: floors[each])
+            piece = next(left[name], None)
+            if piece is None:
+                del left[name]
+                yield self._pass_on({name: self.inputs[name].finish()})
+                continue
+            fed = self.inputs[name].push(*piece)
+            floors[name] = fed.floor
+            yield from self._searched(name, fed)
+
+    def _searched(self, name: str | None, fed: Fed) -> Iterator[Found]:
+        """What rows of an input complete, of which some go through all statements at a time."""
         stretches = self._stretches(name, fed)
         if stretches is None:
             yield self._pass_on({name: fed})

@@ -110,7 +110,7 @@ class StreamMerge:
     def __init__(self, plan: StatementPlan) -> None:
         self.schema: Schema = plan.plan.schema
         self.streams = [_HeldStream(each) for each in ranked(plan.streams)]
-        self._names = list(_columns_of(plan))
+        self._names, self._asked = list(_columns_of(plan)), plan.plan.attributes
         self._clock = self.schema.time_type
         self._zone: pa.DataType | None = None
         self._next = 0
@@ -122,11 +122,18 @@ class StreamMerge:
             if more is None:
                 continue
             for piece in more.pieces:
+                self._check_readable(piece.inputs)
                 each.take(piece, self._scale(each, piece))
             each.floor = max(each.floor, self._floor(each, more.floor))
         released = list(self._released())
         pieces = (self._merged(released),) if released else ()
         return Fed(pieces, min(each.floor for each in self.streams))
+
+    def _check_readable(self, inputs: Inputs) -> None:
+        """Refuse columns that the statement reads, and of which Arrow could make nothing."""
+        for table in inputs.tables:
+            for name in filter(table.unreadable.__contains__, self._asked):
+                raise table.unreadable[name]
 
     def _released(self) -> Iterator[tuple[int, _OrderedRows]]:
         """The rows before which nothing can come, with the rank of their stream."""

@@ -21,7 +21,7 @@ from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
 from sase.engine.columns.projection import project
 from sase.engine.columns.time_column import read_times, time_type
-from sase.engine.plan import EnginePlan
+from sase.engine.plan import Reads
 from sase.engine.sources.dataset import Files
 from sase.errors import DataError, MemoryLimitError
 
@@ -53,7 +53,7 @@ def is_sorted(files: Files, schema: Schema) -> bool:
 def in_order(
     files: Files,
     names: list[str],
-    plan: EnginePlan,
+    plan: Reads,
     *,
     piece: int | None = None,
     rows: int | None = None,
@@ -108,7 +108,7 @@ class _Unsorted(NamedTuple):
                 yield self.table.take(pa.array(self.order[begin : begin + size]))
 
 
-def _runs(files: Files, names: list[str], plan: EnginePlan, most: int) -> Iterator[_Unsorted]:
+def _runs(files: Files, names: list[str], plan: Reads, most: int) -> Iterator[_Unsorted]:
     """Yield tables of a bounded size, each to be sorted."""
     parts: list[pa.Table] = []
     begin = 0

@@ -1,0 +1,78 @@
+"""Scripts over files: read once for all statements, inferred by all, in pieces if too large."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sase
+from sase.engine.scripts.input_rows import InputRows
+
+TEXT = """CREATE STREAM pairs AS FROM logins EVENT SEQ(A a, B b) WHERE [user] WITHIN 8
+            RETURN Pair(a.user AS user, b.n AS n);
+          FROM pairs, trades EVENT SEQ(Pair x, C c) WHERE [user] WITHIN 10 AND_MORE;
+          FROM logins EVENT A a WHERE a.n > 15"""
+
+
+@pytest.fixture
+def streams(tmp_path: Path) -> dict[str, object]:
+    lines = [f"{'AB'[n % 2]},{n},u{n % 3},{n}" for n in range(20)]
+    (tmp_path / "logins.csv").write_text("\n".join(["type,ts,user,n", *lines]))
+    users = ["u0", "u1", "u2", "u0", "u1"]
+    trades = pa.table({"type": ["C"] * 5, "ts": [4, 9, 14, 3, 2], "user": users})
+    pq.write_table(trades, tmp_path / "trades.parquet")
+    return {"logins": f"{tmp_path}/logins.csv", "trades": f"{tmp_path}/trades.parquet"}
+
+
+def rows(found: dict[str, sase.Matches]) -> dict[str, list[object]]:
+    return {name: matches.to_pylist() for name, matches in found.items()}
+
+
+def script(more: str = "") -> str:
+    return TEXT.replace(" AND_MORE", more)
+
+
+def test_files_are_read_as_tables_are(streams: dict[str, object]) -> None:
+    found = sase.Script(script()).run(streams=streams)
+    assert [len(each) for each in found.values()] == [9, 4, 2]
+    compiled = sase.Script(script(), streams=streams)
+    assert rows(compiled.run(streams=streams)) == rows(found)
+
+
+def test_files_that_are_too_large_come_in_pieces(
+    streams: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = sase.Script(script()).run(streams=streams)
+    monkeypatch.setattr(InputRows, "come_in_pieces", True)
+    found = sase.Script(script()).run(streams=streams)
+    assert rows(found) == rows(whole)
+    assert found["query_2"].rows.to_pylist() == whole["query_2"].rows.to_pylist()
+
+
+def test_what_a_statement_over_several_streams_names_is_inferred(tmp_path: Path) -> None:
+    lines = [f"A,{n},{n}" for n in range(3000)] + ["A,4000,x"]
+    (tmp_path / "a.csv").write_text("\n".join(["type,ts,v", *lines]))
+    streams = {"a": f"{tmp_path}/a.csv", "b": [{"type": "B", "ts": 1}]}
+    with pytest.raises(sase.SaseError, match="x"):
+        sase.Script("FROM a, b EVENT A a WHERE a.v > 2998").run(streams=streams)
+    found = sase.Script("FROM a, b EVENT A a WHERE a.v = 'x'").run(streams=streams)
+    assert len(found["query_1"]) == 1
+
+
+def test_bad_rows_go_to_quarantine_by_what_a_statement_names() -> None:
+    bad = [
+        {"type": "A", "ts": 1, "v": 1},
+        {"type": "A", "ts": None, "v": 1},
+        {"type": "B", "ts": 2, "v": "x"},
+        {"type": None, "ts": 2, "v": 2},
+        {"type": "B", "ts": 3, "v": 4},
+    ]
+    text = """CREATE STREAM s AS EVENT SEQ(A a, B b) WHERE a.v < b.v; EVENT B b;
+              FROM s, raw EVENT SEQ(B y, s x)"""
+    found = sase.Script(text, on_bad_row="quarantine").run(streams={"raw": bad})
+    assert [len(each) for each in found.values()] == [1, 2, 2]
+    with pytest.raises(sase.DataError, match=r"row 1 \(from 0\): `ts` is NULL"):
+        sase.Script(text).run(streams={"raw": bad[:2]})
