@@ -179,5 +179,6 @@ def _undecided(*rows: pa.Table | pa.RecordBatch | None) -> str:
     return (
         "LIMIT takes the first results, and which of these is first is not decided, as the events"
         f" that they and others end at are equal in time and `seq`: {' and '.join(shown)};"
-        " give a `seq` that numbers events without repeating"
+        " give a `seq` that numbers events without repeating, or where time is imprecise leave"
+        " LIMIT out"
     )

@@ -371,7 +371,8 @@ def check_form(output: str, *, flat: bool) -> None:
 def task_plan(compiled: CompiledQuery, optimized: Optimized, source: FrameSource) -> EnginePlan:
     """Make the plan for tasks; refuse orders that nothing gives, and types that Arrow has not."""
     plan = replace(compiled.plan(optimized).engine, on_bad_row="error")
-    if plan.schema.seq is None and plan.ordering:
+    has_order = plan.schema.seq is not None or plan.schema.is_imprecise
+    if plan.ordering and not has_order:
         raise PlanError(
             f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"
             " integers that orders simultaneous events with  seq=…"

@@ -58,7 +58,8 @@ def register(spark: SparkSession, name: str = NAME) -> None:
 
     Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map), `plan` and
     `output` ("all" or "non_overlap"), as in `sase.match`:
-    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. Queries may call the aggregates that
+    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. Of imprecise time both columns are
+    named, `time => array('lo', 'hi')`. Queries may call the aggregates that
     `sase.aggregate` has added before.
     """
     parts, aggregates = PARTS * shuffle_partitions(spark), every_aggregate()
@@ -136,6 +137,8 @@ def _options(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
     said = OPTIONS | {name: given.value for name, given in options.items()}
     if isinstance(said["types"], str):
         said["types"] = [said["types"]]
+    if isinstance(said["time"], list):
+        said["time"] = tuple(said["time"])
     return said
 
 

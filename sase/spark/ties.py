@@ -72,7 +72,8 @@ class Ties:
                 names = " and ".join(f"`{name}`" for name in self._names)
                 raise DataError(
                     f"two events are equal in {names}, and it matters which comes before the other:"
-                    f" {seen[key]} and {row}; give a `seq` that numbers events without repeating"
+                    f" {seen[key]} and {row}; give a `seq` that numbers events without repeating,"
+                    " or where time is imprecise leave LIMIT out"
                 )
             seen[key] = row
 
