@@ -88,6 +88,18 @@ class Script:
 
         return ScriptMatcher(self._compiled)
 
+    def restore(self, snapshot: bytes, *, key: bytes | None = None) -> ScriptMatcher:
+        """The matcher of which `ScriptMatcher.snapshot` made this: it goes on as that would have.
+
+        With a key the snapshot must be signed with it. What is no snapshot of this script, or was
+        changed to what none of it can be, is a `SnapshotError`.
+        """
+        from sase.api.script_matcher import ScriptMatcher
+        from sase.engine.scripts.checkpoint import script_restored
+
+        plan = self._compiled.plan
+        return ScriptMatcher(self._compiled, script_restored(plan, snapshot, key))
+
     @cached_property
     def _compiled(self) -> CompiledScript:
         """The script, compiled for its schemas, or where there are none for any events."""

@@ -27,7 +27,11 @@ _SIGNED, _SIGNATURE = b"SASE signed\n", 32
 
 def checkpoint(pipeline: Pipeline, key: bytes | None = None) -> bytes:
     """The state of a pipeline between two pushes; signed with a key."""
-    data = codec.to_bytes(_saved(pipeline))
+    return signed(codec.to_bytes(_saved(pipeline)), key)
+
+
+def signed(data: bytes, key: bytes | None) -> bytes:
+    """A snapshot with its signature, if there is a key."""
     return data if key is None else _SIGNED + signature(data, key, SnapshotError) + data
 
 
@@ -72,7 +76,7 @@ def restored(
     """A pipeline that goes on from a state of one of the same plan, signed with a key if given."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
-    state = migrated(codec.from_bytes(_verified(bytes(data), key)))
+    state = migrated(codec.from_bytes(verified(bytes(data), key)))
     saved = Saved(state)
     if saved.part("plan").text() != plan.fingerprint:
         raise SnapshotError(
@@ -89,7 +93,7 @@ def restored(
     return pipeline
 
 
-def _verified(data: bytes, key: bytes | None) -> bytes:
+def verified(data: bytes, key: bytes | None) -> bytes:
     """A snapshot without its signature, which must be by a key if one is given."""
     found, start = None, 0
     if data.startswith(_SIGNED):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sase.binding import EventType, Schema
 from sase.engine.columns import Inputs, Loader, opened
@@ -14,8 +16,10 @@ from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.stream_state import END
+from sase.engine.report import Report
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import InputPlan
+from sase.engine.snapshots.saved_state import Saved
 
 
 class InputStream:
@@ -31,6 +35,7 @@ class InputStream:
         self._good = Loader(schema, schema.roles)
         self.buffer = ReorderBuffer(plan.lateness, schema, self._good.load)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
+        self._bad: list[pa.Table] = []
 
     def push(self, batch: object, numbers: Numbers | None = None) -> Fed:
         """The rows that need not wait any more, of a batch and of those before.
@@ -61,6 +66,9 @@ class InputStream:
         events, first, count = self._loader.load(inputs), self.buffer.arrived, inputs.num_rows
         rows = np.arange(first, first + count) if numbers is None else numbers
         self.quarantine.take(inputs, events.refused, rows)
+        _, bad, table = self.quarantine.news()
+        if bad or not self._bad:
+            self._bad.append(table)
         if events.refused is None:
             return inputs, numbers
         good = events.refused.others(count)
@@ -74,6 +82,32 @@ class InputStream:
     def finish(self) -> Fed:
         """All rows that wait, since no more are to come."""
         return self._fed(self.buffer.finish())._replace(floor=END)
+
+    def take_bad(self) -> Any:
+        """The table of the rows that were bad since the last call; None if there is none."""
+        tables, self._bad = self._bad, []
+        return pa.concat_tables(tables, promote_options="permissive") if tables else None
+
+    def report(self) -> Report:
+        """How many rows arrived, and how many of them were late or bad."""
+        bad = 0 if self.quarantine is None else self.quarantine.total
+        return Report(rows=self.buffer.arrived, bad=bad, late=self.buffer.late.count)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """What waits, what is late or bad, and the types that times had."""
+        return {
+            "loader": self._good.checkpoint(),
+            "reorder": self.buffer.checkpoint(),
+            "bad": 0 if self.quarantine is None else self.quarantine.total,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._good.restore(saved.part("loader"))
+        self._loader.restore(saved.part("loader"))
+        self.buffer.restore(saved.part("reorder"))
+        if self.quarantine is not None:
+            self.quarantine.total = saved.part("bad").count()
 
     def _fed(self, arrived: Iterable[Arrived]) -> Fed:
         pieces = tuple(Piece(each.inputs, _numbers(each)) for each in arrived)

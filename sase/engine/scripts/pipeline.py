@@ -39,10 +39,13 @@ class ScriptPipeline:
             for each in plan.statements
         }
         self._shared = dict(self._shared_readings())
+        # Whether some statements know what came last, and others not yet.
+        self.is_in_midst = self.is_finished = False
 
     def push(self, name: str | None, batch: object) -> Found:
         """What some more rows of an input complete, by statement."""
         fed = self.inputs[name].push(batch)
+        self.is_in_midst = True
         stretches = self._stretches(name, fed)
         dealt = None if stretches is None else self._shared[name].dealt(stretches)
         return self._pass_on({name: fed}, dealt)
@@ -86,11 +89,14 @@ class ScriptPipeline:
 
     def finish(self) -> Found:
         """What becomes known because no event is to come."""
-        return self._pass_on({name: each.finish() for name, each in self.inputs.items()})
+        found = self._pass_on({name: each.finish() for name, each in self.inputs.items()})
+        self.is_finished = True
+        return found
 
     def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:
         """Feed every statement with what came of those that it reads, or was dealt out to it."""
         found: Found = {}
+        self.is_in_midst = True
         for name, statement in self.statements.items():
             if statement.is_over:
                 continue
@@ -107,6 +113,7 @@ class ScriptPipeline:
             if statement.plan.composite is not None:
                 assert matches is not None, "who is read is told of all times"
                 fed[name] = statement.told(matches)
+        self.is_in_midst = False
         return found
 
     def _shared_readings(self) -> Iterator[tuple[str | None, SharedReading]]:

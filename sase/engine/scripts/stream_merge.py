@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,17 +20,20 @@ from numpy.typing import NDArray
 from sase.binding import Schema
 from sase.binding.schema import MERGED_ORDER, MERGED_TIME, MERGED_TYPE
 from sase.binding.streams import NamedStream, ranked
-from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs, Loader
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, nanoseconds
 from sase.engine.columns.gather import alike
 from sase.engine.columns.input import Input
+from sase.engine.columns.saved_tables import from_bytes, to_bytes
+from sase.engine.columns.slice import tidied
 from sase.engine.pipeline.stream_state import BEGINNING, END
 from sase.engine.results.arrow_columns import is_zoned, time_array
 from sase.engine.scripts.composite_events import MICROSECONDS
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan
+from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError
 
 MOST = np.iinfo(np.int64).max
@@ -90,6 +94,31 @@ class _HeldStream:
         later[0] = first != self.last
         self.last = last
         return later
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The rows that are held, as arrays and plain values."""
+        held = [[to_bytes(tidied(r.table)), r.ts, r.later] for r in self.held]
+        loader = self.loader.checkpoint()
+        return {"floor": self.floor, "last": self.last, "held": held, "loader": loader}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self.floor, last = saved.part("floor").number(), saved.part("last")
+        self.last = None
+        if not last.is_none:
+            time, seq = last.parts(2)
+            self.last = time.number(), seq.number()
+        self.held = [self._restored(part) for part in saved.part("held").parts()]
+        self.loader.restore(saved.part("loader"))
+
+    @staticmethod
+    def _restored(saved: Saved) -> _OrderedRows:
+        data, times, marks = saved.parts(3)
+        table = from_bytes(data)
+        ts = times.array(table.num_rows)
+        later = marks.array(table.num_rows, dtype="bool")
+        saved.check(bool((np.diff(ts) >= 0).all()), "rows are not in the order of time")
+        return _OrderedRows(table, ts, later)
 
     def released(self, limit: int, *, with_limit: bool) -> Iterator[_OrderedRows]:
         """Give up the rows before a time, or up to it."""
@@ -161,6 +190,36 @@ class StreamMerge:
         come = (name for table in tables for name in table.schema.names)
         self._names = list(dict.fromkeys([*self._names, *come]))
         return {name: pa.chunked_array(alike(_chunks(tables, name))) for name in self._names}
+
+    # ------------------------------------------------------------ the state
+
+    def checkpoint(self) -> dict[str, Any]:
+        """What waits, as arrays and plain values."""
+        clock = self._clock
+        return {
+            "next": self._next,
+            "names": self._names,
+            "clock": [clock.kind.value, clock.resolution],
+            "zone": None if self._zone is None else self._zone.tz,
+            "streams": [each.checkpoint() for each in self.streams],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        self._next = saved.part("next").count()
+        self._names = [part.text() for part in saved.part("names").parts()]
+        kind, resolution = saved.part("clock").parts(2)
+        unit = None if resolution.is_none else resolution.text()
+        kinds = {each.value: each for each in Kind}
+        is_known = kind.text() in kinds and unit in (None, *RESOLUTIONS)
+        kind.check(is_known, "there is no such type of time")
+        self._clock = DataType(kinds[kind.text()], unit)
+        zone = saved.part("zone")
+        self._zone = None if zone.is_none else pa.timestamp("us", zone.text())
+        for each, part in zip(
+            self.streams, saved.part("streams").parts(len(self.streams)), strict=True
+        ):
+            each.restore(part)
 
     # ------------------------------------------------------------ one unit of time
 

@@ -1,0 +1,88 @@
+"""(De)serialise the state of a script that runs: of its inputs, its merges and its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.scripts.pipeline import ScriptPipeline
+from sase.engine.scripts.plan import ScriptPlan
+from sase.engine.scripts.statement import RunningStatement
+from sase.engine.snapshots import codec
+from sase.engine.snapshots.migrations import FORMAT, migrated, release
+from sase.engine.snapshots.saved_state import Saved
+from sase.errors import DataError, SchemaError, SnapshotError
+
+
+def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> bytes:
+    """The state of a script between two calls; signed with a key."""
+    state = {
+        "format": FORMAT,
+        "version": release(),
+        "inputs": {_written(name): each.checkpoint() for name, each in pipeline.inputs.items()},
+        "statements": {name: _statement(each) for name, each in pipeline.statements.items()},
+    }
+    return signed(codec.to_bytes(state), key)
+
+
+def _written(name: str | None) -> str:
+    """The name of an input as a snapshot has it: none begins with a blank."""
+    return " " if name is None else name
+
+
+def _statement(statement: RunningStatement) -> dict[str, Any]:
+    merge = None if statement.merge is None else statement.merge.checkpoint()
+    if statement.is_over:
+        return {"matcher": None, "merge": merge}
+    data = checkpoint(statement.matcher.pipeline)
+    return {"matcher": np.frombuffer(data, np.uint8), "merge": merge}
+
+
+def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> ScriptPipeline:
+    """A script that goes on from a state of one of the same plan, signed with a key if given."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
+    saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
+    pipeline = ScriptPipeline(plan)
+    inputs = {_written(name): each for name, each in pipeline.inputs.items()}
+    try:
+        _fill(pipeline.statements, inputs, saved)
+    except (SchemaError, DataError) as problem:
+        raise SnapshotError(
+            f"this snapshot was changed: the rows that it holds are none of this script: {problem}"
+        ) from problem
+    return pipeline
+
+
+def _fill(
+    statements: Mapping[str, RunningStatement], inputs: Mapping[str, Any], saved: Saved
+) -> None:
+    _check_names("statements", statements, saved)
+    _check_names("inputs", inputs, saved)
+    for name, part in saved.part("inputs").members():
+        inputs[name].restore(part)
+    for name, part in saved.part("statements").members():
+        statement = statements[name]
+        if statement.merge is not None:
+            statement.merge.restore(part.part("merge"))
+        state = part.part("matcher")
+        if state.is_none:
+            statement.matcher.pipeline.state.is_finished = True
+            continue
+        plan = statement.plan.plan
+        statement.matcher = Matcher.of(restored(plan, state.array(None, dtype="uint8").tobytes()))
+
+
+def _check_names(what: str, known: Mapping[str, object], saved: Saved) -> None:
+    """Refuse the snapshot of a script that has other statements, or other inputs."""
+    found = {name for name, _ in saved.part(what).members()}
+    if found != known.keys():
+        names = ", ".join(sorted(found ^ known.keys()))[:80]
+        raise SnapshotError(
+            f"this is the snapshot of another script: its {what} are not the same ({names});"
+            " restore it with the script that the matcher had"
+        )

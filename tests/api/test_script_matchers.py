@@ -1,0 +1,129 @@
+"""Matchers of scripts: late and bad rows, reports, snapshots, and what ends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+
+Rows = list[dict[str, Any]]
+MIXED = """CREATE STREAM pairs AS FROM raw EVENT SEQ(A a, B b) WITHIN 4 RETURN Pair(a.ts AS at);
+           CREATE STREAM alone AS FROM raw EVENT SEQ(A a, !(B b)) WITHIN 3;
+           FROM pairs, alone, other EVENT SEQ(ANY(Pair, alone) x, C y);
+           FROM pairs EVENT SEQ(Pair x, Pair y) WITHIN 3 EVENTS LIMIT 2"""
+RAW, OTHER = "A1 B2 A3 A4 B4 B6 A9 B9 B10 A11 B13 A20", "C2 C4 C6 C6 C12 C14 C30"
+
+
+def events(text: str) -> Rows:
+    """`A1 B2x` is a row of type A at time 1 and one of type B at time 2 with `v` "x"."""
+    return [
+        {"type": word[0], "ts": int(word[1:].rstrip("xy")), "v": word[-1]} for word in text.split()
+    ]
+
+
+def shown(*parts: dict[str, sase.Matches]) -> dict[str, list[str]]:
+    """All matches by statement, with their places."""
+    found: dict[str, list[str]] = {}
+    for name, matches in [item for part in parts for item in part.items()]:
+        rows = zip(matches.rows.to_pylist(), matches.to_pylist(), strict=True)
+        found.setdefault(name, []).extend(map(str, rows))
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def test_a_matcher_goes_on_from_any_snapshot() -> None:
+    streams = {"raw": events(RAW), "other": events(OTHER)}
+    script = sase.Script(MIXED, streams=streams)
+    expected = shown(script.run(streams=streams))
+    assert expected.keys() == {"pairs", "alone", "query_3", "query_4"}
+    batches = [("raw", each) for each in streams["raw"]]
+    for place, each in enumerate(streams["other"]):
+        batches.insert(2 * place + 1, ("other", each))
+    matcher, parts = script.open(), []
+    for name, each in batches:
+        parts.append(matcher.push(name, [each]))
+        matcher = script.restore(matcher.snapshot(key=b"k" * 16), key=b"k" * 16)
+    assert shown(*parts, matcher.finish()) == expected
+
+
+def test_snapshots_of_other_scripts_are_refused() -> None:
+    script = sase.Script(MIXED)
+    data = script.open().snapshot()
+    other = sase.Script("FROM raw EVENT A a; FROM other EVENT B b")
+    with pytest.raises(sase.SnapshotError, match="its statements are not the same"):
+        other.restore(data)
+    changed = sase.Script(MIXED.replace("WITHIN 4", "WITHIN 5"))
+    with pytest.raises(sase.SnapshotError, match="another plan"):
+        changed.restore(data)
+    with pytest.raises(sase.SnapshotError, match="sign"):
+        script.restore(data, key=b"k" * 16)
+    with pytest.raises(sase.SnapshotError, match="of type str"):
+        script.restore("data")  # type: ignore[arg-type]
+
+
+def test_rows_are_late_by_the_rows_of_their_input() -> None:
+    script = sase.Script("FROM p EVENT A a; FROM p, q EVENT SEQ(A a, B b)", lateness={"p": 2})
+    matcher = script.open()
+    parts = [matcher.push("p", events("A5 A3 A2 A8")), matcher.push("q", events("B4 B9 B3"))]
+    assert [(name, each["#row"].to_pylist()) for name, each in matcher.late.items()] == [
+        ("p", [2]),
+        ("q", [2]),
+    ]
+    assert {name: each.late for name, each in matcher.reports.items()} == {
+        "query_1": 1,
+        "query_2": 2,
+    }
+    assert matcher.take_late()["q"].num_rows == 1 == matcher.input_reports["q"].late
+    assert matcher.late["p"].num_rows == 0
+    assert len(shown(*parts, matcher.finish())["query_2"]) == 4
+
+
+def test_bad_rows_are_counted_for_each_input_and_each_query() -> None:
+    rows = pa.table({"type": ["A", "A", None, "B"], "ts": [1, None, 2, 3], "v": [1, 1, 2, None]})
+    script = sase.Script("EVENT A a; EVENT B b", streams={"p": rows}, on_bad_row="quarantine")
+    matcher = script.open()
+    found = shown(matcher.push("p", rows), matcher.push("p", rows.slice(3)))
+    assert {name: len(each) for name, each in found.items()} == {"query_1": 1, "query_2": 2}
+    assert matcher.take_quarantined()["p"]["sase_row"].to_pylist() == [1, 2]
+    assert matcher.take_quarantined()["p"] is None
+    assert matcher.input_reports["p"].bad == 2 == matcher.reports["query_1"].bad
+
+
+def test_a_bad_batch_leaves_a_matcher_as_it_was() -> None:
+    matcher = sase.Script("EVENT A a; EVENT SEQ(A a, B b)").open()
+    matcher.push(None, events("A1"))
+    with pytest.raises(sase.DataError):
+        matcher.push(None, [{"type": "B", "ts": None}])
+    assert len(matcher.push(None, events("B2"))["query_2"]) == 1
+
+
+def test_a_call_that_ended_in_its_midst_ends_the_matcher() -> None:
+    known = pa.table({"type": ["A"], "ts": [1], "v": [1.5]})
+    text = (
+        "FROM p EVENT A a; CREATE STREAM s AS FROM p EVENT A a WHERE a.v > 1; FROM s, p EVENT s x"
+    )
+    matcher = sase.Script(text, streams={"p": known}).open()
+    with pytest.raises(sase.SaseError):
+        matcher.push("p", known.set_column(2, "v", [["x"]]))
+    with pytest.raises(sase.SaseError, match="in the midst of a call"):
+        matcher.push("p", known)
+
+
+def test_matchers_are_not_copied_and_know_their_names() -> None:
+    matcher = sase.Script("FROM p EVENT A a; CREATE STREAM s AS EVENT A a").open()
+    matcher.push("p", events("A1 A2"))
+    assert repr(matcher) == "<matcher of query_1, s: 2 rows>"
+    assert (matcher.statements, matcher.inputs) == (("query_1", "s"), ("p",))
+    with pytest.raises(sase.SaseError, match="snapshot"):
+        matcher.__reduce__()
+
+
+def test_a_finished_matcher_is_finished() -> None:
+    matcher = sase.Script("EVENT A a").open()
+    matcher.finish()
+    with pytest.raises(sase.SaseError, match="finished"):
+        matcher.snapshot()
+    with pytest.raises(sase.SaseError, match="finished"):
+        matcher.push(None, events("A1"))
