@@ -55,7 +55,7 @@ FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
     Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
     Fault(
-        "tie-taken", STACKS, "    if cell[TIE] == tie:\n        top", "    if False:\n        top"
+        "tie-taken", STACKS, "if cell[TIE] == tie:\n            top", "if False:\n            top"
     ),
     Fault(
         "tie-taken-basic",
@@ -72,6 +72,7 @@ FAULTS = [
     Fault("gap-from-before", IN_GAPS, "index.tie[at & mask] <= low", "index.tie[at & mask] < low"),
     Fault("gap-kept-from", IN_GAPS, "tie[found & mask] > low", "tie[found & mask] >= low"),
     Fault("gap-disagreeing", IN_GAPS, "(code != known or code == NOTHING)", "False"),
+    Fault("ties-overlooked", STACKS, "arrivals.ties[i - 1] == arrivals.ties[i]", "False"),
     Fault("evicted-early", STACKS, "MEASURE] < bound", "MEASURE] <= bound + 1"),
     Fault("evicted-last-level-kept", STACKS, "    stacks.ends[TAIL, levels - 1] =", "    _ ="),
     Fault(
@@ -643,8 +644,8 @@ FAULTS = [
     Fault(
         "sifted-by-the-first-level",
         SCAN_KERNEL,
-        "                heads[levels + level, key] = measure\n",
-        "                pass\n",
+        "heads[key, level * HEAD + LATEST_START] = measure\n",
+        "pass\n",
     ),
     Fault(
         "pairs-end-at-the-first",

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.int64]
+# The numbers of a line of the cache.
+LINE = 8
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
@@ -25,8 +27,23 @@ def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
 
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:
     """Copy an array into the beginning of one with so many places on an axis."""
-    larger = np.full(_shape(array, room, axis), fill, array.dtype)
+    shape = _shape(array, room, axis)
+    # Zeros that nobody writes take no memory yet.
+    larger = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)
     larger[_on(axis, slice(array.shape[axis]))] = array
+    return larger
+
+
+def grown_records(array: Numbers, count: int) -> Numbers:
+    """Copy rows into the first of so many, zeros behind them, none across more lines than it must.
+
+    That is so of rows of a power of two of numbers.
+    """
+    width = array.shape[1]
+    room = np.zeros(count * width + LINE, np.int64)
+    begin = -(room.ctypes.data // room.itemsize) % LINE
+    larger = room[begin : begin + count * width].reshape(count, width)
+    larger[: len(array)] = array
     return larger
 
 

@@ -1,5 +1,7 @@
 """(AIS, PAIS) Active instance stacks, one for each level, or one for each level and key."""
 
+# long because: it is one state, with all kernels that take it
+
 from __future__ import annotations
 
 from collections import deque
@@ -8,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers, grown, grown_ring
+from sase.engine.columns.arrays import Numbers, grown, grown_records, grown_ring
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
@@ -50,10 +52,12 @@ from sase.engine.kernels.scan.stacks import (
     DROPPED,
     EARLIER,
     FIELDS,
+    HEAD,
     REACH,
     RIP,
     ROW,
     TAIL,
+    TOP,
     Absences,
     Arrivals,
     StackArrays,
@@ -76,7 +80,7 @@ class ActiveStacks:
         levels, room = context.levels, context.options.stack
         self.stacks = StackArrays(
             np.zeros((levels, room, FIELDS), np.int64),
-            np.full((2 * levels, 1), NOTHING, np.int64),
+            np.zeros((1, HEAD * stacked(levels)), np.int64),
             np.zeros((3, levels), np.int64),
         )
         self._absences = _absences(above, context) if above.negations else None
@@ -228,9 +232,8 @@ class ActiveStacks:
 
     def _widen(self, keys: int) -> None:
         """Give every key below a bound a stack."""
-        if keys > self.stacks.heads.shape[1]:
-            heads = grown(self.stacks.heads, keys, NOTHING, axis=1)
-            self.stacks = self.stacks._replace(heads=heads)
+        if keys > self._keys:
+            self.stacks = self.stacks._replace(heads=grown_records(self.stacks.heads, keys))
             if self._absences is not None:
                 self._absences = self._absences._replace(
                     tie=grown(self._absences.tie, keys, EARLIEST, axis=1),
@@ -305,9 +308,7 @@ class ActiveStacks:
             "tie": self._absences.tie, "measure": self._absences.measure
         }  # fmt: skip
         return {
-            "stacks": self.stacks._replace(
-                heads=self.stacks.heads[: len(self.stacks.cells)]
-            )._asdict(),
+            "stacks": self.stacks._replace(heads=self._tops())._asdict(),
             "walk": self._walk._asdict(),
             "absences": absences,
             "bound": self._bound,
@@ -330,7 +331,14 @@ class ActiveStacks:
 
     @property
     def _keys(self) -> int:
-        return int(self.stacks.heads.shape[1])
+        return len(self.stacks.heads)
+
+    def _tops(self) -> Numbers:
+        """The top of each stack by level and partition; the last level has none."""
+        tops = np.full((self._context.levels, self._keys), NOTHING)
+        stacks = stacked(len(tops))
+        tops[:stacks] = self.stacks.heads.T[TOP::HEAD] - 1
+        return tops
 
     def _restored_stacks(self, saved: Saved) -> StackArrays:
         """The stacks of a checkpoint: every pointer of a live instance leads to an earlier one."""
@@ -343,8 +351,11 @@ class ActiveStacks:
         for level in range(levels):
             self._check_level(saved, cells, ends, level)
         # Of a stack whose last instance is dead the reach is of no matter.
-        last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, heads, strict=True)]
-        return StackArrays(cells, np.concatenate([heads, last]), ends)
+        tops = heads[: stacked(levels)]
+        last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, tops, strict=False)]
+        records = np.stack([tops + 1, np.stack(last)], axis=-1).swapaxes(0, 1)
+        found = np.ascontiguousarray(records.reshape(heads.shape[1], -1))
+        return StackArrays(cells, grown_records(found, len(found)), ends)
 
     def _check_level(self, saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
         count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]
@@ -369,6 +380,11 @@ class ActiveStacks:
         visited = found[VISITED]
         saved.check(((visited >= 0) & (visited <= MOST_COUNTED)).all(), "counters are no counts")
         return Walk(at, found, self._walk.bounds)
+
+
+def stacked(levels: int) -> int:
+    """How many levels have stacks: all but the last, to which no event leads."""
+    return max(levels - 1, 1)
 
 
 def _absences(above: SequenceConstruction, context: Context) -> Absences:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.scan.stacks import BELOW, COUNT, RIP, ROW, TAIL
+from sase.engine.kernels.scan.stacks import BELOW, COUNT, HEAD, RIP, ROW, TAIL, TOP
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
@@ -144,9 +144,10 @@ class MultiRun(Run):
         """The events in the stack of a key of an attribute, from the top down."""
         stacks, others = self.stacks.stacks, self.stacks._others
         mask, found = stacks.cells.shape[1] - 1, list[int]()
-        heads, below = stacks.heads[level], stacks.cells[level, :, BELOW]
         if attribute > 0:
             heads, below = others.heads[attribute - 1, level], others.below[attribute - 1, level]
+        else:
+            heads, below = stacks.heads[:, level * HEAD + TOP] - 1, stacks.cells[level, :, BELOW]
         number = heads[key]
         while number >= stacks.ends[TAIL, level]:
             found.append(int(stacks.cells[level, number & mask, ROW]))

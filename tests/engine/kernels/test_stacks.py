@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.scan.construction import FRESH, Walk, construct
-from sase.engine.kernels.scan.stacks import COUNT, DROPPED, FIELDS, RIP, ROW, StackArrays, scan
+from sase.engine.kernels.scan.stacks import (
+    COUNT,
+    DROPPED,
+    FIELDS,
+    HEAD,
+    RIP,
+    ROW,
+    StackArrays,
+    scan,
+)
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from tests.engine.kernels.opened import Run
 from tests.engine.kernels.streams import Event, Rows, arrivals, blocks, ranked, streams
@@ -59,7 +68,7 @@ def test_the_kernels_alone() -> None:
     """Arrays in, arrays out: figure 3 with room for two sequences at a time."""
     stacks = StackArrays(
         np.zeros((3, 4, FIELDS), np.int64),
-        np.full((6, 1), NOTHING, np.int64),
+        np.zeros((1, 2 * HEAD), np.int64),
         np.zeros((3, 3), np.int64),
     )
     scan(arrivals(events_of("S005", "ABD")), stacks, None, ANY_SPAN)

@@ -48,7 +48,7 @@ def scan_all(
                 continue
             rip, reach = NOTHING, measure
             if level > 0:
-                rip = latest_before(stacks, level - 1, key, tie)
+                rip = latest_before(stacks, level - 1, key, tie, True)
                 if rip == NOTHING or not intersect(
                     stacks, others, keys, (i, level - 1, rip), bound
                 ):
@@ -56,7 +56,8 @@ def scan_all(
                     continue
                 reach = stacks.cells[level - 1, rip & mask, REACH]
             number = stacks.ends[COUNT, level]
-            push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            instance = arrivals.rows[i], rip, tie, measure, reach
+            push(stacks, level, key, instance, True)
             for other in range(keys.shape[0]):
                 top = others.heads[other, level, keys[other, i]]
                 others.below[other, level, number & mask] = top

@@ -36,12 +36,15 @@ from sase.engine.kernels.scan.key_hash import excess
 from sase.engine.kernels.scan.stacks import (
     COUNT,
     DROPPED,
+    HEAD,
+    LATEST_START,
     TAG_AT,
     TAIL,
     Absences,
     Arrivals,
     StackArrays,
     evicted,
+    fetch_heads,
     scan_at,
     scan_between_at,
 )
@@ -214,7 +217,7 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
     Simultaneous events are told apart later. What is kept is chosen without branches, of which
     every second would be mispredicted.
     """
-    levels, heads, dropped = stacks.cells.shape[0], stacks.heads, stacks.ends[DROPPED]
+    heads, dropped, last = stacks.heads, stacks.ends[DROPPED], stacks.heads.shape[1] // HEAD - 1
     bits = (1 << TAG_AT) - 1 if sought.tagged else -1
     position, kept = sought.position + begin, 0
     for place in range(count):
@@ -227,12 +230,15 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
             while every != 0:
                 level = low_bit(every)
                 every &= every - 1
-                heads[levels + level, key] = measure
+                if level <= last:
+                    heads[key, level * HEAD + LATEST_START] = measure
         else:
-            before = heads[levels + max(level - 1, 0), key]
+            before = heads[key, max(level - 1, 0) * HEAD + LATEST_START]
             reach = measure if level == 0 else before
             passes = reach >= window_start(measure, sought.span)
-            heads[levels + level, key] = reach  # where it does not pass, nothing on the stack does
+            # Where it does not pass, nothing on the stack does. The last level has none: of the one
+            # before what stands there is written again.
+            heads[key, min(level, last) * HEAD + LATEST_START] = reach
             dropped[level] += not passes
         room[PLACE, kept], room[TIME, kept] = row, time
         room[STATE, kept], room[KEY, kept] = state, key
@@ -327,6 +333,7 @@ def _fused_scan(
             if count > free_places(stacks):
                 lacks = count
                 break
+        fetch_heads(stacks, room[KEY], 0, count)
         # What negative components forbid is counted, which the scan does.
         kept = sift(sought, stacks, begin, count, room) if absences is None else count
         number_events(reading, sought, begin, kept, room)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import by_address, inlined, kernel
-from sase.engine.kernels.jit.intrinsics import top_bit
+from sase.engine.kernels.jit.intrinsics import prefetch, top_bit
 from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
@@ -38,13 +38,19 @@ FIELDS = 8
 TAG_BITS, TAG_AT = 8, 48
 # Counted of a level: instances ever, dead ones, and events kept out by transition filtering.
 COUNT, TAIL, DROPPED = range(3)
+# By partition and level one behind the other: the number behind the top of the stack, or 0, and the
+# most that the REACH of what is on it can be.
+TOP, LATEST_START, HEAD = 0, 1, 2
+# Where partitions are fewer they stay in the cache; so many events are fetched for at a time.
+MANY, PIECE = 1 << 14, 1 << 10
 
 
 class StackArrays(NamedTuple):
-    """Instances by level, place and field; the top of each partition's stack; counts by level.
+    """Instances by level, place and field; the heads of each partition's stacks; counts by level.
 
-    Behind the `heads` of all levels there is by level and partition the REACH of the last instance
-    that was pushed, or that could have been: no sequence through the stack has a later start.
+    A partition has its `heads` side by side, of all levels but the last one, which nothing follows.
+    The latest start is that of the last instance that was pushed, or that could have been: no
+    sequence through the stack has a later one.
     """
 
     cells: OutIntCubes
@@ -82,38 +88,51 @@ class Arrivals(NamedTuple):
 
 
 @inlined
-def latest_before(stacks: StackArrays, level: int, key: int, tie: int) -> int:
+def top_of(stacks: StackArrays, level: int, key: int) -> int:
+    """The last instance of a partition's stack, dead or alive."""
+    return int(stacks.heads[key, level * HEAD + TOP] - 1)
+
+
+@inlined
+def latest_before(stacks: StackArrays, level: int, key: int, tie: int, may_tie: bool) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
-    top, tail = stacks.heads[level, key], stacks.ends[TAIL, level]
+    top, tail = top_of(stacks, level, key), stacks.ends[TAIL, level]
     if top < tail:
         return NOTHING
-    cell = stacks.cells[level, top & (stacks.cells.shape[1] - 1)]
-    if cell[TIE] == tie:
-        top = cell[EARLIER]
+    if may_tie:
+        cell = stacks.cells[level, top & (stacks.cells.shape[1] - 1)]
+        if cell[TIE] == tie:
+            top = cell[EARLIER]
     return top if top >= tail else NOTHING
 
 
 @inlined
 def push(
-    stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int, int]
-) -> int:
-    """Put an instance on top of its partition's stack; its place."""
-    mask = stacks.cells.shape[1] - 1
+    stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int, int],
+    may_tie: bool,
+) -> int:  # fmt: skip
+    """Put an instance on top of its partition's stack; its place.
+
+    That of the last level is on none. Only where events may tie is the top of the stack looked at,
+    which lies anywhere.
+    """
+    mask, last = stacks.cells.shape[1] - 1, stacks.cells.shape[0] - 1
     number = stacks.ends[COUNT, level]
     place = int(number & mask)
     row, rip, tie, measure, reach = instance
-    top = stacks.heads[level, key]
-    alive = top >= stacks.ends[TAIL, level]
-    below = top if alive else NOTHING
-    # Past the whole group of simultaneous events, so that no walk goes through it one by one.
-    earlier = below
-    if alive & (stacks.cells[level, top & mask, TIE] == tie):  # one branch, and rarely taken
-        earlier = stacks.cells[level, top & mask, EARLIER]
+    below = earlier = NOTHING
+    if level < last or last == 0:
+        top = top_of(stacks, level, key)
+        alive = top >= stacks.ends[TAIL, level]
+        below = earlier = top if alive else NOTHING
+        # Past the whole group of simultaneous events, so that no walk goes through it one by one.
+        if may_tie and alive and stacks.cells[level, top & mask, TIE] == tie:
+            earlier = stacks.cells[level, top & mask, EARLIER]
+        stacks.heads[key, level * HEAD + TOP] = number + 1
+        stacks.heads[key, level * HEAD + LATEST_START] = reach
     cell = stacks.cells[level, place]
     cell[ROW], cell[RIP], cell[BELOW], cell[EARLIER] = row, rip, below, earlier
     cell[TIE], cell[MEASURE], cell[REACH] = tie, measure, reach
-    stacks.heads[level, key] = number
-    stacks.heads[stacks.cells.shape[0] + level, key] = reach
     stacks.ends[COUNT, level] = number + 1
     return place
 
@@ -184,10 +203,38 @@ def note_absence(absences: Absences, states: int, key: int, measure: int, tie: i
 # ---------------------------------------------------------------- sequence scan
 
 
+@inlined
+def fetch_heads(stacks: StackArrays, keys: OutInts, begin: int, end: int) -> None:
+    """Fetch the heads of partitions that come next, where there are so many that they lie far."""
+    if stacks.heads.shape[0] >= MANY:
+        for i in range(begin, end):
+            prefetch(stacks.heads, keys[i] * stacks.heads.shape[1])
+
+
+@inlined
+def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
+    """Fetch the heads that the next events read, and the instances that they follow."""
+    if stacks.heads.shape[0] < MANY:
+        return
+    end, levels = min(begin + PIECE, arrivals.rows.shape[0]), stacks.cells.shape[0]
+    fetch_heads(stacks, arrivals.keys, begin, end)
+    mask, every = stacks.cells.shape[1] - 1, (1 << levels) - 1
+    for i in range(begin, end):
+        states = arrivals.states[i] & every
+        if states > 1:
+            level = top_bit(states) - 1
+            place = top_of(stacks, level, max(arrivals.keys[i], 0)) & mask
+            prefetch(stacks.cells, (level * stacks.cells.shape[1] + place) * FIELDS)
+
+
 def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
     """Push every arrival onto the stacks of its levels, where a sequence can lead up to it."""
     every, mask = (1 << stacks.cells.shape[0]) - 1, stacks.cells.shape[1] - 1
     for i in range(arrivals.rows.shape[0]):
+        if i % PIECE == 0:
+            fetch_stacks(arrivals, stacks, i)
+        # Events come in the order of ties.
+        may_tie = i == 0 or arrivals.ties[i - 1] == arrivals.ties[i]
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
             continue
@@ -201,7 +248,7 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
             if absences is not None:
                 rip, floor = last_absence(absences, level, key, tie)
             if level > 0:
-                rip = latest_before(stacks, level - 1, key, tie)
+                rip = latest_before(stacks, level - 1, key, tie, may_tie)
                 if rip != NOTHING:
                     cell = stacks.cells[level - 1, rip & mask]
                     reach = cell[REACH]
@@ -211,7 +258,8 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
                     continue
-            place = push(stacks, level, key, (arrivals.rows[i], rip, tie, measure, reach))
+            instance = arrivals.rows[i], rip, tie, measure, reach
+            place = push(stacks, level, key, instance, may_tie)
             if absences is not None:
                 stacks.cells[level, place, FLOOR] = floor
         if absences is not None:
