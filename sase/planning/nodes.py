@@ -160,7 +160,8 @@ class RunEvaluation:
     events of each component, if conditions on these alone narrow them. Of the conditions, a
     postponed evaluation asks some of all candidates first: where one of `dismissing` is false of
     each, there is no walk; where all of `safe` are true of each, they are not asked again. An event
-    of which one of `discarding` is false, with each candidate before it, is no candidate.
+    of which one of `discarding` is false, with each candidate before it, is no candidate. With
+    imprecise time a walk ends where the order of what it chose is less likely than `least`.
     """
 
     components: tuple[BoundComponent, ...]
@@ -176,6 +177,7 @@ class RunEvaluation:
     dismissing: tuple[Conjunct, ...] = ()
     discarding: tuple[Conjunct, ...] = ()
     safe: tuple[Conjunct, ...] = ()
+    least: Fraction | Placeholder | None = None
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
     input: MatchWindow | None = None
@@ -290,7 +292,7 @@ class Confidence:
     """P: passes the candidates that may be matches of imprecise time, or reach a confidence.
 
     It knows the window and what is negative, as worlds decide on both: at the threshold, if there
-    is one, or above it if that is `strict`.
+    is one, or above it if that is `strict`. It `enumerates` worlds, or counts them in closed form.
     """
 
     input: Operator
@@ -298,6 +300,7 @@ class Confidence:
     negations: tuple[NegativeComponent, ...] = ()
     threshold: Fraction | Placeholder | None = None
     strict: bool = False
+    enumerates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

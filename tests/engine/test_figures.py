@@ -254,6 +254,9 @@ def test_a_second_test(recipe: str, filtered: int, built: int) -> None:
 FLOWS = {
     "basic": (9, 7, 3, 2, 1),  # figure 1
     "ais": (9, 7, 3, 2, 1),
+    # Of imprecise time; otherwise there is nothing but conditions on one event that they apply.
+    "worlds": (9, 7, 3, 2, 1),
+    "dp": (9, 7, 3, 2, 1),
     "ais_windows": (9, 3, 2, None, 1),
     "pais": (9, 2, 2, None, 1),
     "multi_pais": (9, 2, 2, None, 1),

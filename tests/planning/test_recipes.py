@@ -34,6 +34,7 @@ from sase.planning.rewrites.infer_equivalence_tests import implied_by
 TABLE = schema_from(
     {"columns": dict.fromkeys(["ts", "attr1", "attr2", "attr3", "attr4"], "integer")}
 )
+INTERVALS = Schema(columns=TABLE.columns, time="ts", until="attr4")
 Q3 = (
     "EVENT SEQ(A x1, B x2, !(C x3), D x4)"
     " WHERE [attr1, attr2] AND x1.attr3 = 1 AND x1.attr4 < x4.attr4 WITHIN 6"
@@ -140,6 +141,7 @@ def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
     bound = [
         bind_text(text, TABLE) for text in (Q3, EQUALITIES, NEIGHBOURS, RISING, GROUP, OF_SETS)
     ]
+    bound.append(bind_text(f"{RISING} WITH CONFIDENCE > 0.5", INTERVALS))
     plans = [*map(basic_plan, bound), without_overlaps(basic_plan(bound[2]), bound[2])]
     for recipe, basic in itertools.product(map(read_recipe, recipe_names()), plans):
         if rewrite in {call.rewrite for call in recipe.calls}:

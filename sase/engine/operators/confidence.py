@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sase.binding.folding import INT64_MAX
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Floats, Numbers
+from sase.engine.kernels.confidence.candidate_orders import order_confidences
 from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
+from sase.engine.operators.bindings import Bindings, match_arrays
 
 
 class OrderConfidence:
@@ -29,6 +31,20 @@ class OrderConfidence:
             self._values, self._weights, self._sums,
         )  # fmt: skip
 
+    def of_candidates(
+        self, found: Bindings, sets: Numbers, earliest: Numbers, latest: Numbers, mask: int
+    ) -> Floats:
+        """Return that of candidates, by the bounds of events by place; `SEVERAL` of some sets."""
+        longest, out = int(found.lengths.sum(axis=0).max(initial=0)), np.empty(found.size)
+        if longest > self._most:
+            self._grow(2 * longest)
+        steps, lo, hi = self._chain
+        order_confidences(
+            match_arrays(found), sets, earliest, latest, mask, self._reach, steps, lo, hi,
+            self._cuts, self._bounds, self._counts, self._values, self._weights, self._sums, out,
+        )  # fmt: skip
+        return out
+
     def _grow(self, count: int) -> None:
         """Make room for so many events: twice as many cuts, each with a polynomial behind it."""
         self._most = count
@@ -37,6 +53,7 @@ class OrderConfidence:
         self._cuts, self._bounds, self._counts = (np.empty(bounds, np.int64) for _ in range(3))
         self._values, self._weights = (np.empty(room) for _ in range(2))
         self._sums = np.empty(count + 1)
+        self._chain = tuple(np.empty(count, np.int64) for _ in range(3))
 
 
 class GapConfidence:

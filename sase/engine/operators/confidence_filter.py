@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sase.binding.bound import Placeholder, ranks_of
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.columns.arrays import Floats, Numbers
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.confidence.candidate_orders import SEVERAL
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.set_order import sort_detected
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST
@@ -21,10 +21,12 @@ from sase.engine.operators.candidate_confidence import (
     PlacedNegative,
     TimeBounds,
 )
+from sase.engine.operators.confidence import OrderConfidence
 from sase.engine.operators.contract import Checkpoint, Context, Counters, size_of, span_of
 from sase.engine.operators.interval_negatives import IntervalNegatives
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
+from sase.engine.operators.world_enumeration import WorldEnumeration
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Confidence
 from sase.planning.split import may_end
@@ -43,10 +45,14 @@ class ConfidenceState:
         self._ends = [0 if each.after is None else each.after + 1 for each in ends]
         self._queue = TimerQueue(context.levels, of_series=True, form=context.form)
         reach = np.iinfo(np.int64).max if self._span == ANY_SPAN else self._span
-        self._confidence = CandidateConfidence(int(reach))
-        assert not isinstance(node.threshold, Placeholder), "a plan that runs has all parameters"
-        self._least = node.threshold
-        self._sets = [each.is_series and not each.is_sequence for each in context.components]
+        self._confidence = (
+            WorldEnumeration(int(reach), context.check)
+            if node.enumerates
+            else CandidateConfidence(int(reach))
+        )
+        self._orders = OrderConfidence(int(reach))
+        sets = [int(each.is_series and not each.is_sequence) for each in context.components]
+        self._sets = frozen(np.array(sets, np.int64))
         self._ranks = frozen(np.array(ranks_of(context.components), np.int64))
         # The longest interval of an event so far.
         self._longest = 0
@@ -71,7 +77,7 @@ class ConfidenceState:
         self._queue_all(below)
         found = self._queue.released(watermark, inclusive=True)
         if found.size and self._negatives:
-            found = self._judged(found, self._placed(found))
+            found = self._unforbidden(found)
         if found.size:
             found = found.at(self._sorted(found))
             self._passed += found.size
@@ -85,7 +91,7 @@ class ConfidenceState:
         """Queue the candidates that may be matches by the order of their events and the window."""
         for found in below:
             self._seen += found.size
-            likely = self._judged(self._timed(found), [])
+            likely = self._likely(self._timed(found))
             if likely.size:
                 self._queue.add(likely, likely.times[DETECTED])
                 self._most_waiting = max(self._most_waiting, len(self._queue))
@@ -114,55 +120,69 @@ class ConfidenceState:
         nothing = np.zeros(found.size)
         return CandidateBindings(found.events, found.ends, found.lengths, times, nothing)
 
-    def _judged(
-        self, found: CandidateBindings, negatives: Sequence[tuple[int, Numbers, Numbers]]
-    ) -> CandidateBindings:
-        """The candidates that are matches, as far as these may forbid them, with confidences."""
-        confidences = self._confidences(found, negatives)
-        judged = CandidateBindings(
-            found.events, found.ends, found.lengths, found.times, confidences
-        )
-        keep = self._reaches(confidences)
-        return judged if keep.all() else judged.at(keep)
-
-    def _reaches(self, confidences: Floats) -> NDArray[np.bool_]:
-        if self._least is None:
-            return np.asarray(confidences > 0.0)
-        least = float(self._least)
-        return np.asarray(confidences > least if self._node.strict else confidences >= least)
-
-    def _confidences(
-        self, found: CandidateBindings, negatives: Sequence[tuple[int, Numbers, Numbers]]
-    ) -> Floats:
-        """The confidence of each candidate."""
+    def _likely(self, found: CandidateBindings) -> CandidateBindings:
+        """The candidates that are matches by the order of their events and the window."""
         buffer = self._context.buffer
-        los, his = buffer.numbers("ts"), buffer.numbers("until")
-        bounds = [
-            TimeBounds(int(los[place]), int(his[place]))
-            for place in (found.events & buffer.mask).tolist()
-        ]
-        placed: list[list[tuple[int, TimeBounds]]] = [[] for _ in range(found.size)]
-        for split, events, numbers in negatives:
-            places = (events & buffer.mask).tolist()
-            for number, place in zip(numbers.tolist(), places, strict=True):
-                placed[number].append((split, TimeBounds(int(los[place]), int(his[place]))))
-        out = np.empty(found.size)
-        begin = 0
-        for number, lengths in enumerate(found.lengths.T.tolist()):
-            steps: list[list[TimeBounds]] = []
-            before = [0]
-            for length, is_set in zip(lengths, self._sets, strict=True):
+        earliest, latest = buffer.numbers("ts"), buffer.numbers("until")
+        if self._node.enumerates:
+            found.confidences = np.full(found.size, SEVERAL)
+        else:
+            found.confidences = self._orders.of_candidates(
+                found, self._sets, earliest, latest, buffer.mask
+            )
+        several = np.flatnonzero(found.confidences == SEVERAL)
+        self._ask(found, several, [[] for _ in several])
+        return self._reaching(found)
+
+    def _unforbidden(self, found: CandidateBindings) -> CandidateBindings:
+        """The candidates that are matches whatever may forbid them."""
+        forbidding: dict[int, list[tuple[int, int]]] = {}
+        for each in self._negatives:
+            events, numbers = each.of(found)
+            for event, number in zip(events.tolist(), numbers.tolist(), strict=True):
+                forbidding.setdefault(number, []).append((each.split, event))
+        if not forbidding:
+            return found
+        self._ask(found, np.array([*forbidding]), [*forbidding.values()])
+        return self._reaching(found)
+
+    def _reaching(self, found: CandidateBindings) -> CandidateBindings:
+        confidences, least = found.confidences, self._node.threshold
+        if least is None:
+            keep = confidences > 0.0
+        else:
+            assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
+            is_strict = self._node.strict
+            keep = confidences > float(least) if is_strict else confidences >= float(least)
+        return found if keep.all() else found.at(keep)
+
+    def _ask(
+        self,
+        found: CandidateBindings,
+        numbers: Numbers,
+        forbidding: Sequence[Sequence[tuple[int, int]]],
+    ) -> None:
+        """Write the confidences of some, one by one: beside each the events that may forbid it."""
+        begins = found.begins
+        for number, events in zip(numbers.tolist(), forbidding, strict=True):
+            bounds = self._bounds(found.events[begins[number] : found.ends[number]])
+            steps, before, begin = list[list[TimeBounds]](), [0], 0
+            for length, is_set in zip(found.lengths[:, number].tolist(), self._sets, strict=True):
                 own = bounds[begin : begin + length]
                 steps += [own] if is_set and own else [[each] for each in own]
                 before.append(len(steps))
                 begin += length
-            others = [PlacedNegative(each, before[split]) for split, each in placed[number]]
-            out[number] = self._confidence.of(steps, others)
-        return out
+            others = self._bounds(np.array([event for _, event in events], np.int64))
+            placed = [
+                PlacedNegative(each, before[split])
+                for each, (split, _) in zip(others, events, strict=True)
+            ]
+            found.confidences[number] = self._confidence.of(steps, placed)
 
-    def _placed(self, found: CandidateBindings) -> list[tuple[int, Numbers, Numbers]]:
-        """By negative component the levels before it, what may forbid, and which candidates."""
-        return [(each.split, *each.of(found)) for each in self._negatives]
+    def _bounds(self, events: Numbers) -> list[TimeBounds]:
+        buffer = self._context.buffer
+        lo, hi = (buffer.numbers(n)[events & buffer.mask].tolist() for n in ("ts", "until"))
+        return list(map(TimeBounds, lo, hi))
 
     def _sorted(self, found: CandidateBindings) -> Numbers:
         order, room = np.arange(found.size), np.empty(found.size, np.int64)
@@ -193,6 +213,7 @@ class ConfidenceState:
             return found
         return {
             **found,
+            "rejected": {"confidence": self._seen - self._passed - len(self._queue)},
             "rejected_events": self._conditions.rejected,
             "most_waiting": self._most_waiting,
             "most_indexed": [each.most for each in self._negatives],

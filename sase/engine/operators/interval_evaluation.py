@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent
+from sase.binding.bound import BoundComponent, Placeholder
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.columns.arrays import Numbers, grown, grown_ring
+from sase.engine.columns.arrays import Floats, Numbers, grown, grown_ring
 from sase.engine.kernels.confidence import interval_walk as walk
+from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.run_nodes import Pattern
@@ -19,11 +20,13 @@ from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
 from sase.engine.operators.early_filters import EarlyProgram
-from sase.engine.operators.evaluation import RunEvaluationBase, up_to_required
+from sase.engine.operators.evaluation import RunEvaluationBase, narrowed, up_to_required
 from sase.engine.operators.series_program import pattern_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
+# The events of a candidate for which there is room from the beginning.
+FEW_STEPS = 64
 NO_NUMBERS = np.zeros(0, np.int64)
 NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
 
@@ -39,7 +42,7 @@ class IntervalEvaluationState(RunEvaluationBase):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._early = EarlyProgram(context, node)
-        levels, components = context.levels, node.components
+        levels, components = context.levels, narrowed(node)
         bounds = of.Bounds(
             span_of(node.window),
             int(node.window is not None),
@@ -53,16 +56,20 @@ class IntervalEvaluationState(RunEvaluationBase):
             ),
         )
         size = context.options.stack
+        steps = min(size, FEW_STEPS) + 2
         self._walk = of.WalkBack(
             _pattern(components),
             bounds,
             np.zeros((size, walk.FIELDS + 2 * levels), np.int64),
             np.full((16 * levels, of.KNOWN), NOTHING, np.int64),
-            np.zeros((size + 2, walk.STEP), np.int64),
-            np.zeros((size + 2, of.WAY + levels), np.int64),
-            self._program.cells(size + 3),
+            np.zeros((steps, walk.STEP), np.int64),
+            np.zeros((steps, of.WAY + levels), np.int64),
+            self._program.cells(steps + 1),
             np.zeros(walk.STATE, np.int64),
         )
+        least = node.least
+        assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
+        self._likely = _likelihood(0.0 if least is None else float(least), steps)
         # The heap of events that may be last.
         self._due = np.zeros((size, 2), np.int64)
 
@@ -87,8 +94,9 @@ class IntervalEvaluationState(RunEvaluationBase):
         until, why = np.ascontiguousarray(until), NOTHING
         while why != DONE:
             why = walk.advance_intervals(
-                machine, early, self._walk, incoming, until, self._due, before, self._written
-            )
+                machine, early, self._walk, self._likely, incoming, until, self._due, before,
+                self._written,
+            )  # fmt: skip
             yield from self._flush(why)
             self._context.check(0)
             if why == CROWDED:
@@ -116,6 +124,7 @@ class IntervalEvaluationState(RunEvaluationBase):
                 ways=grown(found.ways, room),
                 nodes=self._program.cells(room + 1),
             )
+            self._likely = _likelihood(self._likely.least, room, self._likely.known)
         self._walk = found
 
     def horizon(self) -> int | None:
@@ -130,7 +139,7 @@ class IntervalEvaluationState(RunEvaluationBase):
         return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), walk.ROW])
 
     def counters(self) -> Counters:
-        """Events, instances and live ones; walks, visits, candidates bound, those that failed."""
+        """Events, instances and live ones; walks, visits, candidates, what was turned away."""
         state = self._walk.state
         return {
             "events": self._seen,
@@ -140,6 +149,7 @@ class IntervalEvaluationState(RunEvaluationBase):
             "visited": int(state[of.VISITED]),
             "bound": int(state[of.BOUND]),
             "failed": int(state[of.FAILED]),
+            "unlikely": int(state[walk.UNLIKELY]),
             "matches": self._built,
             **self._counted(sum(array.nbytes for array in (*self._walk[2:], self._due))),
         }
@@ -198,7 +208,20 @@ class IntervalEvaluationState(RunEvaluationBase):
         saved.check(bool(((which >= tail) & (which < count)).all()), "no instance waits there")
 
 
-def _pattern(components: tuple[BoundComponent, ...]) -> Pattern:
+def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Likelihood:
+    """Room for the likelihood of so many steps, some of which may be known."""
+    needed = room if least else 1
+    bounds, size = 2 * needed + 2, (2 * needed + 2) * min(needed, MOST_COEFFICIENTS)
+    steps = np.ones(room)
+    if known is not None:
+        steps[: len(known)] = known
+    lo, hi = np.empty(needed, np.int64), np.empty(needed, np.int64)
+    cuts, begins, counts = (np.empty(bounds, np.int64) for _ in range(3))
+    values, weights, sums = np.empty(size), np.empty(size), np.empty(needed + 1)
+    return walk.Likelihood(least, steps, lo, hi, cuts, begins, counts, values, weights, sums)
+
+
+def _pattern(components: Sequence[BoundComponent]) -> Pattern:
     """The pattern, whose series are sets or sequences."""
     kinds = [
         0 if each.is_single else walk.SEQUENCE if each.is_sequence else walk.SET

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.early_filters import EarlyProgram
-from sase.engine.operators.evaluation import FEWEST, RunEvaluationBase, up_to_required
+from sase.engine.operators.evaluation import FEWEST, RunEvaluationBase, narrowed, up_to_required
 from sase.engine.operators.run_evaluation import wanted
 from sase.engine.operators.series_program import pattern_of
 from sase.engine.operators.taken_matches import TakenMatches
@@ -45,7 +44,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             self._written = self._room(min(FEWEST, context.options.chunk))
         self._early = EarlyProgram(context, node)
         self._unsafe = self._program.code.without([each.condition for each in node.safe])
-        levels, components = context.levels, _narrowed(node)
+        levels, components = context.levels, narrowed(node)
         bounds = of.Bounds(
             span_of(node.window),
             # Ranks of another partition do not compare.
@@ -219,16 +218,6 @@ class WalkBackEvaluationState(RunEvaluationBase):
         saved.check(len(known) % levels == 0, "keys have no row for each level")
         tops = known[:, of.TOP]
         saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
-
-
-def _narrowed(node: RunEvaluation) -> Sequence[BoundComponent]:
-    """The components with as many events as conditions on their length let them have."""
-    if not node.bounds:
-        return node.components
-    return [
-        replace(each, minimum=least, maximum=most)
-        for each, (least, most) in zip(node.components, node.bounds, strict=True)
-    ]
 
 
 def _unknown(rows: int) -> np.typing.NDArray[np.int64]:

@@ -85,6 +85,8 @@ class OperatorText:
             case nodes.Negation():
                 by_time = " in order of time alone" if operator.by_time else ""
                 return f"negation by an index of negative events{by_time}"
+            case nodes.Confidence(enumerates=True):
+                return "confidence by enumeration of worlds"
             case nodes.Confidence():
                 return "confidence in closed form, by polynomials between the bounds of time"
             case _:

@@ -84,6 +84,8 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
         yield f"in any order: {', '.join(each.variable for each in members)}"
     if runs.is_of_intervals:
         yield from map(_order, (each for each in runs.components if each.is_series))
+        if runs.least is not None:
+            yield "walks end where the order of what they chose is below the threshold"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
     walks = (Evaluation.POSTPONED, Evaluation.INTERVALS)
     decided = _walked if runs.evaluation in walks else _on_edges

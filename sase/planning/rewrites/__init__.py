@@ -11,6 +11,7 @@ from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.collapse_matches import collapse_matches
 from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
+from sase.planning.rewrites.enumerate_worlds import enumerate_worlds
 from sase.planning.rewrites.evaluate_by_set_states import evaluate_by_set_states
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
@@ -25,6 +26,7 @@ from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
 from sase.planning.rewrites.partition_stacks import partition_runs, partition_stacks
 from sase.planning.rewrites.postpone_conditions import postpone_conditions
+from sase.planning.rewrites.prune_by_confidence import prune_by_confidence
 from sase.planning.rewrites.prune_by_match_windows import prune_by_match_windows
 from sase.planning.rewrites.prune_columns import prune_columns
 from sase.planning.rewrites.prune_overlaps import prune_overlaps
@@ -92,7 +94,9 @@ _RULES = (
     Rewrite(version_runs, of_runs=version_runs),
     Rewrite(collapse_matches, of_runs=collapse_matches),
     Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
-    Rewrite(filter_early, of_runs=filter_early),  # of what was postponed
+    Rewrite(filter_early, of_runs=filter_early, of_intervals=True),  # of what was postponed
+    Rewrite(prune_by_confidence, of_runs=prune_by_confidence, of_intervals=True),
+    Rewrite(enumerate_worlds, of_runs=enumerate_worlds, of_intervals=True),
     # Below the evaluation that was chosen, of the key that it has.
     Rewrite(prune_by_match_windows, of_runs=prune_by_match_windows, of_sets=True),
     Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True, of_intervals=True),

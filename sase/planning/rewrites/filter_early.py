@@ -18,7 +18,7 @@ def filter_early(plan: Operator) -> Outcome:
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
-    if runs.evaluation is not Evaluation.POSTPONED:
+    if runs.evaluation not in (Evaluation.POSTPONED, Evaluation.INTERVALS):
         return Declined("nothing is postponed")
     lengths, left = LengthBounds(runs.components), list[Conjunct]()
     early = list[Conjunct]()
@@ -35,6 +35,8 @@ def filter_early(plan: Operator) -> Outcome:
     others = [each for each in follow if each.kind is not ConjunctClass.SINGLE]
     early += [each for each in others if decided_early(each, runs.components) is not None]
     kept = frozenset(left)
+    if runs.is_of_intervals:  # which candidates there are depends on what was chosen
+        asked, of_earlier = [], []
     filtered = replace(
         runs,
         conditions=tuple(edge for edge in runs.conditions if edge.conjunct in kept),

@@ -3,7 +3,8 @@
 An instance is an event of a partition with the bounds of its time. One that may be last waits in a
 heap until an event comes that is later in every world: all that may be before it is there then. A
 walk chooses one event after the other, that of the latest component first; of a set the most recent
-in the stream first, of a sequence any. `LATEST` is the latest time that is left to what was chosen.
+in the stream first, of a sequence any. What is chosen leaves a latest time to what is before it;
+where a threshold is to be reached, a walk goes no further back once its order is less likely.
 
     a ├───────┤                     walk from c:   c, b2, a    c, b1, a    c, b2, b1, a
        b1 ├───────────┤             of a sequence also c, b1, b2, a
@@ -13,9 +14,12 @@ in the stream first, of a sequence any. `LATEST` is the latest time that is left
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from sase.engine.kernels.confidence.order import OutFloats, probability_of_order
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
-from sase.engine.kernels.jit.signatures import Ints, OutIntRows
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidates import WalkBack
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
@@ -36,13 +40,34 @@ FIELDS = 7
 # the window; whether it was looked at for a candidate, and whether it is of the last events.
 LEVELS, AT_LEVEL, CURSOR, UPPER, UNTIL, FLOOR, LOOKED, IN_LAST = range(8)
 STEP = 8
-# Behind the state of a walk back: how many events wait to be last.
-WAITING = of.STATE
-STATE = of.STATE + 1
+# Behind the state of a walk back: how many events wait to be last; choices that were unlikely.
+WAITING, UNLIKELY = of.STATE, of.STATE + 1
+STATE = of.STATE + 2
 # What is known of a level of a partition: the last instance, and the latest time of all.
 TOP, MOST = range(2)
 # What a series is; 0 for a single component.
 SET, SEQUENCE = 1, 2
+# A confidence may be so much off.
+EXACT = 1e-9
+
+
+class Likelihood(NamedTuple):
+    """By step how likely the order of what is chosen is, the least of it, and room to tell that.
+
+    Of a set that counts what was chosen last, by which it is at least as likely as of all.
+    """
+
+    least: float
+    known: OutFloats
+    lo: OutInts
+    hi: OutInts
+    cuts: OutInts
+    bounds: OutInts
+    counts: OutInts
+    values: OutFloats
+    weights: OutFloats
+    sums: OutFloats
+
 
 # ---------------------------------------------------------------- instances
 
@@ -106,9 +131,46 @@ def first_due(due: OutIntRows, count: int) -> int:
 # ---------------------------------------------------------------- the walk
 
 
+@inlined
+def is_of_set(walk: WalkBack, level: int) -> bool:
+    """Whether the events of a level are in no order."""
+    return bool(walk.pattern.kleene[level] == SET)
+
+
 @linked
-def begin_walk(early: Machine, walk: WalkBack, number: int, level: int) -> None:
+def is_likely(walk: WalkBack, likely: Likelihood, depth: int) -> bool:
+    """Whether the order of what is chosen is as likely as it must be.
+
+    It is, of what overlaps one after the other from the last chosen on, times that of the rest.
+    """
+    mask, count, place = walk.cells.shape[0] - 1, 0, depth
+    rest, bound = 1.0, EARLIEST
+    while place != NOTHING:
+        way = walk.ways[place]
+        cell = walk.cells[way[of.WAY_AT] & mask]
+        if count > 0 and bound < cell[LO]:
+            rest = likely.known[place]
+            break
+        likely.lo[count], likely.hi[count], bound = cell[LO], cell[HI], cell[HI]
+        count += 1
+        level, place = way[of.WAY_LEVEL], way[of.WAY_ON]
+        while (
+            is_of_set(walk, level) and place != NOTHING and walk.ways[place, of.WAY_LEVEL] == level
+        ):
+            place = walk.ways[place, of.WAY_ON]
+    if count > 1:
+        rest *= probability_of_order(
+            likely.lo[:count], likely.hi[:count], LATEST, likely.cuts, likely.bounds,
+            likely.counts, likely.values, likely.weights, likely.sums,
+        )  # fmt: skip
+    likely.known[depth] = rest
+    return bool(rest >= likely.least - EXACT)
+
+
+@linked
+def begin_walk(early: Machine, walk: WalkBack, likely: Likelihood, number: int, level: int) -> None:
     """Begin a walk at an instance that is last."""
+    likely.known[0] = 1.0
     state, way, step = walk.state, walk.ways[0], walk.steps[0]
     cell = walk.cells[number & (walk.cells.shape[0] - 1)]
     way[of.WAY_LEVEL], way[of.WAY_LENGTH], way[of.WAY_ON] = level, 1, NOTHING
@@ -122,12 +184,6 @@ def begin_walk(early: Machine, walk: WalkBack, number: int, level: int) -> None:
     step[LOOKED], step[IN_LAST] = 0, 1
     cell[IS_CHOSEN] = 1
     state[of.DEPTH] = 1
-
-
-@inlined
-def is_of_set(walk: WalkBack, level: int) -> bool:
-    """Whether the events of a level are in no order."""
-    return bool(walk.pattern.kleene[level] == SET)
 
 
 @linked
@@ -158,7 +214,7 @@ def next_instance(walk: WalkBack, depth: int) -> int:
 
 
 @linked
-def choose(early: Machine, walk: WalkBack, depth: int, number: int) -> None:
+def choose(early: Machine, walk: WalkBack, likely: Likelihood, depth: int, number: int) -> None:
     """Choose an instance before the last chosen one, if it may be there."""
     step, way, new, state = walk.steps[depth], walk.ways[depth], walk.ways[depth + 1], walk.state
     cell, level = walk.cells[number & (walk.cells.shape[0] - 1)], step[AT_LEVEL]
@@ -184,6 +240,9 @@ def choose(early: Machine, walk: WalkBack, depth: int, number: int) -> None:
             new[of.WAY + level] = cell[ROW]
         if not allowed(early, walk, depth + 1, EXTEND if is_same else ENTER):
             return
+    if likely.least > 0.0 and not is_likely(walk, likely, depth + 1):
+        state[UNLIKELY] += 1
+        return
     after = walk.steps[depth + 1]
     after[LEVELS] = levels_before(walk, cell[BEGINS], cell[TAKES], level, new[of.WAY_LENGTH])
     after[CURSOR], after[UPPER], after[UNTIL], after[FLOOR] = NOTHING, upper, until, floor
@@ -225,7 +284,9 @@ def is_candidate(machine: Machine, walk: WalkBack, depth: int) -> bool:
 
 
 @linked
-def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: MatchBuffer) -> int:
+def continue_walk(
+    machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, written: MatchBuffer
+) -> int:
     """Continue a walk, and write the candidates that it meets; return why it stops."""
     state = walk.state
     while state[of.DEPTH] > 0:
@@ -247,7 +308,7 @@ def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: Mat
             state[of.DEPTH] -= 1
             continue
         state[of.VISITED] += 1
-        choose(early, walk, depth, number)
+        choose(early, walk, likely, depth, number)
         if state[of.VISITED] % PATIENCE == 0:
             return PAUSED
     return DONE
@@ -258,8 +319,8 @@ def continue_walk(machine: Machine, early: Machine, walk: WalkBack, written: Mat
 
 @linked
 def finish_walks(
-    machine: Machine, early: Machine, walk: WalkBack, due: OutIntRows, before: int,
-    written: MatchBuffer,
+    machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, due: OutIntRows,
+    before: int, written: MatchBuffer,
 ) -> int:  # fmt: skip
     """Walk from all events that are last and over before a time."""
     state, levels = walk.state, walk.pattern.least.shape[0]
@@ -269,16 +330,16 @@ def finish_walks(
                 return DONE
             which = first_due(due, state[WAITING])
             state[WAITING] -= 1
-            begin_walk(early, walk, which // levels, which % levels)
-        why = continue_walk(machine, early, walk, written)
+            begin_walk(early, walk, likely, which // levels, which % levels)
+        why = continue_walk(machine, early, walk, likely, written)
         if why != DONE:
             return why
 
 
 @kernel
 def advance_intervals(
-    machine: Machine, early: Machine, walk: WalkBack, incoming: Incoming, until: Ints,
-    due: OutIntRows, before: int, written: MatchBuffer,
+    machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, incoming: Incoming,
+    until: Ints, due: OutIntRows, before: int, written: MatchBuffer,
 ) -> int:  # fmt: skip
     """Add events, on from where it stopped, and write the candidates whose last event is over.
 
@@ -287,7 +348,7 @@ def advance_intervals(
     state, levels = walk.state, walk.pattern.least.shape[0]
     while state[of.AT] < incoming.numbers.shape[0]:
         i = state[of.AT]
-        why = finish_walks(machine, early, walk, due, incoming.measures[i], written)
+        why = finish_walks(machine, early, walk, likely, due, incoming.measures[i], written)
         if why != DONE:
             return why
         if incoming.keys[i] >= 0 and (incoming.begins[i] | incoming.takes[i]) != 0:
@@ -296,7 +357,7 @@ def advance_intervals(
                 return CROWDED
             add_instance(walk, incoming, until, due, i)
         state[of.AT] += 1
-    return finish_walks(machine, early, walk, due, before, written)
+    return finish_walks(machine, early, walk, likely, due, before, written)
 
 
 @kernel

@@ -179,8 +179,7 @@ def from_stretch(
     return found
 
 
-@kernel
-def order_probability(
+def _order_probability(
     lo: Ints, hi: Ints, reach: int, cuts: OutInts, bounds: OutInts, counts: OutInts,
     values: OutFloats, weights: OutFloats, sums: OutFloats,
 ) -> float:  # fmt: skip
@@ -213,3 +212,6 @@ def order_probability(
             )
         start = end
     return min(total, 1.0)
+
+
+order_probability, probability_of_order = kernel(_order_probability), linked(_order_probability)

@@ -1,0 +1,19 @@
+"""(Worlds) Compute confidences by enumeration: one time for each event (SASE++, 2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import Confidence, Operator, exchanged, find
+from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.prune_by_confidence import NO_CONFIDENCE
+
+
+def enumerate_worlds(plan: Operator) -> Outcome:
+    """It takes as long as there are worlds, and is for comparison."""
+    confidence = find(plan, Confidence)
+    if confidence is None:
+        return NO_CONFIDENCE
+    if confidence.enumerates:
+        return Declined("worlds are enumerated already")
+    return exchanged(plan, replace(confidence, enumerates=True))

@@ -1,0 +1,23 @@
+"""(DP) Go no further back where what is chosen is less likely than the threshold (SASE++, 5.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sase.planning.nodes import Confidence, Operator, RunEvaluation, exchanged, find, require
+from sase.planning.rewrites.contract import Declined, Outcome
+
+NO_CONFIDENCE = Declined("time is precise")
+
+
+def prune_by_confidence(plan: Operator) -> Outcome:
+    """The probability of the order of events never rises when an event is added."""
+    confidence = find(plan, Confidence)
+    if confidence is None:
+        return NO_CONFIDENCE
+    runs = require(plan, RunEvaluation)
+    if confidence.threshold is None:
+        return Declined("there is no threshold")
+    if runs.least is not None:
+        return Declined("the threshold ends walks already")
+    return exchanged(plan, replace(runs, least=confidence.threshold))
