@@ -130,15 +130,15 @@ class Script:
             raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
         given.update(streams or {})
         known = known or {}
-        return {
-            name: Discovered.of(
-                each,
-                InputOptions(**_of_input(self._options, name, given)),
-                known[name].schema if name in known else None,
-            )
-            for name, each in given.items()
-            if not known or name in known
-        }
+        found = dict[str | None, Discovered]()
+        for name, each in given.items():
+            if not known or name in known:
+                options = _of_input(self._options, name, given)
+                if name in known:
+                    options.pop("types", None)  # its schema has them
+                schema = known[name].schema if name in known else None
+                found[name] = Discovered.of(each, InputOptions(**options), schema)
+        return found
 
     def __repr__(self) -> str:
         return f"<script of {', '.join(self.statements)}>"
