@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -12,8 +12,9 @@ from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.streams import NamedStream
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
-from sase.errors import BindingError
+from sase.errors import BindingError, BudgetError, PlanError
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class CompiledScript:
     params: Mapping[str, object] | None
     recipe: str
     lateness: object = None
+    # Of the only result: how many of its matches are wanted, and in which form.
+    limit: int | None = None
+    output: str = "all"
 
     @cached_property
     def bound(self) -> _BoundScript:
@@ -72,10 +76,19 @@ class CompiledScript:
             policies = {each.names.on_bad_row for each in given} or {"error"}
             source = Discovered(schema, InputOptions(on_bad_row=max(policies)))
         try:
-            known = compile_query(query.text, source, params=self.params, plan=self.recipe)
+            known = compile_query(
+                query.text, source, params=self.params, plan=self.recipe, **self._form_of(query)
+            )
         except BindingError as problem:
             raise self.graph.in_script(problem) from None
         return replace(known, query=query.written)
+
+    def _form_of(self, query: NamedQuery) -> dict[str, Any]:
+        """What is asked of the only result, and of no other statement."""
+        is_asked = self.limit is not None or self.output != "all"
+        if not is_asked or query.name != self.graph.result.name:
+            return {}
+        return {"limit": self.limit, "output": self.output}
 
     def _infer(
         self,
@@ -131,15 +144,22 @@ class CompiledScript:
             given = given.get(name)
         return None if given is None else lateness_in(given, self.bound.sources[name].schema)
 
-    def found(self, events: Sources) -> dict[str, Matches]:
-        """The matches of every statement in events that are all there is."""
+    def found(
+        self, events: Sources, guard: RunGuard | None = None, most: int | None = None
+    ) -> dict[str, Matches]:
+        """The matches of every statement in events that are all there is, at most so many of each.
+
+        What exceeds the limits of a guard is an error.
+        """
         from sase.engine.results.matches import Matches
         from sase.engine.scripts.pipeline import ScriptPipeline
 
         read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
         in_pieces = [name for name, each in read.items() if each.come_in_pieces]
         whole = [name for name in self.sources if name not in in_pieces]
-        pipeline = ScriptPipeline(self.plan, streaming=bool(in_pieces), whole=whole)
+        pipeline = ScriptPipeline(
+            self.plan, streaming=bool(in_pieces), whole=whole, check=check_of(guard)
+        )
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
 
         def keep(found: Mapping[str, Matches]) -> None:
@@ -147,10 +167,16 @@ class CompiledScript:
                 some = [part for part in parts[name] if len(part)]
                 more = [part for part in matches.parts if len(part) or not some]
                 parts[name] = some + more
+                if most is not None and sum(map(len, parts[name])) > most:
+                    raise BudgetError(
+                        f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
+                        " max_matches: narrow it, set LIMIT, or give a greater max_matches"
+                    )
 
-        for found in pipeline.search(read):
-            keep(found)
-        keep(pipeline.finish())
+        with working(guard):
+            for found in pipeline.search(read):
+                keep(found)
+            keep(pipeline.finish())
         return {
             name: Matches.of(some, pipeline.statements[name].matcher.report())
             for name, some in parts.items()
@@ -172,3 +198,38 @@ class CompiledScript:
             any(plan.scan.columns is None for plan in plans),
             given.names.on_bad_row,
         )
+
+
+def discovered(
+    options: Mapping[str, Any],
+    unnamed: object,
+    streams: Mapping[str, object] | None,
+    known: Sources | None = None,
+) -> Sources:
+    """What is known of inputs as a caller gives them; their schemas may be `known` already."""
+    given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
+    if streams is not None and not isinstance(streams, Mapping):
+        raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
+    given.update(streams or {})
+    found = dict[str | None, Discovered]()
+    for name, each in given.items():
+        own = of_input(options, name, given)
+        if not known:
+            found[name] = Discovered.of(each, InputOptions(**own))
+        elif name in known:
+            own.pop("types", None)  # its schema has them
+            found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
+    return found
+
+
+def of_input(
+    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
+) -> dict[str, Any]:
+    """The options of one input: where they differ, each is by the name of an input."""
+    found = dict[str, Any]()
+    for option, value in options.items():
+        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
+            found[option] = value
+        elif name in value:
+            found[option] = value[name]
+    return found

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Unpack
 
-from sase.api.checks import check_query
-from sase.api.compiled_script import CompiledScript, Sources
+from sase.api.checks import check_bounds, check_query
+from sase.api.compiled_script import CompiledScript, Sources, discovered, of_input
+from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
+from sase.engine.pipeline.limits import working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 
@@ -46,7 +49,7 @@ class Script:
         self._lateness, self._options = lateness, dict(options)
         self._sources: Sources | None = None
         if schema is not None or streams is not None:
-            self._sources = self._discovered(schema, streams)
+            self._sources = discovered(self._options, schema, streams)
         self._graph = StatementGraph.of(script, self._sources)
         if self._sources is not None:
             assert self._compiled.bound
@@ -62,25 +65,44 @@ class Script:
         return self._graph.inputs
 
     def run(
-        self, events: object = None, *, streams: Mapping[str, object] | None = None
+        self,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        max_matches: int | None = None,
+        timeout: object = None,
+        max_memory: object = None,
     ) -> dict[str, Matches]:
         """The matches of every statement in events that are all there is, by its name.
 
         `events` are the input without a name, `streams` those that have one. They are searched
-        once, for all statements, before this returns.
+        once, for all statements, before this returns. `max_matches` are those of each statement;
+        `timeout` and `max_memory` are those of `sase.match`, for all of them.
         """
         if events is None and streams is None:
             raise PlanError("there are no events: give them, or  streams={name: …}")
+        check_bounds(None, max_matches)
+        guard = guard_of(limits_of(timeout, max_memory), perf_counter_ns)
+        with working(guard):
+            script, given = self._for(events, streams)
+            for each in given.values():
+                bound(each, guard)
+        return script.found(given, guard, max_matches)
+
+    def _for(
+        self, events: object, streams: Mapping[str, object] | None
+    ) -> tuple[CompiledScript, Sources]:
+        """The script compiled for events, or as it was before, and what is known of the events."""
         if self._sources is None:
-            given = self._discovered(events, streams)
+            given = discovered(self._options, events, streams)
             graph = StatementGraph.of(self.text, given)
-            return CompiledScript(graph, given, self._params, self._recipe).found(given)
-        given = self._discovered(events, streams, self._sources)
+            return CompiledScript(graph, given, self._params, self._recipe), given
+        given = discovered(self._options, events, streams, self._sources)
         for name in self.inputs:
             if name not in given:
                 what = "the input without a name" if name is None else f"`{name}`"
                 raise PlanError(f"there are no events for {what}, which the script reads")
-        return self._compiled.found(given)
+        return self._compiled, given
 
     def open(self) -> ScriptMatcher:
         """A matcher, to which the events of each input are pushed as they come."""
@@ -110,7 +132,7 @@ class Script:
 
     def _open(self, name: str | None) -> Discovered:
         """An input of which no more is known than the keywords say."""
-        names = InputOptions(**_of_input(self._options, name, self.inputs))
+        names = InputOptions(**of_input(self._options, name, self.inputs))
         if names.types is not None:
             raise PlanError("types=… say what a table has: give the script a schema, or events")
         columns = names.columns
@@ -118,40 +140,5 @@ class Script:
         columns |= {"time": names.earliest, "until": names.until}
         return Discovered(Schema(**columns), names)
 
-    def _discovered(
-        self,
-        unnamed: object,
-        streams: Mapping[str, object] | None,
-        known: Sources | None = None,
-    ) -> Sources:
-        """What is known of inputs as a caller gives them; their schemas may be `known` already."""
-        given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
-        if streams is not None and not isinstance(streams, Mapping):
-            raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
-        given.update(streams or {})
-        known = known or {}
-        found = dict[str | None, Discovered]()
-        for name, each in given.items():
-            if not known or name in known:
-                options = _of_input(self._options, name, given)
-                if name in known:
-                    options.pop("types", None)  # its schema has them
-                schema = known[name].schema if name in known else None
-                found[name] = Discovered.of(each, InputOptions(**options), schema)
-        return found
-
     def __repr__(self) -> str:
         return f"<script of {', '.join(self.statements)}>"
-
-
-def _of_input(
-    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
-) -> dict[str, Any]:
-    """The options of one input: where they differ, each is by the name of an input."""
-    found = dict[str, Any]()
-    for option, value in options.items():
-        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
-            found[option] = value
-        elif name in value:
-            found[option] = value[name]
-    return found

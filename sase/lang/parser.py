@@ -6,6 +6,7 @@ from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
+from sase.errors import QuerySyntaxError
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
@@ -16,6 +17,17 @@ def parse_script(text: str, name: str = "query") -> ast.Script:
     """The statements of a script; `name` is how messages call the text."""
     script: ast.Script = _parse(Source(text, name), "script")
     return script
+
+
+def is_script(text: str) -> bool:
+    """Whether a text that parses is more than one query by itself: several, or some with names."""
+    if not any(mark in text.upper() for mark in (";", "FROM", "CREATE")):
+        return False
+    try:
+        first, *others = parse_script(text).statements
+    except QuerySyntaxError:
+        return False
+    return bool(others or first.stream or first.query.sources)
 
 
 def parse_query(text: str, name: str = "query") -> ast.Query:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
+from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
@@ -28,14 +29,19 @@ class ScriptPipeline:
     """The opened inputs and statements of a script."""
 
     def __init__(
-        self, plan: ScriptPlan, *, streaming: bool = True, whole: Collection[str | None] = ()
+        self,
+        plan: ScriptPlan,
+        *,
+        streaming: bool = True,
+        whole: Collection[str | None] = (),
+        check: Check = no_check,
     ) -> None:
         self.plan = plan
         self.inputs = {
             each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
         }
         self.statements = {
-            each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming))
+            each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming, check=check))
             for each in plan.statements
         }
         self._shared = dict(self._shared_readings())
