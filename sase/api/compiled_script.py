@@ -128,14 +128,14 @@ class CompiledScript:
         return ScriptPlan(inputs, tuple(map(self._statement, self.graph.order)))
 
     def _statement(self, statement: NamedQuery) -> StatementPlan:
-        from sase.engine.scripts.plan import CompositeType, StatementPlan
+        from sase.engine.scripts.plan import CompositeType, StatementPlan, one_of_many
 
         known, composite = self.bound.queries[statement.name], None
         streams = tuple(self.bound.streams[name] for name in statement.sources)
         if statement.is_stream and self.graph.readers(statement.name):
             name = known.bound.type_name or statement.name
             composite = CompositeType(name, self.bound.streams[statement.name].schema.time)
-        plan = known.plan(known.optimized()).engine
+        plan = one_of_many(known.plan(known.optimized()).engine)
         return StatementPlan(statement.name, plan, streams, composite)
 
     def _lateness(self, name: str | None) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
+from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.resources import Check, no_check
@@ -44,6 +45,10 @@ class ScriptPipeline:
             each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming, check=check))
             for each in plan.statements
         }
+        for statement in self.statements.values():
+            sources = statement.plan.sources
+            if len(sources) > 1 or sources[0] not in self.inputs:
+                statement.matcher.pipeline.expect_pieces()  # as what others find comes
         self._shared = dict(self._shared_readings())
         # Whether some statements know what came last, and others not yet.
         self.is_in_midst = self.is_finished = False
@@ -80,6 +85,9 @@ class ScriptPipeline:
         if stretches is None:
             yield self._pass_on({name: fed})
             return
+        if len(stretches) > 1:
+            for statement in self.statements.values():
+                statement.matcher.pipeline.expect_pieces()
         for number, stretch in enumerate(stretches, 1):
             rest = {name: fed} if number == len(stretches) else {}
             yield self._pass_on(rest, self._shared[name].dealt([stretch]))
@@ -129,4 +137,6 @@ class ScriptPipeline:
                 each.name: each.plan for each in self.plan.statements if each.sources == (name,)
             }
             if len(readers) > 1:
+                for each in readers:
+                    choose_for_admitted(self.statements[each].matcher.pipeline)
                 yield name, SharedReading(readers)
