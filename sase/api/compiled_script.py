@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
@@ -18,6 +19,7 @@ from sase.errors import BindingError, BudgetError, PlanError
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
+    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.input_rows import InputRows
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
@@ -34,6 +36,15 @@ class _BoundScript(NamedTuple):
     sources: Sources
 
 
+class _CompiledStatement(NamedTuple):
+    """A statement, the schema of what it reads, its query and its plan."""
+
+    named: NamedQuery
+    schema: Schema
+    query: CompiledQuery
+    plan: EnginePlan
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledScript:
     """The statements of a script, and the inputs that they are bound to."""
@@ -46,6 +57,23 @@ class CompiledScript:
     # Of the only result: how many of its matches are wanted, and in which form.
     limit: int | None = None
     output: str = "all"
+    # Statements of the script that this one was made of, which are compiled already.
+    compiled: Mapping[str, _CompiledStatement] = field(default_factory=dict)
+
+    def with_text(self, text: str) -> CompiledScript:
+        """Another script over the same inputs; statements that are in both are compiled once."""
+        plans = {each.name: each.plan for each in self.plan.statements}
+        compiled = {
+            each.name: _CompiledStatement(
+                each,
+                self.graph.schema_read(each, self.bound.streams),
+                self.bound.queries[each.name],
+                plans[each.name],
+            )
+            for each in self.graph.statements
+        }
+        graph = StatementGraph.of(text, self.sources)
+        return replace(self, graph=graph, sources=self.bound.sources, compiled=compiled)
 
     @cached_property
     def bound(self) -> _BoundScript:
@@ -54,13 +82,25 @@ class CompiledScript:
         sources = dict(self.sources)
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
-            known = self._query(query, sources, streams)
-            if self._infer(known, query, sources, streams):
+            before = self._before(query, streams)
+            known = self._query(query, sources, streams) if before is None else before.query
+            if before is None and self._infer(known, query, sources, streams):
                 known = self._query(query, sources, streams)
             found[query.name] = known
             if query.is_stream:
                 streams[query.name] = self.graph.stream_of(query, known.bound, streams)
         return _BoundScript(found, streams, sources)
+
+    def _before(
+        self, query: NamedQuery, streams: Mapping[str | None, NamedStream]
+    ) -> _CompiledStatement | None:
+        """The same statement over the same streams, if it is compiled already."""
+        before = self.compiled.get(query.name)
+        if before is None or before.named.written != query.written:
+            return None
+        is_same = before.named.sources == query.sources
+        is_same = is_same and before.schema == self.graph.schema_read(query, streams)
+        return before if is_same else None
 
     def _query(
         self,
@@ -135,7 +175,11 @@ class CompiledScript:
         if statement.is_stream and self.graph.readers(statement.name):
             name = known.bound.type_name or statement.name
             composite = CompositeType(name, self.bound.streams[statement.name].schema.time)
-        plan = one_of_many(known.plan(known.optimized()).engine)
+        before = self.compiled.get(statement.name)
+        if before is not None and before.query is known:
+            plan = before.plan
+        else:
+            plan = one_of_many(known.plan(known.optimized()).engine)
         return StatementPlan(statement.name, plan, streams, composite)
 
     def _lateness(self, name: str | None) -> int | None:
