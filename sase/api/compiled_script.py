@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.input_rows import InputRows
+    from sase.engine.scripts.pipeline import Found, ScriptPipeline
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 
 # Inputs by name, None for the one that has none.
@@ -196,14 +197,8 @@ class CompiledScript:
         What exceeds the limits of a guard is an error.
         """
         from sase.engine.results.matches import Matches
-        from sase.engine.scripts.pipeline import ScriptPipeline
 
-        read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
-        in_pieces = [name for name, each in read.items() if each.come_in_pieces]
-        whole = [name for name in self.sources if name not in in_pieces]
-        pipeline = ScriptPipeline(
-            self.plan, streaming=bool(in_pieces), whole=whole, check=check_of(guard)
-        )
+        pipeline, search = self._search(events, guard)
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
 
         def keep(found: Mapping[str, Matches]) -> None:
@@ -218,13 +213,45 @@ class CompiledScript:
                     )
 
         with working(guard):
-            for found in pipeline.search(read):
+            for found in search:
                 keep(found)
             keep(pipeline.finish())
         return {
             name: Matches.of(some, pipeline.statements[name].matcher.report())
             for name, some in parts.items()
         }
+
+    def alone(self, events: Sources, guard: RunGuard | None = None) -> dict[str, Discovered]:
+        """What each statement reads of events that are all there is, to be run by itself."""
+        pipeline, search = self._search(events, guard)
+        for running in pipeline.statements.values():
+            running.taken = []
+        with working(guard):
+            for _ in search:
+                pass
+            pipeline.finish()
+        found = dict[str, Discovered]()
+        for query in self.graph.statements:
+            running, source = pipeline.statements[query.name], self.bound.queries[query.name].source
+            is_input = len(query.sources) == 1 and query.sources[0] in self.sources
+            found[query.name] = (
+                events[query.sources[0]] if is_input else replace(source, events=running.read())
+            )
+        return found
+
+    def _search(
+        self, events: Sources, guard: RunGuard | None
+    ) -> tuple[ScriptPipeline, Iterator[Found]]:
+        """What runs the statements over events that are all there is, and what is found of them."""
+        from sase.engine.scripts.pipeline import ScriptPipeline
+
+        read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
+        in_pieces = [name for name, each in read.items() if each.come_in_pieces]
+        whole = [name for name in self.sources if name not in in_pieces]
+        pipeline = ScriptPipeline(
+            self.plan, streaming=bool(in_pieces), whole=whole, check=check_of(guard)
+        )
+        return pipeline, pipeline.search(read)
 
     def _rows(self, name: str | None, given: Discovered) -> InputRows:
         """What the statements read of an input."""

@@ -24,6 +24,8 @@ from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
+    from sase.api.script_explain import ScriptExplanation
+    from sase.diagnostics.why_not.why_not import WhyNot
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.pipeline import Found, ScriptPipeline
@@ -94,6 +96,50 @@ class Script:
             for each in given.values():
                 bound(each, guard)
         return script.found(given, guard, max_matches)
+
+    def explain(
+        self,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        analyze: bool = False,
+        **rest: Any,
+    ) -> ScriptExplanation:
+        """The plan of each statement by its name, as `sase.explain` has it.
+
+        With events it says what is expected of what each statement reads, and with `analyze` what
+        happened when it ran over that by itself. The rest are keywords of `sase.explain`.
+        """
+        from sase.api.script_explain import explain_script
+
+        if events is None and streams is None:
+            return explain_script(self._compiled, None, analyze=analyze, **rest)
+        script, given = self._for(events, streams)
+        return explain_script(script, given, analyze=analyze, **rest)
+
+    def why(
+        self,
+        name: str,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        **rest: Any,
+    ) -> WhyNot:
+        """Why a statement finds no match, or so few, in what it reads, as `sase.why` has it.
+
+        The rest are keywords of `sase.why`.
+        """
+        from sase.api.why_not import why
+
+        if events is None and streams is None:
+            raise PlanError("there are no events: give them, or  streams={name: …}")
+        script, given = self._for(events, streams)
+        query = next((each for each in script.graph.statements if each.name == name), None)
+        if query is None:
+            hint = did_you_mean(name, self.statements) or (", ".join(self.statements),)
+            raise PlanError(f"there is no statement `{name}`: {hint[0]}")
+        own = script.alone(given)[name]
+        return why(query.written, own, params=self._params, plan=self._recipe, **rest)
 
     def _for(
         self, events: object, streams: Mapping[str, object] | None
