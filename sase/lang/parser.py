@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from lark.exceptions import UnexpectedInput
@@ -11,6 +12,10 @@ from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
 from sase.source import Source
+
+# Of so many texts that are no longer than this the trees are kept, which nobody changes: a query
+# comes again for other inputs, recipes and strategies.
+KEPT, LENGTH = 64, 2_000
 
 
 def parse_script(text: str, name: str = "query") -> ast.Script:
@@ -61,6 +66,10 @@ def parse_condition(text: str, name: str = "condition") -> ast.Expression:
 
 
 def _parse(source: Source, start: str) -> Any:
+    return (_kept if len(source.text) <= LENGTH else _parsed)(source, start)
+
+
+def _parsed(source: Source, start: str) -> Any:
     try:
         tree = parser().parse(source.text, start=start)
     except UnexpectedInput as problem:
@@ -69,3 +78,8 @@ def _parse(source: Source, start: str) -> Any:
 
         raise explain(problem, source, start) from None
     return build(tree, source)
+
+
+@lru_cache(KEPT)
+def _kept(source: Source, start: str) -> Any:
+    return _parsed(source, start)
