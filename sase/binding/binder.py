@@ -103,6 +103,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         refuse_unsupported(bound, query, scope)
     return replace(
         bound,
+        branches=tuple(replace(each, confidence=confidence) for each in bound.branches),
         confidence=confidence,
         limit=bind_limit(query.limit, scope) if query.limit is not None else None,
         definitions=_definitions(scope),

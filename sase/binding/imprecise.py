@@ -74,11 +74,7 @@ def refuse_unsupported(bound: BoundQuery, query: ast.Query, scope: Scope) -> Non
         return
     span = query.pattern.span
     branches = bound.branches or (bound,)
-    if bound.branches:
-        _refuse(
-            "choices are not supported yet", span, "ask for each branch in its own query", scope
-        )
-    elif any(each.negations for each in branches):
+    if any(each.negations for each in branches):
         _refuse(
             "a negative sequence is not supported yet", span, "write a negative component", scope
         )

@@ -162,7 +162,7 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
         return Split(keys, reason="" if keys else OVERLAPS)
     if first.before is None and not keys:
         return Split(reason=NOTHING_SHARED)
-    return Split(keys, before=first.before)
+    return Split(keys, before=first.before, windows=max(each.windows for each in every))
 
 
 def _shared_keys(union: Union, every: list[Split]) -> tuple[EquivalenceTest, ...]:

@@ -127,7 +127,6 @@ def test_what_is_no_time(time: Any) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("A a OR B b", "choices are not"),
         ("SEQ(A a, !(SEQ(B b, C c)), D d)", "a negative sequence is not"),
         ("SEQ(A a, !(N n), B b, !(N m), C c)", "several negative components"),
         ("SEQ(A a, !(N n), B b, !(ANY m), C c)", "several negative components"),

@@ -17,6 +17,45 @@ START, END, DETECTED = range(3)
 TIMES = 3
 
 
+@dataclass(frozen=True, eq=False)
+class Likely:
+    """Of matches of imprecise time `ts_start`, `ts_end` and `detected_at`, and confidences."""
+
+    times: Numbers
+    confidences: NDArray[np.float64]
+
+    def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Likely:
+        """Those of some of the matches."""
+        return Likely(self.times[:, places], self.confidences[places])
+
+    @classmethod
+    def united(cls, parts: Sequence[Likely]) -> Likely:
+        """Concatenate at least one."""
+        return cls(
+            np.concatenate([part.times for part in parts], axis=1),
+            np.concatenate([part.confidences for part in parts]),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return self.times.nbytes + self.confidences.nbytes
+
+    def checkpoint(self) -> dict[str, Numbers]:
+        """The arrays, confidences by their bits."""
+        bits = np.ascontiguousarray(self.confidences).view(np.int64)
+        return {"times": self.times, "confidences": bits}
+
+    @classmethod
+    def restored(cls, saved: Saved, count: int) -> Likely:
+        """Those of so many matches from a checkpoint."""
+        times = saved.part("times").array(TIMES, count)
+        confidences = saved.part("confidences").array(count).view(np.float64)
+        is_share = (confidences > 0) & (confidences <= 1)
+        saved.check(bool(is_share.all()), "a confidence is above 0 and at most 1")
+        return cls(times, confidences)
+
+
 class CandidateBindings(Bindings):
     """Bindings in the order of the pattern, a set's in that of the stream.
 
@@ -54,6 +93,11 @@ class CandidateBindings(Bindings):
         )
 
     @property
+    def likely(self) -> Likely:
+        """Times and confidences."""
+        return Likely(self.times, self.confidences)
+
+    @property
     def oldest(self) -> Numbers:
         """Events that none of the matches has one before."""
         return self.events
@@ -79,9 +123,8 @@ class CandidateBindings(Bindings):
         )
 
     def checkpoint(self) -> dict[str, Numbers]:
-        """The arrays, confidences by their bits."""
-        bits = np.ascontiguousarray(self.confidences).view(np.int64)
-        return super().checkpoint() | {"times": self.times, "confidences": bits}
+        """The arrays."""
+        return super().checkpoint() | self.likely.checkpoint()
 
 
 @dataclass(frozen=True)
@@ -97,8 +140,6 @@ class CandidateForm:
     def restored(self, saved: Saved) -> CandidateBindings:
         """Bindings from a checkpoint."""
         plain = Bindings.restored(saved, self.levels)
-        times = saved.part("times").array(TIMES, plain.size)
-        confidences = saved.part("confidences").array(plain.size).view(np.float64)
-        is_share = (confidences > 0) & (confidences <= 1)
-        saved.check(bool(is_share.all()), "a confidence is above 0 and at most 1")
+        likely = Likely.restored(saved, plain.size)
+        times, confidences = likely.times, likely.confidences
         return CandidateBindings(plain.events, plain.ends, plain.lengths, times, confidences)

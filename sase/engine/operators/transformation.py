@@ -16,12 +16,12 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.operators.candidate_bindings import DETECTED, CandidateBindings
+from sase.engine.operators.candidate_bindings import DETECTED
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.operators.union_bindings import UnionBindings
+from sase.engine.operators.union_bindings import UnionBindings, likely_of
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Transformation, Union
 
@@ -52,8 +52,8 @@ class Results:
     @property
     def detected(self) -> Numbers | None:
         """When each candidate of imprecise time is known, in raw units; None of other results."""
-        found = self.positions
-        return found.times[DETECTED] if isinstance(found, CandidateBindings) else None
+        likely = likely_of(self.positions)
+        return None if likely is None else likely.times[DETECTED]
 
     @property
     def order(self) -> NDArray[Any]:

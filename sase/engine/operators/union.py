@@ -18,6 +18,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.branch_scan import BranchScan, Open
+from sase.engine.operators.candidate_bindings import DETECTED
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -66,6 +67,8 @@ class UnionState:
             for own, branch in zip(levels, node.branches, strict=True)
         ]
         self._is_postponed = any(when_told(each.plan) is not Told.AT_END for each in self._branches)
+        # Branches may list the events of the same match in another order.
+        self._is_imprecise = context.schema.is_imprecise
         # How long after its detection a match waits, if it does.
         self._delay = self._least_delay() if len(self.scans) > 1 else None
         self._keep_types()
@@ -135,8 +138,9 @@ class UnionState:
         if first is None or (first >= bound and not watermark.is_final):
             return iter(())
         whole = self._waiting.taken()
-        if self._delay:  # the same match may be detected at several times
-            whole = whole.at(np.sort(self._ordered(whole, np.zeros(whole.size, np.int64))))
+        if self._delay or self._is_imprecise:  # the same match may be detected at several times
+            same = whole.canonical if self._is_imprecise else whole
+            whole = whole.at(np.sort(self._ordered(same, np.zeros(whole.size, np.int64))))
         whole = whole.at(self._in_order(whole))
         if not watermark.is_final:
             detected = self._detected(whole)
@@ -154,6 +158,8 @@ class UnionState:
         if any(may_differ(one, other) for one, other in combinations(plans, 2)):
             is_timed = window is not None and window.kind is WindowKind.TIME
             return size_of(window) if window is not None and is_timed else LATEST
+        if self._is_imprecise:
+            return 0
         if window is None or all(when_told(plan) is Told.AT_END for plan in plans):
             return None
         # What is detected at the time of the watermark may still come.
@@ -180,6 +186,8 @@ class UnionState:
 
     def _detected(self, found: UnionBindings) -> Numbers:
         """When each match is detected, or its last event where that is the order."""
+        if found.likely is not None:
+            return np.ascontiguousarray(found.likely.times[DETECTED])
         if not self._is_postponed:
             return found.last
         times, mask = self._context.buffer.numbers("ts"), self._context.buffer.mask
@@ -286,7 +294,8 @@ class Told(Enum):
 def when_told(plan: EnginePlan) -> Told:
     """When it is: behind an absence, or where a match may grow, late."""
     waiting = waiting_of(plan.operators)
-    if plan.postponed is None and waiting is Waiting.NONE:
+    has_ends = plan.postponed is not None or (plan.schema.is_imprecise and bool(plan.ends))
+    if not has_ends and waiting is Waiting.NONE:
         return Told.AT_END
     is_end = any(each.before is None for each in negations_of(plan.operators))
     return Told.LATE if is_end or waiting is Waiting.ALL else Told.EITHER

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ranges
+from sase.engine.operators.candidate_bindings import (
+    DETECTED,
+    CandidateBindings,
+    CandidateForm,
+    Likely,
+)
 from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.negation import detection
@@ -34,6 +40,7 @@ class BranchLevels:
     count: int
     groups: GroupLevels | None = None
     sets: SetForm | None = None
+    is_likely: bool = False
 
     def united(self, found: Numbers | Bindings) -> UnionBindings:
         """The matches of the branch by the variables of the whole."""
@@ -52,7 +59,10 @@ class BranchLevels:
         if self.groups is not None:
             assert isinstance(native, GroupBindings)
             iterations = self.groups.united(native)
-        return UnionBindings(events, ends, lengths, slots, branches, (), iterations, detected)
+        likely = native.likely if isinstance(native, CandidateBindings) else None
+        return UnionBindings(
+            events, ends, lengths, slots, branches, (), iterations, detected, likely
+        )
 
     def native(self, found: UnionBindings) -> Bindings:
         """Matches of this branch alone, as its operators know them."""
@@ -61,6 +71,9 @@ class BranchLevels:
             levels = np.argsort(self.slots)[np.searchsorted(np.sort(self.slots), found.slots)]
             return SetBindings(found.events, found.ends, lengths, levels, found.detected)
         plain = Bindings(found.events, found.ends, lengths)
+        if found.likely is not None:
+            likely = found.likely.times, found.likely.confidences
+            return CandidateBindings(found.events, found.ends, lengths, *likely)
         if self.groups is None:
             return plain
         return self.groups.native(plain, found.known_iterations)
@@ -75,7 +88,8 @@ def levels_of(union: Union) -> list[BranchLevels]:
         slots = np.array([keys.index(each.key) for each in own], np.int64)
         groups, form = GroupLevels.of(own, union.components), form_of(find(branch, RunEvaluation))
         of_sets = form if isinstance(form, SetForm) else None
-        found.append(BranchLevels(number, slots, len(keys), groups, of_sets))
+        is_likely = isinstance(form, CandidateForm)
+        found.append(BranchLevels(number, slots, len(keys), groups, of_sets, is_likely))
     return found
 
 
@@ -85,11 +99,12 @@ class UnionBindings(Bindings):
     `lengths` are by the variable of the whole pattern, in whatever order a branch has them.
     `values` are tags and bits of the columns of RETURN, once they are known. `iterations` are those
     of repeated groups, None where no match has any. Under `earliest_maximal` it is known when each
-    match was `detected`.
+    match was `detected`, with imprecise time how `likely` it is, too.
     """
 
     iterations: UnionIterations | None = None
     detected: Numbers | None = None
+    likely: Likely | None = None
 
     def __init__(
         self,
@@ -101,10 +116,11 @@ class UnionBindings(Bindings):
         values: tuple[Numbers, ...] = (),
         iterations: UnionIterations | None = None,
         detected: Numbers | None = None,
+        likely: Likely | None = None,
     ) -> None:
         super().__init__(events, ends, lengths)
         self._slots, self.branches, self.values = slots, branches, values
-        self.iterations, self.detected = iterations, detected
+        self.iterations, self.detected, self.likely = iterations, detected, likely
 
     @property
     def known_iterations(self) -> UnionIterations:
@@ -127,6 +143,7 @@ class UnionBindings(Bindings):
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
         values = zip(*(part.values for part in parts), strict=True)
         times = [part.detected for part in parts if part.detected is not None]
+        likely = [part.likely for part in parts if part.likely is not None]
         return cls(
             np.concatenate([part.events for part in parts]),
             np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
@@ -138,6 +155,7 @@ class UnionBindings(Bindings):
             if any(part.iterations for part in parts)
             else None,
             np.concatenate(times) if times else None,
+            Likely.united(likely) if likely else None,
         )
 
     @property
@@ -146,6 +164,7 @@ class UnionBindings(Bindings):
         arrays = (self.slots, self.branches, *self.values)
         more = 0 if self.iterations is None else self.iterations.nbytes
         more += 0 if self.detected is None else self.detected.nbytes
+        more += 0 if self.likely is None else self.likely.nbytes
         return super().nbytes + sum(each.nbytes for each in arrays) + more
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
@@ -159,6 +178,7 @@ class UnionBindings(Bindings):
             tuple(value[places] for value in self.values),
             None if self.iterations is None else self.iterations.at(places, self.ends),
             None if self.detected is None else self.detected[places],
+            None if self.likely is None else self.likely.at(places),
         )
 
     def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
@@ -168,12 +188,20 @@ class UnionBindings(Bindings):
     def valued(self, values: tuple[Numbers, ...]) -> UnionBindings:
         """The same with the columns of RETURN."""
         parts = self.events, self.ends, self.lengths, self.slots, self.branches
-        return UnionBindings(*parts, values, self.iterations, self.detected)
+        return UnionBindings(*parts, values, self.iterations, self.detected, self.likely)
+
+    @property
+    def canonical(self) -> UnionBindings:
+        """The same with the events of each match by variable, wherever a branch lists them."""
+        matches = np.repeat(np.arange(self.size), np.diff(self.ends, prepend=0))
+        order = np.lexsort((self.slots, matches))
+        events, slots = self.events[order], self.slots[order]
+        return UnionBindings(events, self.ends, self.lengths, slots, self.branches)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> UnionBindings:
         """Map the event numbers."""
         parts = change(self.events), self.ends, self.lengths, self.slots, self.branches
-        return UnionBindings(*parts, self.values, self.iterations, self.detected)
+        return UnionBindings(*parts, self.values, self.iterations, self.detected, self.likely)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
         """The events that a variable binds in all matches, and where those of each match end."""
@@ -192,6 +220,8 @@ class UnionBindings(Bindings):
         saved = {**super().checkpoint(), "slots": self.slots, "branches": branches}
         if self.detected is not None:
             saved["detected"] = self.detected
+        if self.likely is not None:
+            saved |= self.likely.checkpoint()
         return saved if self.iterations is None else {**saved, **self.iterations.checkpoint()}
 
     @classmethod
@@ -205,9 +235,12 @@ class UnionBindings(Bindings):
             iterations = UnionIterations.restored(saved, found)
         detects = any(each.sets is not None and each.sets.detects for each in levels)
         detected = saved.part("detected").array(found.size) if detects else None
+        is_likely = any(each.is_likely for each in levels)
+        likely = Likely.restored(saved, found.size) if is_likely else None
         restored = cls(
-            found.events, found.ends, found.lengths, slots, branches, (), iterations, detected
-        )
+            found.events, found.ends, found.lengths, slots, branches, (), iterations, detected,
+            likely,
+        )  # fmt: skip
         for each in levels:
             own = restored.at(branches == each.branch)
             is_own = int(own.lengths[each.slots].sum()) == len(own.events)
@@ -335,6 +368,11 @@ class BranchSequences(UnionBindings):
         return self.rows[at, np.arange(self.size)], is_there.any(axis=1)
 
 
+def likely_of(found: Numbers | Bindings) -> Likely | None:
+    """Times and confidences of matches of imprecise time; None of others."""
+    return found.likely if isinstance(found, CandidateBindings | UnionBindings) else None
+
+
 # How the levels of a branch are those of the whole, and its plan.
 PlannedBranch: TypeAlias = tuple[BranchLevels, EnginePlan]
 
@@ -343,6 +381,9 @@ def detection_by_branch(
     found: UnionBindings, first: Numbers, last: Numbers, branches: Iterable[PlannedBranch]
 ) -> Numbers:
     """The time of detection of each match, by its branch and the times of its ends."""
+    if found.likely is not None:
+        detected: Numbers = found.likely.times[DETECTED]
+        return detected
     known = last.copy()
     for levels, plan in branches:
         own = found.branches == levels.branch

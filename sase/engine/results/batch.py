@@ -29,6 +29,7 @@ from sase.engine.operators.union_bindings import (
     UnionBindings,
     detection_by_branch,
     levels_of,
+    likely_of,
 )
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
@@ -136,6 +137,8 @@ class MatchBatch:
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
         levels = len(self.shape.components)
+        if self.shape.schema.is_imprecise and not self.results:
+            return CandidateBindings.none(levels)
         form = form_of(self.shape.plan.runs) or IterationForm.of(self.shape.components)
         if form is not None and not self.results:
             return form.none()
@@ -174,14 +177,16 @@ class MatchBatch:
         positions = self.positions
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
         columns |= self._times(positions)
-        if isinstance(positions, CandidateBindings):
-            columns["confidence"] = pa.array(positions.confidences)
+        likely = likely_of(positions)
+        if likely is not None:
+            columns["confidence"] = pa.array(likely.confidences)
         return pa.table(columns)
 
     def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
         """First and last time, and the time of detection, of each match, in raw units."""
-        if isinstance(positions, CandidateBindings):
-            start, end, detected = positions.times
+        likely = likely_of(positions)
+        if likely is not None:
+            start, end, detected = likely.times
             return start, end, detected
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
