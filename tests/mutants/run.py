@@ -49,21 +49,9 @@ SERIES = (
 )
 SETS = (
     *("tests/engine/kernels/test_set_order.py", "tests/engine/sets/test_set_lines.py"),
-    "tests/engine/sets/test_told.py",
     *("tests/test_cases.py", "-k", "sets or set_order"),
 )
-WINDOWS = (
-    *("tests/engine/windows", "tests/planning/test_chosen_windows.py"),
-    *("tests/test_cases.py", "-k", "windows"),
-)
-SUITES = {
-    "engine": ENGINE,
-    "series": SERIES,
-    "spark": TASKS,
-    "groups": GROUPS,
-    "sets": SETS,
-    "windows": WINDOWS,
-}
+SUITES = {"engine": ENGINE, "series": SERIES, "spark": TASKS, "groups": GROUPS, "sets": SETS}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:

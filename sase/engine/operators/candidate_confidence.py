@@ -9,7 +9,6 @@ the times of the first one, on pieces on which it is a polynomial, from as many 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise, product
 from math import prod
 from typing import NamedTuple
@@ -20,9 +19,6 @@ from sase.binding.folding import INT64_MAX
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.confidence.gaps import BETWEEN, OR_WITH_LAST, OR_WITH_NEXT, OUTSIDE
 from sase.engine.operators.confidence import GapConfidence
-
-# Pieces of so few times are summed time by time.
-FEW = 48
 
 
 class TimeBounds(NamedTuple):
@@ -111,17 +107,7 @@ class CandidateConfidence:
         return begins, closes
 
     def _probability(self, order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> float:
-        if not order:
-            return 1.0
-        others = [other for gap in gaps for other in gap]
-        bounds = [other.interval for other in others]
-        columns = [
-            [each.lo for each in order], [each.hi for each in order],
-            [each.lo for each in bounds], [each.hi for each in bounds],
-            [other.kind for other in others], [other.free for other in others],
-            np.cumsum([len(gap) for gap in gaps]),
-        ]  # fmt: skip
-        return self._gaps.of(*(np.asarray(column, np.int64) for column in columns))
+        return self._gaps.of(*_columns(order, gaps)) if order else 1.0
 
     def _bounded(
         self,
@@ -130,42 +116,23 @@ class CandidateConfidence:
         at_ends: Sequence[PlacedNegative],
     ) -> float:
         """Sum over the times of the first event."""
-        first, reach = order[0], self._reach
-        every = [*order, *(o.interval for gap in gaps for o in gap), *(n.interval for n in at_ends)]
-        bounds = {bound + d for each in every for bound in (each.lo, each.hi + 1) for d in (0, 1)}
-        cuts = {first.lo, first.hi + 1} | bounds | {bound - reach for bound in bounds}
-        inside = sorted(cut for cut in cuts if first.lo <= cut <= first.hi + 1)
-        total = 0.0
-        for start, end in pairwise(inside):
-            places, weights = nodes(end - start, len(every) + 1)
-            total += sum(
-                weight * self._from(start + place, order, gaps, at_ends)
-                for place, weight in zip(places, weights, strict=True)
-            )
-        return total / first.size
+        ends = [[each.interval.lo for each in at_ends], [each.interval.hi for each in at_ends]]
+        ends.append([each.place > 0 for each in at_ends])
+        bounds = (np.array(each, np.int64) for each in ends)
+        return self._gaps.by_first_time(self._reach, _columns(order, gaps), *bounds)
 
-    def _from(
-        self,
-        time: int,
-        order: Sequence[TimeBounds],
-        gaps: Sequence[Sequence[Other]],
-        at_ends: Sequence[PlacedNegative],
-    ) -> float:
-        """Return the probability if the first event is at a time."""
-        *middle, last = (TimeBounds(time, time), *order[1:])
-        until = time + self._reach
-        if until < last.lo:
-            return 0.0
-        capped = TimeBounds(last.lo, min(last.hi, until))
-        behind = [*gaps[-1]]
-        for (lo, hi), place in at_ends:
-            # Right is what is not before the first event, or else not within reach of the last.
-            far = min(hi, time - 1) if place == 0 else min(hi, until)
-            moved = self._reach + 1 if place == 0 else 0
-            if lo <= far:
-                behind.append(Other(TimeBounds(lo + moved, far + moved), OUTSIDE, hi - far))
-        found = self._probability([*middle, capped], [*gaps[:-1], behind])
-        return found * capped.size / last.size
+
+def _columns(order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> list[Numbers]:
+    """An order and its gaps as kernels take them."""
+    others = [other for gap in gaps for other in gap]
+    bounds = [other.interval for other in others]
+    columns = [
+        [each.lo for each in order], [each.hi for each in order],
+        [each.lo for each in bounds], [each.hi for each in bounds],
+        [other.kind for other in others], [other.free for other in others],
+        np.cumsum([len(gap) for gap in gaps]),
+    ]  # fmt: skip
+    return [np.asarray(column, np.int64) for column in columns]
 
 
 def _ways(step: Sequence[TimeBounds], begins: bool, closes: bool) -> Iterator[Way]:
@@ -214,31 +181,3 @@ def _joined(
         gaps[-1] += way.gaps[0]
         gaps += [list(gap) for gap in way.gaps[1:]]
     return order, gaps
-
-
-@cache
-def nodes(length: int, degree: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return places below a length, and weights by which polynomials of a degree are summed there.
-
-    In the orthogonal polynomials of the places all sums but the first are nothing.
-    """
-    if length <= max(FEW, 2 * degree * degree):
-        return tuple(range(length)), (1.0,) * length
-    angles = np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1)
-    places = np.rint((length - 1) * (1.0 - np.cos(angles)) / 2.0).astype(np.int64)
-    sums = np.zeros(degree + 1)
-    sums[0] = np.sqrt(float(length))
-    weights = np.linalg.solve(_orthonormal(places, length, degree), sums)
-    return tuple(places.tolist()), tuple(weights.tolist())
-
-
-def _orthonormal(places: Numbers, length: int, degree: int) -> np.ndarray:
-    """The orthonormal polynomials of the places below a length, by their recurrence."""
-    centred = places - (length - 1) / 2.0
-    rows = [np.full(len(places), 1.0 / np.sqrt(float(length)))]
-    before, norm = np.zeros(len(places)), 0.0
-    for number in range(1, degree + 1):
-        next_norm = number * np.sqrt((float(length) ** 2 - number**2) / (4.0 * number**2 - 1)) / 2.0
-        rows.append((centred * rows[-1] - norm * before) / next_norm)
-        before, norm = rows[-2], next_norm
-    return np.array(rows)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sase.binding.folding import INT64_MAX
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.kernels.confidence.candidate_orders import order_confidences
+from sase.engine.kernels.confidence.first_times import FEW, likelihood_by_first_time
 from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
 from sase.engine.operators.bindings import Bindings, match_arrays
@@ -84,9 +87,39 @@ class GapConfidence:
                 return found
             self._grow(self._most, 2 * self._segments)
 
+    def by_first_time(
+        self, reach: int, columns: Sequence[Numbers], end_lo: Numbers, end_hi: Numbers,
+        behind: Numbers,
+    ) -> float:  # fmt: skip
+        """Return the same of events of which the last is within reach of the first.
+
+        Beside it there are events that are negative at an end, `behind` the last event or before
+        the first one; `columns` are what `of` takes.
+        """
+        lo, hi, other_lo, other_hi, kinds, free, ends = columns
+        asked, room = len(other_lo), np.zeros(len(end_lo), np.int64)
+        los, his, kinds, free = (
+            np.append(each, room) for each in (other_lo, other_hi, kinds, free)
+        )
+        count, segments = len(lo) + asked + len(end_lo), self._segments
+        if count > self._most:
+            self._grow(count, max(segments, 4 * count))
+        while True:
+            found = likelihood_by_first_time(
+                reach, lo.copy(), hi.copy(), los, his, kinds, free, ends, asked, end_lo, end_hi,
+                behind, self._pieces, self._places, self._weights, self._matrix, self._cuts,
+                self._starts, self._degrees, self._placed, self._longer, self._table, self._moments,
+            )  # fmt: skip
+            if found >= 0.0:
+                return found
+            self._grow(self._most, 2 * self._segments)
+
     def _grow(self, count: int, segments: int) -> None:
         """Make room for so many events, and segments that have a polynomial of them each."""
         self._most, self._segments = count, segments
+        nodes = max(FEW, 2 * (count + 1) ** 2)
+        self._pieces, self._places = np.empty(6 * count, np.int64), np.empty(nodes, np.int64)
+        self._weights, self._matrix = np.empty(nodes), np.empty((count + 2, count + 2))
         self._cuts = np.empty(2 * count, np.int64)
         self._starts, self._degrees = np.empty(2 * segments, np.int64), np.empty(segments, np.int64)
         size = (count // 2 + 2) ** 2

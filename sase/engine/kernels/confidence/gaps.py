@@ -286,8 +286,8 @@ def place_next(
             copied(longer[segment], placed[segment], degrees[segment], share)
 
 
-@kernel
-def gapped_probability(
+@linked
+def likelihood_of_gaps(
     lo: Ints, hi: Ints, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, ends: Ints,
     cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
     table: OutFloatRows, moments: OutFloats,
@@ -324,3 +324,16 @@ def gapped_probability(
             )  # fmt: skip
             total += total_of(placed[segment], degree, end - start)
     return min(total, 1.0)
+
+
+@kernel
+def gapped_probability(
+    lo: Ints, hi: Ints, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, ends: Ints,
+    cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
+    table: OutFloatRows, moments: OutFloats,
+) -> float:  # fmt: skip
+    """The same for callers in Python."""
+    return likelihood_of_gaps(
+        lo, hi, other_lo, other_hi, kinds, free, ends, cuts, starts, degrees, placed, longer,
+        table, moments,
+    )  # fmt: skip
