@@ -18,6 +18,10 @@ from experiments.figures import (
     fig11,
     fig12,
     first_test,
+    ip_costs,
+    ip_intervals,
+    ip_theta,
+    ip_window,
     memory_of,
     micro_batches,
     negation,
@@ -36,6 +40,7 @@ from experiments.figures import (
 SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig12, batches_of_w)
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
+IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals)
 ZSTREAM = (trees,)
 OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of)
 
@@ -46,6 +51,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fig8f.OVER_WINDOWS,
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
+    *(each.EXPERIMENT for each in IMPRECISE),
     *(each.EXPERIMENT for each in ZSTREAM),
     *(each.EXPERIMENT for each in OURS),
     *scale.EXPERIMENTS,

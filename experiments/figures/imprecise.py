@@ -1,0 +1,91 @@
+"""What the experiments on imprecise time share: streams of intervals, queries, ways, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.core.checks import CPU_RATE, Check
+from experiments.core.experiment import Size, Verdict
+from experiments.core.results import Results
+from experiments.core.ways import Make, cost_by_operator, listed
+from experiments.figures.postponing import Shares
+from experiments.figures.pp_window import SMALL
+from experiments.figures.pp_window import STREAM as SHARES
+
+SOURCE = "SASE++, 2014"
+TIME, LENGTH, SEED = ("lo", "hi"), 10, 20140602
+# The paper's first way to a confidence, and ours.
+WORLDS, CLOSED = "worlds", "closed form"
+RECIPES = {WORLDS: "worlds", CLOSED: "optimized"}
+# A confidence to reach, and what its panel is called.
+PANELS = {"": "none", "0.5": "0.5", "0.7": "0.7", "0.9": "0.9", "0.99": "0.99", "0.999": "0.999"}
+
+
+def stream(size: Size, events: int) -> Callable[[], pa.Table]:
+    """Rare events, in smaller sizes less rare, as those of precise time, with intervals."""
+    more = SMALL[size.name]
+    shares = Shares(SHARES.a * more, SHARES.b * more, SHARES.c * more)
+    return with_intervals(shares, events, size.of(LENGTH, LENGTH, 2))
+
+
+def with_intervals(
+    shares: Shares, events: int, length: int, spacing: int = 1
+) -> Callable[[], pa.Table]:
+    """So many events of four types, each at one of the `length` times up to the moment it came."""
+    plain = shares.stream(events, SEED)
+
+    def intervals() -> pa.Table:
+        table = plain()
+        until = np.arange(events, dtype=np.int64) * spacing
+        return pa.table({"lo": until - (length - 1), "hi": until, **_others(table)})
+
+    return intervals
+
+
+def _others(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return {name: table[name] for name in ("type", "v")}
+
+
+def query(window: int, threshold: str = "", predicate: str = "b[i].v < 800") -> str:
+    """The template, with a confidence to reach."""
+    asked = f" WITH CONFIDENCE >= {threshold}" if threshold else ""
+    return f"EVENT SEQ(A a, B+ b[], C c) WHERE {predicate} WITHIN {window}{asked}"
+
+
+def ways(text: str, names: Sequence[str] = (WORLDS, CLOSED)) -> dict[str, Make]:
+    """By each recipe all matches as row numbers, and what the operators took."""
+    probes = (cost_by_operator,)
+    return {name: listed(text, RECIPES[name], probes=probes, time=TIME) for name in names}
+
+
+def rises_with_the_threshold(way: str, within: float, panels: Sequence[str]) -> Check:
+    """That at each point a panel of a higher threshold is at least as fast, but for a factor."""
+
+    def check(results: Results) -> Verdict:
+        told, holds = [], []
+        for lower, higher in zip(panels, panels[1:], strict=False):
+            below = dict(results.curve(way, CPU_RATE, lower))
+            for x, rate in results.curve(way, CPU_RATE, higher):
+                if below.get(x, 0) > 0:
+                    holds.append(rate * within >= below[x])
+                    told.append(f"{higher} : {lower} = {rate / below[x]:.3g} at {x}")
+        return Verdict(all(holds) if holds else None, "; ".join(told) or "too few points")
+
+    return check
+
+
+def comes_to_its_end(way: str, other: str, panel: str) -> Check:
+    """That one way is measured at some point at which the other takes too long."""
+
+    def check(results: Results) -> Verdict:
+        rows = [row for row in results.rows if row["panel"] == panel]
+        if not any(row["status"] == "measured" for row in rows if row["way"] == other):
+            return Verdict(None, f"{other} is not measured at all")
+        slow = {row["x"] for row in rows if (row["way"], row["status"]) == (other, "too slow")}
+        done = {row["x"] for row in rows if (row["way"], row["status"]) == (way, "measured")}
+        return Verdict(bool(slow & done), f"{other} is too slow at {sorted(slow)}")
+
+    return check

@@ -1,0 +1,58 @@
+"""Figures 6b and 6c of SASE++ 2014: where the time goes with imprecise time, over the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.core.checks import Check
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
+from experiments.core.results import Results
+from experiments.figures.imprecise import CLOSED, SOURCE, WORLDS, query, stream, ways
+
+THRESHOLDS = {"none": "", "0.999": "0.999"}
+PARTS = ("BlockBuilder_s", "RunEvaluation_s", "Confidence_s", "Transformation_s")
+
+
+def points(size: Size) -> Iterator[Point]:
+    """Each way and threshold in a panel of its own."""
+    events = size.of(1_000_000, 100_000, 2_000)
+    for name in (WORLDS, CLOSED):
+        for said, threshold in THRESHOLDS.items():
+            for window in size.of((1_000, 3_000, 10_000, 50_000, 75_000), (1_000, 5_000), (100,)):
+                made = ways(query(window, threshold), (name,))
+                yield Point(window, made, stream(size, events), events, f"{name}, {said}")
+
+
+def dominates(way: str, said: str, part: str = "Confidence_s") -> Check:
+    """That a part is most of the time at the longest window."""
+
+    def check(results: Results) -> Verdict:
+        panel = f"{way}, {said}"
+        rows = [row for row in results.measured if row["panel"] == panel and part in row]
+        if not rows:
+            return Verdict(None, f"{panel} is not measured")
+        row = max(rows, key=lambda row: row["x"])
+        share = row[part] / sum(row[each] for each in PARTS)
+        return Verdict(share > 0.5, f"{panel}: {part} is {share:.0%} at W = {row['x']}")
+
+    return check
+
+
+EXPERIMENT = Experiment(
+    "ip_costs",
+    "Figures 6b, 6c: imprecise time, where the time goes",
+    f"{SOURCE}, 6.3",
+    "The computation of confidences dominates, by enumeration as by dynamic programming. (Our"
+    " BlockBuilder admits and keeps events, RunEvaluation finds candidates.)",
+    points,
+    (Plot(PARTS[2], "s", "W", "x", log_y=True, parts=PARTS),),
+    (
+        Finding("enumeration: confidences are most of the time", dominates(WORLDS, "none")),
+        Finding("closed form: confidences are most of the time", dominates(CLOSED, "none")),
+        Finding(
+            "closed form, threshold 0.999: confidences are most of the time",
+            dominates(CLOSED, "0.999"),
+        ),
+    ),
+    PARTS,
+)

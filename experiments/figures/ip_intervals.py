@@ -1,0 +1,62 @@
+"""Ours: what the length of intervals costs, from precise times to a billion units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.core.checks import CPU_RATE, Check
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
+from experiments.core.results import Results
+from experiments.figures.imprecise import CLOSED, PANELS, WORLDS, query, ways, with_intervals
+from experiments.figures.postponing import Shares
+
+# Of each length how far apart events are: as many of them overlap, and are in a window.
+LENGTHS = {1: 1, 10: 1, 1_000: 100, 1_000_000: 100_000, 1_000_000_000: 100_000_000}
+THRESHOLDS = ("", "0.9")
+# So dense that most intervals of a match overlap.
+SHARES, WINDOW = Shares(0.1, 0.15, 0.05), 20
+
+
+def points(size: Size) -> Iterator[Point]:
+    """The same stream in units that get finer."""
+    events = size.of(50_000, 5_000, 500)
+    for threshold in THRESHOLDS:
+        for length, spacing in LENGTHS.items():
+            # The smallest size waits for every way, however long it takes.
+            names = size.of((WORLDS, CLOSED), (WORLDS, CLOSED), (CLOSED,))
+            made = ways(query(WINDOW * spacing, threshold), names)
+            data = with_intervals(SHARES, events, length, spacing)
+            yield Point(length, made, data, events, PANELS[threshold])
+
+
+def is_level(way: str, factor: float, panel: str) -> Check:
+    """That from a length of 10 on the time is the same within a factor."""
+
+    def check(results: Results) -> Verdict:
+        rates = {x: rate for x, rate in results.curve(way, CPU_RATE, panel) if x >= 10}
+        if len(rates) < 2:
+            return Verdict(None, f"{panel}: too few points of {way}")
+        told = ", ".join(f"{rate:.3g} at {x:,}" for x, rate in rates.items())
+        ratio = max(rates.values()) / min(rates.values())
+        return Verdict(ratio <= factor, f"{panel}: {way} {told}")
+
+    return check
+
+
+EXPERIMENT = Experiment(
+    "ip_intervals",
+    "Ours: imprecise time, over the length of intervals",
+    "LANGUAGE, imprecise time",
+    "Not in the paper, whose intervals have ten units: enumeration goes with the power of their"
+    " length, the closed form with the events alone.",
+    points,
+    (Plot(CPU_RATE, "events/s of the processor", "units of an interval", log_x=True, log_y=True),),
+    (
+        Finding(
+            "by the closed form 10 units take as long as 1,000,000,000 (within 1.5)",
+            is_level(CLOSED, 1.5, PANELS[""]),
+        ),
+        Finding("and so they do with a threshold of 0.9", is_level(CLOSED, 1.5, PANELS["0.9"])),
+    ),
+    ("Confidence_s", "RunEvaluation_s"),
+)
