@@ -9,6 +9,9 @@ from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.why_not import WhyNot
 
+# Branches of which it is told how far they come.
+MOST_TOLD = 10
+
 
 def of_branches(query: BoundQuery, found: Sequence[WhyNot]) -> WhyNot:
     """The explanation of a query by those of its branches."""
@@ -56,6 +59,7 @@ def _verdict(matches: Count, found: Sequence[WhyNot]) -> Iterator[str]:
     none = [number for number, count in numbers if count.is_none]
     if len(none) == len(found):
         yield f"there is no match of any of the {len(found)} branches"
+        yield from _broken(found)
         return
     of_each = ", ".join(f"{count} of branch {n}" for n, count in numbers if n not in none)
     verb = "is" if str(matches) == "1" else "are"
@@ -63,6 +67,21 @@ def _verdict(matches: Count, found: Sequence[WhyNot]) -> Iterator[str]:
     if none:
         names = f"branch {none[0]}" if len(none) == 1 else "branches " + _listed(none)
         yield f"there is none of {names}"
+        yield from _broken(found)
+
+
+def _broken(found: Sequence[WhyNot]) -> Iterator[str]:
+    """How far branches without a match come; nothing of those that the last element ends."""
+    told = 0
+    for number, each in enumerate(found, 1):
+        needed = [level for level in each.levels if level.candidates.component.minimum > 0]
+        at = next((level for level in needed if level.partial.is_none), None)
+        if at is None or not each.matches.is_none or told == MOST_TOLD:
+            continue
+        told += 1
+        is_first = at is needed[0]
+        verb = "never begins: no event can be its" if is_first else "breaks at"
+        yield f"branch {number} {verb} {at.candidates.text}"
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -55,7 +55,9 @@ def test_how_often_which_branch_matches_comes_first() -> None:
     text = str(found)
     assert text.startswith(
         "There are 12 matches: 8 of branch 2, 4 of branch 4.\n"
-        "There is none of branches 1 and 3.\n\n"
+        "There is none of branches 1 and 3.\n"
+        "Branch 1 breaks at D d.\n"
+        "Branch 3 breaks at Z z.\n\n"
         "branch 1 of 4: SEQ(A a, B b, !(X x), D d)\n\ncomponent"
     )
     headings = [line for line in text.splitlines() if line.startswith("branch ")]
@@ -72,7 +74,29 @@ def test_nothing_matches() -> None:
 
 def test_one_branch_matches_once() -> None:
     found = sase.why("EVENT SEQ(X x, B b) OR SEQ(Z z, B b)", EVENTS)
-    assert found.words == ("there is 1 match: 1 of branch 1", "there is none of branch 2")
+    assert found.words == (
+        "there is 1 match: 1 of branch 1",
+        "there is none of branch 2",
+        "branch 2 never begins: no event can be its Z z",
+    )
+
+
+def test_where_branches_break_that_match_nothing() -> None:
+    """What may be empty breaks none; HAVING is asked at the last."""
+    found = sase.why(
+        "EVENT SEQ(A? p, D d) OR SEQ(Q? q, A a, Z z) OR SEQ(A a) WHERE a.v > 99", EVENTS
+    )
+    assert found.words[1:] == (
+        "there is none of branches 2 and 3",
+        "branch 2 never begins: no event can be its A a",
+        "branch 3 never begins: no event can be its A a",
+    )
+    found = sase.why("EVENT (SEQ(A a, X x, Z z) OR SEQ(A a, !(X y), D d)) HAVING d.v > 99", EVENTS)
+    assert found.words == (
+        "there is no match of any of the 2 branches",
+        "branch 1 breaks at Z z",
+        "branch 2 breaks at D d",
+    )
 
 
 @pytest.mark.parametrize(
