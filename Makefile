@@ -85,14 +85,16 @@ format-code: $(READY) ## format the Python code in place
 	@$(BIN)/ruff format --quiet
 
 # By way of the source distribution, so that both are whole, and no file left in build/ slips in.
-wheel: $(READY) ## build the wheel and the source distribution in dist/
+# Then the machine code of all kernels is compiled, unless it is there, and put into the wheel.
+wheel: $(READY) ## build the wheel, with compiled kernels, and the source distribution in dist/
 	@echo "wheel: dist/"
 	@rm -rf dist
 	@log=$$($(BIN)/python -m build --no-isolation --outdir dist 2>&1) || { echo "$$log" >&2; exit 1; }
+	@$(BIN)/python .ci/machine-code dist/*.whl
 
 clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"
-	@rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf sase/engine/kernels/machine_code .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): setup.cfg pyproject.toml

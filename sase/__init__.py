@@ -15,8 +15,7 @@ if typing.TYPE_CHECKING:
     from sase.api.explain import explain
     from sase.api.interval import interval
     from sase.api.plan import Plan
-    from sase.api.script import Script
-    from sase.api.script_matcher import ScriptMatcher
+    from sase.api.script import Script, ScriptMatcher
     from sase.api.why_not import why
     from sase.binding import Schema
     from sase.binding.aggregates import aggregate
@@ -71,7 +70,7 @@ _HOMES = {
     "Plan": "sase.api.plan",
     "Schema": "sase.binding",
     "Script": "sase.api.script",
-    "ScriptMatcher": "sase.api.script_matcher",
+    "ScriptMatcher": "sase.api.script",
     "WhyNot": "sase.diagnostics.why_not.why_not",
     "aggregate": "sase.binding.aggregates",
     "compare": "sase.api.compare",

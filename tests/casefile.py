@@ -19,6 +19,8 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     options   `name=value` a line: time (also `lo,hi`), type, seq (columns; seq also `#row`),
               time_unit, output, `param.NAME` (a value), `type.NAME` (a condition),
               `entry=condition` (the query is a condition alone),
+              `inputs=p q` (the names of inputs; what stands before the dot of a label says
+              which; then time, type, seq and time_unit also as `time.p`)
               `escapes=yes` (the query holds \\r, \\t, \\0, \\u202e … as strings of Python do).
               `type=-` with a schema of one type: every event has that type
               `flat=yes`: the names of columns of the flat form are checked too
@@ -28,6 +30,8 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     matches   `@detected x=s1 b=[b1 b2] c=-` a line, in the order of results; without any `@…` the
               time of detection is not checked
     returns   `column=value …` a line: what RETURN gives
+    results   of a script, `STREAM @detected x=p.s1 y=[s#1 s#2] | column=value …` a line; `s#1` is
+              the first result of the stream s
     error     the whole text of the error, with its carets (of what the engine is to learn,
               `TO_COME` of tests/routing.py, the kind of mistake)
     warning   the whole text of the warnings
@@ -37,7 +41,7 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     before    the basic plan after the rewrites of the option `given`
     after     the same after the option `rewrite`; both find what `matches` says
 
-`none` stands for no match, no error, no warning. A record needs at least one of the last nine.
+`none` stands for no match, no error, no warning. A record needs at least one of the last ten.
 """
 
 from __future__ import annotations
@@ -51,14 +55,15 @@ from typing import TypeVar
 from tests.casevalues import Event, Value, parse_event, parse_value
 
 EXPECTATIONS = (
-    "matches", "returns", "error", "warning", "tree", "format", "plan", "before", "after",
+    "matches", "returns", "results", "error", "warning", "tree", "format", "plan", "before",
+    "after",
 )  # fmt: skip
 SECTIONS = ("schema", "options", "stream", "query", *EXPECTATIONS)
 OPTIONS = (
-    "time", "type", "seq", "time_unit", "output", "flat", "entry", "escapes", "recipe", "given",
-    "rewrite",
+    "inputs", "time", "type", "seq", "time_unit", "output", "flat", "entry", "escapes", "recipe",
+    "given", "rewrite",
 )  # fmt: skip
-FAMILIES = ("param", "type")
+FAMILIES = ("param", "type", "time", "seq", "time_unit")
 KINDS = ("boolean", "integer", "float", "string", "timestamp", "date", "interval")
 INDENT = "  "
 _TITLE, _HEADER = re.compile(r"=== (\S.*)"), re.compile(r"(\S*):")
@@ -120,6 +125,11 @@ class Case:
     def params(self) -> dict[str, Value]:
         family = self.family("param").items()
         return {name: self._checked(parse_value, text) for name, text in family}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of inputs; none where the one input has no name."""
+        return tuple(self.options.get("inputs", "").split())
 
     def family(self, prefix: str) -> dict[str, str]:
         """The options `prefix.NAME`, by NAME."""

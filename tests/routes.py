@@ -18,7 +18,7 @@ from sase.lang.layout import format_text
 from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
 from sase.source import Source
-from tests import naive
+from tests import naive, script_routes
 from tests.casefile import Case
 from tests.casevalues import Event, format_value, kind_of
 from tests.naive.pattern import Element, RepeatedGroup, written_out
@@ -306,6 +306,8 @@ def _texts(case: Case, severity: str) -> list[str]:
 def _diagnostics(case: Case) -> list[Diagnostic]:
     """All that is wrong with a query: the one place that knows how binding is called."""
     found = list[Diagnostic]()
+    if case.inputs:
+        return script_routes.diagnostics(case)
     try:
         if isinstance(_parse(case), ast.Script):
             found += check_script(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 
 from sase.planning.recipes import recipe_names
-from tests import plan_routes, routes
+from tests import plan_routes, routes, script_routes
 
 TO_COME: tuple[str, ...] = ("imprecise/to_come",)
 MATCHES: dict[str, routes.Route] = {
@@ -27,9 +27,18 @@ RETURNS: dict[str, routes.Route] = {
     **{f"engine by {recipe}": partial(routes.engine_returns, recipe) for recipe in recipe_names()},
     "engine in pushes of one": partial(routes.engine_returns, None),
 }
+RESULTS: dict[str, routes.Route] = {
+    "naive way": script_routes.naive_results,
+    **{
+        f"script by {recipe}": partial(script_routes.engine_results, recipe)
+        for recipe in ("optimized", "basic", "unfused")
+    },
+    "script in pushes of one": partial(script_routes.engine_results, None),
+}
 ROUTES: dict[str, dict[str, routes.Route]] = {
     "matches": MATCHES,
     "returns": RETURNS,
+    "results": RESULTS,
     "error": {"binding": routes.errors},
     "warning": {"binding": routes.warnings},
     "tree": {"parser": routes.tree},

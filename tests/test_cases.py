@@ -63,7 +63,7 @@ def routes_of(case: Case, section: str) -> dict[str, Route]:
 
 def is_run(case: Case) -> bool:
     """Whether the query has results: then it must bind, too."""
-    return case.section("matches") is not None or case.section("returns") is not None
+    return any(case.section(name) is not None for name in ("matches", "returns", "results"))
 
 
 def like(section: str, expected: Sequence[str], lines: list[str]) -> list[str]:

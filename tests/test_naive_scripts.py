@@ -127,7 +127,8 @@ def test_inputs_are_brought_to_the_finest_unit() -> None:
         ("EVENT A x; CREATE STREAM query_1 AS EVENT A x", "raw", "two streams are called query_1"),
         ("EVENT A x", "p q", "several inputs"),
         ("FROM p, p EVENT A x", "p", "a stream is named twice"),
-        ("CREATE STREAM s AS EVENT A x RETURN x.v AS ts", "raw", "a column is called ts"),
+        ("CREATE STREAM s AS EVENT A x RETURN x.v AS ts; FROM s EVENT s x", "raw",
+         "a column is called ts"),
     ],
 )  # fmt: skip
 def test_what_is_refused(script: str, inputs: str, problem: str) -> None:

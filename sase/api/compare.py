@@ -216,8 +216,6 @@ def _beyond(query: BoundQuery) -> Iterator[str]:
     """What a query has whose matches are not told apart by strategy."""
     if query.has_groups:
         yield "repeated groups"
-    if query.has_sets:
-        yield "sets"
     if query.strategy not in STRATEGIES:
         yield query.strategy.value
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.streams import NamedStream
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
-from sase.errors import BindingError
+from sase.errors import BindingError, BudgetError, PlanError
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
+    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.input_rows import InputRows
+    from sase.engine.scripts.pipeline import Found, ScriptPipeline
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 
 # Inputs by name, None for the one that has none.
@@ -33,6 +37,15 @@ class _BoundScript(NamedTuple):
     sources: Sources
 
 
+class _CompiledStatement(NamedTuple):
+    """A statement, the schema of what it reads, its query and its plan."""
+
+    named: NamedQuery
+    schema: Schema
+    query: CompiledQuery
+    plan: EnginePlan
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledScript:
     """The statements of a script, and the inputs that they are bound to."""
@@ -42,6 +55,26 @@ class CompiledScript:
     params: Mapping[str, object] | None
     recipe: str
     lateness: object = None
+    # Of the only result: how many of its matches are wanted, and in which form.
+    limit: int | None = None
+    output: str = "all"
+    # Statements of the script that this one was made of, which are compiled already.
+    compiled: Mapping[str, _CompiledStatement] = field(default_factory=dict)
+
+    def with_text(self, text: str) -> CompiledScript:
+        """Another script over the same inputs; statements that are in both are compiled once."""
+        plans = {each.name: each.plan for each in self.plan.statements}
+        compiled = {
+            each.name: _CompiledStatement(
+                each,
+                self.graph.schema_read(each, self.bound.streams),
+                self.bound.queries[each.name],
+                plans[each.name],
+            )
+            for each in self.graph.statements
+        }
+        graph = StatementGraph.of(text, self.sources)
+        return replace(self, graph=graph, sources=self.bound.sources, compiled=compiled)
 
     @cached_property
     def bound(self) -> _BoundScript:
@@ -50,13 +83,25 @@ class CompiledScript:
         sources = dict(self.sources)
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
-            known = self._query(query, sources, streams)
-            if self._infer(known, query, sources, streams):
+            before = self._before(query, streams)
+            known = self._query(query, sources, streams) if before is None else before.query
+            if before is None and self._infer(known, query, sources, streams):
                 known = self._query(query, sources, streams)
             found[query.name] = known
             if query.is_stream:
                 streams[query.name] = self.graph.stream_of(query, known.bound, streams)
         return _BoundScript(found, streams, sources)
+
+    def _before(
+        self, query: NamedQuery, streams: Mapping[str | None, NamedStream]
+    ) -> _CompiledStatement | None:
+        """The same statement over the same streams, if it is compiled already."""
+        before = self.compiled.get(query.name)
+        if before is None or before.named.written != query.written:
+            return None
+        is_same = before.named.sources == query.sources
+        is_same = is_same and before.schema == self.graph.schema_read(query, streams)
+        return before if is_same else None
 
     def _query(
         self,
@@ -72,10 +117,19 @@ class CompiledScript:
             policies = {each.names.on_bad_row for each in given} or {"error"}
             source = Discovered(schema, InputOptions(on_bad_row=max(policies)))
         try:
-            known = compile_query(query.text, source, params=self.params, plan=self.recipe)
+            known = compile_query(
+                query.text, source, params=self.params, plan=self.recipe, **self._form_of(query)
+            )
         except BindingError as problem:
             raise self.graph.in_script(problem) from None
         return replace(known, query=query.written)
+
+    def _form_of(self, query: NamedQuery) -> dict[str, Any]:
+        """What is asked of the only result, and of no other statement."""
+        is_asked = self.limit is not None or self.output != "all"
+        if not is_asked or query.name != self.graph.result.name:
+            return {}
+        return {"limit": self.limit, "output": self.output}
 
     def _infer(
         self,
@@ -115,14 +169,18 @@ class CompiledScript:
         return ScriptPlan(inputs, tuple(map(self._statement, self.graph.order)))
 
     def _statement(self, statement: NamedQuery) -> StatementPlan:
-        from sase.engine.scripts.plan import CompositeType, StatementPlan
+        from sase.engine.scripts.plan import CompositeType, StatementPlan, one_of_many
 
         known, composite = self.bound.queries[statement.name], None
         streams = tuple(self.bound.streams[name] for name in statement.sources)
         if statement.is_stream and self.graph.readers(statement.name):
             name = known.bound.type_name or statement.name
             composite = CompositeType(name, self.bound.streams[statement.name].schema.time)
-        plan = known.plan(known.optimized()).engine
+        before = self.compiled.get(statement.name)
+        if before is not None and before.query is known:
+            plan = before.plan
+        else:
+            plan = one_of_many(known.plan(known.optimized()).engine)
         return StatementPlan(statement.name, plan, streams, composite)
 
     def _lateness(self, name: str | None) -> int | None:
@@ -131,15 +189,16 @@ class CompiledScript:
             given = given.get(name)
         return None if given is None else lateness_in(given, self.bound.sources[name].schema)
 
-    def found(self, events: Sources) -> dict[str, Matches]:
-        """The matches of every statement in events that are all there is."""
-        from sase.engine.results.matches import Matches
-        from sase.engine.scripts.pipeline import ScriptPipeline
+    def found(
+        self, events: Sources, guard: RunGuard | None = None, most: int | None = None
+    ) -> dict[str, Matches]:
+        """The matches of every statement in events that are all there is, at most so many of each.
 
-        read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
-        in_pieces = [name for name, each in read.items() if each.come_in_pieces]
-        whole = [name for name in self.sources if name not in in_pieces]
-        pipeline = ScriptPipeline(self.plan, streaming=bool(in_pieces), whole=whole)
+        What exceeds the limits of a guard is an error.
+        """
+        from sase.engine.results.matches import Matches
+
+        pipeline, search = self._search(events, guard)
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
 
         def keep(found: Mapping[str, Matches]) -> None:
@@ -147,14 +206,52 @@ class CompiledScript:
                 some = [part for part in parts[name] if len(part)]
                 more = [part for part in matches.parts if len(part) or not some]
                 parts[name] = some + more
+                if most is not None and sum(map(len, parts[name])) > most:
+                    raise BudgetError(
+                        f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
+                        " max_matches: narrow it, set LIMIT, or give a greater max_matches"
+                    )
 
-        for found in pipeline.search(read):
-            keep(found)
-        keep(pipeline.finish())
+        with working(guard):
+            for found in search:
+                keep(found)
+            keep(pipeline.finish())
         return {
             name: Matches.of(some, pipeline.statements[name].matcher.report())
             for name, some in parts.items()
         }
+
+    def alone(self, events: Sources, guard: RunGuard | None = None) -> dict[str, Discovered]:
+        """What each statement reads of events that are all there is, to be run by itself."""
+        pipeline, search = self._search(events, guard)
+        for running in pipeline.statements.values():
+            running.taken = []
+        with working(guard):
+            for _ in search:
+                pass
+            pipeline.finish()
+        found = dict[str, Discovered]()
+        for query in self.graph.statements:
+            running, source = pipeline.statements[query.name], self.bound.queries[query.name].source
+            is_input = len(query.sources) == 1 and query.sources[0] in self.sources
+            found[query.name] = (
+                events[query.sources[0]] if is_input else replace(source, events=running.read())
+            )
+        return found
+
+    def _search(
+        self, events: Sources, guard: RunGuard | None
+    ) -> tuple[ScriptPipeline, Iterator[Found]]:
+        """What runs the statements over events that are all there is, and what is found of them."""
+        from sase.engine.scripts.pipeline import ScriptPipeline
+
+        read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
+        in_pieces = [name for name, each in read.items() if each.come_in_pieces]
+        whole = [name for name in self.sources if name not in in_pieces]
+        pipeline = ScriptPipeline(
+            self.plan, streaming=bool(in_pieces), whole=whole, check=check_of(guard)
+        )
+        return pipeline, pipeline.search(read)
 
     def _rows(self, name: str | None, given: Discovered) -> InputRows:
         """What the statements read of an input."""
@@ -172,3 +269,38 @@ class CompiledScript:
             any(plan.scan.columns is None for plan in plans),
             given.names.on_bad_row,
         )
+
+
+def discovered(
+    options: Mapping[str, Any],
+    unnamed: object,
+    streams: Mapping[str, object] | None,
+    known: Sources | None = None,
+) -> Sources:
+    """What is known of inputs as a caller gives them; their schemas may be `known` already."""
+    given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
+    if streams is not None and not isinstance(streams, Mapping):
+        raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
+    given.update(streams or {})
+    found = dict[str | None, Discovered]()
+    for name, each in given.items():
+        own = of_input(options, name, given)
+        if not known:
+            found[name] = Discovered.of(each, InputOptions(**own))
+        elif name in known:
+            own.pop("types", None)  # its schema has them
+            found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
+    return found
+
+
+def of_input(
+    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
+) -> dict[str, Any]:
+    """The options of one input: where they differ, each is by the name of an input."""
+    found = dict[str, Any]()
+    for option, value in options.items():
+        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
+            found[option] = value
+        elif name in value:
+            found[option] = value[name]
+    return found

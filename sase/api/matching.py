@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from time import perf_counter_ns
+from collections.abc import Callable, Mapping
+from functools import partial
+from time import perf_counter_ns as ticks
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from sase.api.checks import check_bounds, check_is_listed, check_output
-from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.checks import LISTED, check_bounds, check_is_listed, check_output, check_query
+from sase.api.compiled_query import compile_query, statistics_in
+from sase.api.compiled_script import CompiledScript, Sources, discovered
 from sase.api.execution import run
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.engine.pipeline.limits import check_of, working
+from sase.binding.script import StatementGraph
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
+from sase.errors import PlanError
+from sase.lang.parser import is_script
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
@@ -23,23 +28,25 @@ if TYPE_CHECKING:
 
 @overload
 def match(
-    query: str, events: object, *, output: Literal["all", "non_overlap"] = "all", **rest: Any
+    query: str, events: object = None, *, output: Literal["all", "non_overlap"] = "all", **rest: Any
 ) -> Matches: ...
 
 
 @overload
 def match(
-    query: str, events: object, *, output: Literal["compressed"], **rest: Any
+    query: str, events: object = None, *, output: Literal["compressed"], **rest: Any
 ) -> CompressedMatches: ...
 
 
 @overload
-def match(query: str, events: object, *, output: Literal["count"], **rest: Any) -> MatchCount: ...
+def match(
+    query: str, events: object = None, *, output: Literal["count"], **rest: Any
+) -> MatchCount: ...
 
 
 @overload
 def match(
-    query: str, events: object, *, output: str, **rest: Any
+    query: str, events: object = None, *, output: str, **rest: Any
 ) -> Matches | CompressedMatches | MatchCount: ...
 
 
@@ -47,8 +54,9 @@ def match(
 @takes_input_options  # type: ignore[misc]
 def match(
     query: str,
-    events: object,
+    events: object = None,
     *,
+    streams: Mapping[str, object] | None = None,
     params: Mapping[str, object] | None = None,
     plan: str = DEFAULT_PLAN,
     output: str = "all",
@@ -76,25 +84,27 @@ def match(
     `output` is "all", "non_overlap" (of each partition the first match, then the first behind it),
     "compressed" for a set that can be counted and sampled where it cannot be listed, or "count" for
     the number alone; `max_matches` then bounds how many may be looked at one by one.
-
     `timeout` is how long the run may work: seconds, or a text such as "30s" or "5 min".
     `max_memory` is by how much the process may grow meanwhile: bytes, or a text such as "2GB". What
     exceeds them ends in a `TimeLimitError` or a `BudgetError`.
+    A script of one result, which no other statement reads, is a query, too; `streams` name inputs.
     """
     check_output(output)
     check_bounds(threads, max_matches)
     limits = limits_of(timeout, max_memory)
-    guard = guard_of(limits, perf_counter_ns)
-
-    def compiled(text: str) -> CompiledQuery:
-        return compile_query(text, source, params=params, plan=plan, limit=limit, output=output)
-
+    guard = guard_of(limits, ticks)
+    if streams is not None or (isinstance(query, str) and is_script(query)):
+        given = partial(discovered, options, events, streams), params, plan
+        asked = {"stats": stats, "threads": threads, "limit": limit, "output": output}
+        return _of_script(query, *given, asked, guard, max_matches)
     settings: dict[str, Any] = {
         "stats": stats, "threads": threads, "max_matches": max_matches, "limits": limits
     }  # fmt: skip
     with working(guard):
-        source = Discovered.of(events, InputOptions(**options))
+        source = Discovered.of(_given(events), InputOptions(**options))
         bound(source, guard)
+        form: Any = {"params": params, "plan": plan, "limit": limit, "output": output}
+        compiled: Any = partial(compile_query, source=source, **form)
         known = compiled(query)
         check_of(guard)(0)
     if output == "count":
@@ -102,6 +112,39 @@ def match(
     if output == "compressed":
         return compressed(known, compiled, **settings)
     return run(known, guard=guard, **settings)
+
+
+def _given(events: object) -> object:
+    """The events, which must be given."""
+    if events is None:
+        raise PlanError("there are no events: give them, or  streams={name: …}")
+    return events
+
+
+def _of_script(
+    text: str,
+    discover: Callable[[], Sources],
+    params: Mapping[str, object] | None,
+    plan: str,
+    given: Mapping[str, Any],
+    guard: RunGuard | None,
+    max_matches: int | None,
+) -> Matches:
+    """The matches of the only result of a script, of which less can be `given` than of a query."""
+    check_query(text)
+    for name in ("stats", "threads"):
+        if given[name] is not None:
+            raise PlanError(f"{name}= is of one query, and this is a script: leave it out")
+    form = {"limit": given["limit"], "output": given["output"]}
+    if form["output"] not in LISTED:
+        raise PlanError(f'output="{form["output"]}" is of one query, and this is a script')
+    with working(guard):
+        sources = discover()
+        for each in sources.values():
+            bound(each, guard)
+        script = CompiledScript(StatementGraph.of(text, sources), sources, params, plan, **form)
+        name = script.graph.result.name
+    return script.found(sources, guard, max_matches)[name]
 
 
 @takes_input_options

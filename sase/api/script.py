@@ -1,23 +1,34 @@
-"""A script: several queries, of which some read what others find, run side by side."""
+"""A script, several queries of which some read what others find, and the matcher that runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from threading import Lock
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from sase.api.checks import check_query
-from sase.api.compiled_script import CompiledScript, Sources
+from sase.api.checks import check_bounds, check_query
+from sase.api.compiled_script import CompiledScript, Sources, discovered, of_input
+from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
+from sase.binding.statement_text import with_statements, without_statement
+from sase.engine.pipeline.limits import working
 from sase.engine.sources.discovered import Discovered
-from sase.errors import PlanError
+from sase.errors import PlanError, SaseError
+from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from sase.api.script_matcher import ScriptMatcher
+    from sase.api.script_explain import ScriptExplanation
+    from sase.diagnostics.why_not.why_not import WhyNot
+    from sase.engine.report import Report
     from sase.engine.results.matches import Matches
+    from sase.engine.scripts.pipeline import Found, ScriptPipeline
 
 
 class Script:
@@ -46,7 +57,7 @@ class Script:
         self._lateness, self._options = lateness, dict(options)
         self._sources: Sources | None = None
         if schema is not None or streams is not None:
-            self._sources = self._discovered(schema, streams)
+            self._sources = discovered(self._options, schema, streams)
         self._graph = StatementGraph.of(script, self._sources)
         if self._sources is not None:
             assert self._compiled.bound
@@ -62,31 +73,94 @@ class Script:
         return self._graph.inputs
 
     def run(
-        self, events: object = None, *, streams: Mapping[str, object] | None = None
+        self,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        max_matches: int | None = None,
+        timeout: object = None,
+        max_memory: object = None,
     ) -> dict[str, Matches]:
         """The matches of every statement in events that are all there is, by its name.
 
         `events` are the input without a name, `streams` those that have one. They are searched
-        once, for all statements, before this returns.
+        once, for all statements, before this returns. `max_matches` are those of each statement;
+        `timeout` and `max_memory` are those of `sase.match`, for all of them.
         """
         if events is None and streams is None:
             raise PlanError("there are no events: give them, or  streams={name: …}")
+        check_bounds(None, max_matches)
+        guard = guard_of(limits_of(timeout, max_memory), perf_counter_ns)
+        with working(guard):
+            script, given = self._for(events, streams)
+            for each in given.values():
+                bound(each, guard)
+        return script.found(given, guard, max_matches)
+
+    def explain(
+        self,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        analyze: bool = False,
+        **rest: Any,
+    ) -> ScriptExplanation:
+        """The plan of each statement by its name, as `sase.explain` has it.
+
+        With events it says what is expected of what each statement reads, and with `analyze` what
+        happened when it ran over that by itself. The rest are keywords of `sase.explain`.
+        """
+        from sase.api.script_explain import explain_script
+
+        if events is None and streams is None:
+            return explain_script(self._compiled, None, analyze=analyze, **rest)
+        script, given = self._for(events, streams)
+        return explain_script(script, given, analyze=analyze, **rest)
+
+    def why(
+        self,
+        name: str,
+        events: object = None,
+        *,
+        streams: Mapping[str, object] | None = None,
+        **rest: Any,
+    ) -> WhyNot:
+        """Why a statement finds no match, or so few, in what it reads, as `sase.why` has it.
+
+        The rest are keywords of `sase.why`.
+        """
+        from sase.api.why_not import why
+
+        if events is None and streams is None:
+            raise PlanError("there are no events: give them, or  streams={name: …}")
+        script, given = self._for(events, streams)
+        query = next((each for each in script.graph.statements if each.name == name), None)
+        if query is None:
+            hint = did_you_mean(name, self.statements) or (", ".join(self.statements),)
+            raise PlanError(f"there is no statement `{name}`: {hint[0]}")
+        own = script.alone(given)[name]
+        return why(query.written, own, params=self._params, plan=self._recipe, **rest)
+
+    def _for(
+        self, events: object, streams: Mapping[str, object] | None
+    ) -> tuple[CompiledScript, Sources]:
+        """The script compiled for events, or as it was before, and what is known of the events."""
         if self._sources is None:
-            given = self._discovered(events, streams)
+            given = discovered(self._options, events, streams)
             graph = StatementGraph.of(self.text, given)
-            return CompiledScript(graph, given, self._params, self._recipe).found(given)
-        given = self._discovered(events, streams, self._sources)
+            return CompiledScript(graph, given, self._params, self._recipe), given
+        given = discovered(self._options, events, streams, self._sources)
         for name in self.inputs:
             if name not in given:
                 what = "the input without a name" if name is None else f"`{name}`"
                 raise PlanError(f"there are no events for {what}, which the script reads")
-        return self._compiled.found(given)
+        return self._compiled, given
 
     def open(self) -> ScriptMatcher:
         """A matcher, to which the events of each input are pushed as they come."""
-        from sase.api.script_matcher import ScriptMatcher
+        from sase.engine.scripts.pipeline import ScriptPipeline
 
-        return ScriptMatcher(self._compiled)
+        return ScriptMatcher(self._compiled, ScriptPipeline(self._compiled.plan))
 
     def restore(self, snapshot: bytes, *, key: bytes | None = None) -> ScriptMatcher:
         """The matcher of which `ScriptMatcher.snapshot` made this: it goes on as that would have.
@@ -94,11 +168,10 @@ class Script:
         With a key the snapshot must be signed with it. What is no snapshot of this script, or was
         changed to what none of it can be, is a `SnapshotError`.
         """
-        from sase.api.script_matcher import ScriptMatcher
         from sase.engine.scripts.checkpoint import script_restored
 
-        plan = self._compiled.plan
-        return ScriptMatcher(self._compiled, script_restored(plan, snapshot, key))
+        pipeline = script_restored(self._compiled.plan, snapshot, key)
+        return ScriptMatcher(self._compiled, pipeline)
 
     @cached_property
     def _compiled(self) -> CompiledScript:
@@ -110,7 +183,7 @@ class Script:
 
     def _open(self, name: str | None) -> Discovered:
         """An input of which no more is known than the keywords say."""
-        names = InputOptions(**_of_input(self._options, name, self.inputs))
+        names = InputOptions(**of_input(self._options, name, self.inputs))
         if names.types is not None:
             raise PlanError("types=… say what a table has: give the script a schema, or events")
         columns = names.columns
@@ -118,40 +191,198 @@ class Script:
         columns |= {"time": names.earliest, "until": names.until}
         return Discovered(Schema(**columns), names)
 
-    def _discovered(
-        self,
-        unnamed: object,
-        streams: Mapping[str, object] | None,
-        known: Sources | None = None,
-    ) -> Sources:
-        """What is known of inputs as a caller gives them; their schemas may be `known` already."""
-        given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
-        if streams is not None and not isinstance(streams, Mapping):
-            raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
-        given.update(streams or {})
-        known = known or {}
-        return {
-            name: Discovered.of(
-                each,
-                InputOptions(**_of_input(self._options, name, given)),
-                known[name].schema if name in known else None,
-            )
-            for name, each in given.items()
-            if not known or name in known
-        }
-
     def __repr__(self) -> str:
         return f"<script of {', '.join(self.statements)}>"
 
 
-def _of_input(
-    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
-) -> dict[str, Any]:
-    """The options of one input: where they differ, each is by the name of an input."""
-    found = dict[str, Any]()
-    for option, value in options.items():
-        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
-            found[option] = value
-        elif name in value:
-            found[option] = value[name]
-    return found
+class ScriptMatcher:
+    """Finds the matches of the statements of a script in events that are pushed as they come.
+
+    What `push`, `advance` and `finish` return are the matches by the name of their statement, of
+    those statements alone that found some. One thread at a time may call it.
+    """
+
+    def __init__(self, script: CompiledScript, pipeline: ScriptPipeline) -> None:
+        self._compiled, self._is_free, self._pipeline = script, Lock(), pipeline
+        self._ended_by: str | None = None
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The names of the statements, in the order of the text."""
+        return tuple(each.name for each in self._compiled.graph.statements)
+
+    @property
+    def inputs(self) -> tuple[str | None, ...]:
+        """The names of the inputs; None is the one that has none."""
+        return tuple(self._pipeline.inputs)
+
+    def push(self, name: str | None, batch: object) -> dict[str, Matches]:
+        """The matches that some more rows of an input complete; None is the one without a name.
+
+        Rows that are late go to `late`.
+        """
+        return self._called(lambda: self._pipeline.push(self._input(name), batch))
+
+    def advance(self, to: object, name: str | None = None) -> dict[str, Matches]:
+        """The matches that become known when time passes without an event, in all inputs or one.
+
+        Rows before it that come later are late. Times are given as to `Matcher.advance`.
+        """
+        inputs = self.inputs if name is None else (self._input(name),)
+        return self._called(lambda: self._pipeline.advance(to, inputs))
+
+    def finish(self) -> dict[str, Matches]:
+        """The matches that become known because no event is to come in any input."""
+        return self._called(self._pipeline.finish)
+
+    def snapshot(self, *, key: bytes | None = None) -> bytes:
+        """The state, from which `Script.restore` makes a matcher that goes on here, anywhere.
+
+        With a key it is signed, so that `restore` with that key takes no other.
+        """
+        from sase.engine.scripts.checkpoint import script_checkpoint
+
+        with self._alone():
+            return script_checkpoint(self._pipeline, key)
+
+    # ------------------------------------------------------------ other statements
+
+    @property
+    def script(self) -> Script:
+        """The script that runs now, which `restore` its snapshots takes."""
+        known = self._compiled
+        return Script(
+            known.graph.source.text,
+            known.sources.get(None),
+            streams={name: each for name, each in known.sources.items() if name is not None},
+            params=known.params,
+            plan=known.recipe,
+            lateness=known.lateness,
+        )
+
+    def add(self, text: str) -> tuple[str, ...]:
+        """Run more statements from now on, and return their names.
+
+        They may read the inputs, each other, and the statements that run, whose state stays. What
+        came before they do not know.
+        """
+        check_query(text)
+        with self._alone():
+            before = self.statements
+            self._run(with_statements(self._compiled.graph, text))
+            return self.statements[len(before) :]
+
+    def remove(self, name: str) -> None:
+        """Run a statement no more, which no other reads; what it waited for is not told."""
+        with self._alone():
+            graph = self._compiled.graph
+            if name not in self.statements:
+                hint = did_you_mean(name, self.statements) or (", ".join(self.statements),)
+                raise PlanError(f"there is no statement `{name}`: {hint[0]}")
+            readers = ", ".join(each.name for each in graph.readers(name))
+            if readers:
+                raise PlanError(f"`{name}` is read by {readers}: remove that first")
+            if len(self.statements) == 1:
+                raise PlanError(f"`{name}` is the only statement: a script has at least one")
+            self._run(without_statement(graph, name))
+
+    def _run(self, text: str) -> None:
+        changed = self._compiled.with_text(text)
+        self._pipeline.exchange(changed.plan)
+        self._compiled = changed
+
+    # ------------------------------------------------------------ what there is to say
+
+    @property
+    def late(self) -> dict[str | None, Any]:
+        """Of each input a pyarrow Table of the late rows, with their numbers in `#row`."""
+        return {name: each.buffer.late.table() for name, each in self._pipeline.inputs.items()}
+
+    def take_late(self) -> dict[str | None, Any]:
+        """What `late` is, which then begins anew: else all late rows are kept for ever."""
+        late = self.late
+        for each in self._pipeline.inputs.values():
+            each.buffer.late.clear()
+        return late
+
+    def take_quarantined(self) -> dict[str | None, Any]:
+        """Of each input a pyarrow Table of the rows that are bad for all, since this was asked for.
+
+        Those are bad by their time, type or number; what is bad by another column is in the reports
+        of the statements that name it. None where a bad row is an error.
+        """
+        return {name: each.take_bad() for name, each in self._pipeline.inputs.items()}
+
+    @property
+    def input_reports(self) -> dict[str | None, Report]:
+        """How many rows of each input were read, and how many of them were late, or bad for all."""
+        return {name: each.report() for name, each in self._pipeline.inputs.items()}
+
+    @property
+    def reports(self) -> dict[str, Report]:
+        """What there is to say of all that each statement searched so far."""
+        return {name: self._report(name) for name in self.statements}
+
+    def _report(self, name: str) -> Report:
+        """The report of a statement, with what was late or bad of the inputs that it reads."""
+        statement = self._pipeline.statements[name]
+        own, inputs = statement.matcher.report(), self._pipeline.inputs
+        read = [inputs[each].report() for each in statement.plan.sources if each in inputs]
+        late, bad = sum(each.late for each in read), sum(each.bad for each in read)
+        return replace(own, late=own.late + late, bad=own.bad + bad)
+
+    # ------------------------------------------------------------ calls
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a call while another one works, or behind one that ended in its midst."""
+        if not self._is_free.acquire(blocking=False):
+            raise SaseError("a call while another call to this matcher works: wait for its end")
+        try:
+            if self._ended_by is not None:
+                raise SaseError(
+                    f"this matcher was ended by a {self._ended_by} in the midst of a call, and some"
+                    " of its statements know more than others: go on from its last snapshot with "
+                    " script.restore(…)  , or open another one with  script.open()"
+                )
+            if self._pipeline.is_finished:
+                raise SaseError("this matcher is finished: open another one with  script.open()")
+            yield
+        finally:
+            self._is_free.release()
+
+    def _called(self, call: Callable[[], Found]) -> dict[str, Matches]:
+        with self._alone():
+            try:
+                return _some(call())
+            except BaseException as problem:
+                if self._pipeline.is_in_midst:
+                    self._ended_by = type(problem).__name__
+                raise
+
+    def _input(self, name: str | None) -> str | None:
+        known = self._pipeline.inputs
+        if name in known:
+            return name
+        names = [each for each in known if each is not None]
+        hint = did_you_mean(name or "", names) or (_there_are(names),)
+        what = "input without a name" if name is None else f"input `{name}`"
+        raise PlanError(f"the script reads no {what}: {hint[0]}")
+
+    def __reduce__(self) -> NoReturn:
+        raise SaseError(
+            "a matcher is not pickled or copied: keep its  snapshot()  , of which the  restore(…)"
+            "  of its script makes one that goes on"
+        )
+
+    def __repr__(self) -> str:
+        rows = sum(each.buffer.arrived for each in self._pipeline.inputs.values())
+        return f"<matcher of {', '.join(self.statements)}: {rows:,} rows>"
+
+
+def _there_are(names: list[str]) -> str:
+    return f"there are {', '.join(names)}" if names else "push(None, …)  is for the only one"
+
+
+def _some(found: Mapping[str, Matches]) -> dict[str, Matches]:
+    return {name: matches for name, matches in found.items() if len(matches)}

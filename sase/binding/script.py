@@ -9,7 +9,7 @@ from sase.binding.binder import bind
 from sase.binding.bound import BoundQuery
 from sase.binding.schema import OPEN, Schema
 from sase.binding.streams import NamedStream, composite_schema, merged_schema, returned
-from sase.errors import BindingError, Diagnostic, QueryError, SchemaError
+from sase.errors import BindingError, Diagnostic, PlanError, QueryError, SchemaError
 from sase.lang import ast
 from sase.lang.parser import parse_script
 from sase.nearest import did_you_mean
@@ -93,10 +93,17 @@ class StatementGraph:
         return tuple(each for each in self.statements if name in each.sources)
 
     @property
-    def results(self) -> tuple[NamedQuery, ...]:
-        """The statements that no other reads."""
+    def result(self) -> NamedQuery:
+        """The only statement that no other reads, or an error that names them all."""
         read = {name for each in self.statements for name in each.sources}
-        return tuple(e for e in self.statements if not (e.is_stream and e.name in read))
+        found = [e for e in self.statements if not (e.is_stream and e.name in read)]
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            raise PlanError(
+                f"this script has several results, {names}, and one is expected here: run it with "
+                " sase.Script(text).run(…)  , which has them all"
+            )
+        return found[0]
 
     def schema_read(self, query: NamedQuery, streams: Mapping[str | None, NamedStream]) -> Schema:
         """The schema of what a statement reads, or an error if that cannot be read as one."""

@@ -145,7 +145,8 @@ def _check_kinds(streams: Iterable[NamedStream]) -> None:
     for stream in streams:
         for name, kind in _declared(None, stream.schema):
             other, before = seen.setdefault(name, (stream, kind))
-            if other is not stream and not _compare(before, kind):
+            is_time = name == stream.schema.time == other.schema.time
+            if other is not stream and not is_time and not _compare(before, kind):
                 raise SchemaError(
                     f"`{name}` is {before.described()} in {other.shown} and {kind.described()} in"
                     f" {stream.shown}, which are read as one: RETURN it by another name, or cast it"

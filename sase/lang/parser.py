@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
+from sase.errors import QuerySyntaxError
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
 from sase.source import Source
+
+# Of so many texts that are no longer than this the trees are kept, which nobody changes: a query
+# comes again for other inputs, recipes and strategies.
+KEPT, LENGTH = 64, 2_000
 
 
 def parse_script(text: str, name: str = "query") -> ast.Script:
     """The statements of a script; `name` is how messages call the text."""
     script: ast.Script = _parse(Source(text, name), "script")
     return script
+
+
+def is_script(text: str) -> bool:
+    """Whether a text that parses is more than one query by itself: several, or some with names."""
+    if not any(mark in text.upper() for mark in (";", "FROM", "CREATE")):
+        return False
+    try:
+        first, *others = parse_script(text).statements
+    except QuerySyntaxError:
+        return False
+    return bool(others or first.stream or first.query.sources)
 
 
 def parse_query(text: str, name: str = "query") -> ast.Query:
@@ -49,6 +66,10 @@ def parse_condition(text: str, name: str = "condition") -> ast.Expression:
 
 
 def _parse(source: Source, start: str) -> Any:
+    return (_kept if len(source.text) <= LENGTH else _parsed)(source, start)
+
+
+def _parsed(source: Source, start: str) -> Any:
     try:
         tree = parser().parse(source.text, start=start)
     except UnexpectedInput as problem:
@@ -57,3 +78,8 @@ def _parse(source: Source, start: str) -> Any:
 
         raise explain(problem, source, start) from None
     return build(tree, source)
+
+
+@lru_cache(KEPT)
+def _kept(source: Source, start: str) -> Any:
+    return _parsed(source, start)

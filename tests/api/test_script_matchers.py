@@ -127,3 +127,60 @@ def test_a_finished_matcher_is_finished() -> None:
         matcher.snapshot()
     with pytest.raises(sase.SaseError, match="finished"):
         matcher.push(None, events("A1"))
+
+
+def test_statements_are_added_to_a_matcher_and_removed() -> None:
+    streams = {"raw": events("A1 B2 A3 B4 A5 B6 C7 A8 B9 C10")}
+    script = sase.Script(
+        """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 3 RETURN Pair(a.ts AS at);
+           EVENT C c; -- a comment
+           EVENT B b -- another""",
+        streams=streams,
+    )
+    matcher, parts = script.open(), []
+    parts.append(matcher.push("raw", streams["raw"][:3]))
+    added = matcher.add("FROM pairs, raw EVENT SEQ(Pair x, C y); EVENT A a -- the last one")
+    assert added == ("query_4", "query_5")
+    parts.append(matcher.push("raw", streams["raw"][3:5]))
+    matcher.remove("query_2")
+    matcher = matcher.script.restore(matcher.snapshot())
+    assert matcher.statements == ("pairs", "query_3", "query_4", "query_5")
+    parts.append(matcher.push("raw", streams["raw"][5:8]))
+    assert matcher.add("EVENT C c; EVENT B b") == ("query_6", "query_7")
+    parts += [matcher.push("raw", streams["raw"][8:]), matcher.finish()]
+    found = shown(*parts)
+    whole = shown(script.run(streams=streams))
+    # What was there before has lost nothing; what came later knows what came since.
+    assert {name: found[name] for name in ("pairs", "query_3")} == {
+        name: whole[name] for name in ("pairs", "query_3")
+    }
+    assert {name: len(found[name]) for name in ("query_4", "query_5", "query_6", "query_7")} == {
+        "query_4": 5,
+        "query_5": 2,
+        "query_6": 1,
+        "query_7": 1,
+    }
+    assert "query_2" not in found
+
+
+def test_a_statement_is_added_behind_one_that_is_over() -> None:
+    matcher = sase.Script("CREATE STREAM s AS FROM raw EVENT A a LIMIT 1").open()
+    matcher.push("raw", events("A1 A2"))
+    matcher.add("FROM s, raw EVENT A a")
+    assert len(matcher.push("raw", events("A3"))["query_2"]) == 1
+
+
+def test_what_cannot_be_added_or_removed() -> None:
+    matcher = sase.Script("CREATE STREAM s AS FROM raw EVENT A a; FROM s EVENT s x").open()
+    with pytest.raises(sase.BindingError, match="there is no stream `row`"):
+        matcher.add("FROM row EVENT A a")
+    with pytest.raises(sase.BindingError, match="`s` is the name of another stream"):
+        matcher.add("CREATE STREAM s AS FROM raw EVENT A a")
+    with pytest.raises(sase.PlanError, match="`s` is read by query_2"):
+        matcher.remove("s")
+    with pytest.raises(sase.PlanError, match="did you mean `query_2`"):
+        matcher.remove("query_3")
+    matcher.remove("query_2")
+    with pytest.raises(sase.PlanError, match="the only statement"):
+        matcher.remove("s")
+    assert len(matcher.push("raw", events("A1"))["s"]) == 1

@@ -90,3 +90,52 @@ def test_a_matcher_knows_its_inputs() -> None:
     with pytest.raises(sase.PlanError, match="did you mean `logins`"):
         matcher.push("login", events("A1"))
     assert rows(matcher.push("logins", events("A1"))) == {"query_1": [[0]]}
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "found"),
+    [
+        ("CREATE STREAM s AS EVENT SEQ(A a, B b); FROM s EVENT s x LIMIT 1", {}, 1),
+        ("EVENT A a;", {}, 2),
+        ("FROM p EVENT A a", {"streams": {"p": events("A1 A2 B3")}}, 2),
+        ("EVENT A a", {"streams": {"p": events("A1 A2 B3")}}, 2),
+        ("FROM p EVENT A a", {"streams": {"p": events("A1 A2")}, "limit": 1}, 1),
+        ("CREATE STREAM s AS EVENT A a; FROM s EVENT SEQ(s x, s y)", {"output": "non_overlap"}, 1),
+    ],
+)
+def test_match_takes_a_script_of_one_result(text: str, given: Any, found: int) -> None:
+    given = given if "streams" in given else {"events": events("A1 A2 B3"), **given}
+    assert len(sase.match(text, **given)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "words"),
+    [
+        ("EVENT A a; EVENT B b", {}, "several results, query_1, query_2"),
+        ("FROM p EVENT A a", {}, "the events have no name"),
+        ("EVENT A a; EVENT B b", {"output": "count"}, "is of one query"),
+        ("EVENT A a; EVENT B b", {"threads": 2}, "threads= is of one query"),
+        ("CREATE STREAM s AS EVENT A a; FROM s EVENT s x", {"max_matches": 1}, "max_matches"),
+        ("CREATE STREAM s AS EVENT A a; FROM s EVENT s x", {"timeout": 1e-9}, "timeout"),
+    ],
+)
+def test_what_match_refuses_of_scripts(text: str, given: Any, words: str) -> None:
+    with pytest.raises(sase.SaseError, match=words):
+        sase.match(text, events("A1 A2 B3"), **given)
+    with pytest.raises(sase.PlanError, match="there are no events"):
+        sase.match("EVENT A a")
+
+
+def test_a_run_of_a_script_is_limited() -> None:
+    script = sase.Script("EVENT A a; EVENT B b")
+    with pytest.raises(sase.BudgetError, match="`query_1` has more than 1 match"):
+        script.run(events("A1 A2 B3"), max_matches=1)
+    with pytest.raises(sase.TimeLimitError):
+        script.run(events("A1 A2 B3"), timeout=1e-9)
+
+
+def test_a_name_after_from_in_a_query_by_itself_is_an_error() -> None:
+    with pytest.raises(sase.BindingError, match="there is no stream `p`: a query by itself"):
+        sase.compile("FROM p EVENT A a", events("A1"))
+    with pytest.raises(sase.QuerySyntaxError, match="one query is expected here"):
+        sase.compile("CREATE STREAM s AS EVENT A a", events("A1"))

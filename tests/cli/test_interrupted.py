@@ -59,7 +59,8 @@ def test_an_interrupt_is_obeyed(
     command += ["-o", str(out), "--threads", "3" if phase == "threads" else "1"]
     # So that not all of it is held.
     command += ["--max-memory", "1GB"] if phase == "sort" else []
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")} if phase == "compile" else {}
+    compiled = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "SASE_COMPILE_KERNELS": "1"}
+    cache = compiled if phase == "compile" else {}
     # Where the tests run in the background the signal is ignored from the start.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(

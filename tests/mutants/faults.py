@@ -49,7 +49,11 @@ FUSED_SCAN, SCAN_KERNEL = (
     "sase/engine/kernels/scan/fused_scan.py",
 )
 
-UNION_ORDER = "sase/engine/kernels/scan/union_order.py"
+UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/union.py"
+MATCH_WINDOWS, CONJUNCTS = (
+    "sase/engine/kernels/scan/match_windows.py",
+    "sase/binding/conjuncts.py",
+)
 
 FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
@@ -212,8 +216,8 @@ FAULTS = [
     Fault(
         "whole-path-takes-pieces",
         "sase/engine/pipeline/pipeline.py",
-        "self.loaded_path.needs_all and len(pieces) > 1",
-        "False",
+        "if self.loaded_path is not None and self.loaded_path.needs_all:",
+        "if False:",
     ),
     Fault(
         "ties-across-pushes",
@@ -734,5 +738,120 @@ FAULTS = [
         "return bool(events[at] > events[to])",
         "return bool(events[at] < events[to])",
         "sets",
+    ),
+    Fault(
+        "first-of-a-member-not-awaited",
+        CONJUNCTS,
+        "in (When.EVENT, When.FIRST)\n    }",
+        "in (When.EVENT,)\n    }",
+        "sets",
+    ),
+    Fault(
+        "members-of-other-sets",
+        CONJUNCTS,
+        "each.set_of == last.set_of",
+        "each.set_of is not None",
+        "sets",
+    ),
+    Fault("whole-member-asked-early", CONJUNCTS, "whole[-1] if whole else last", "last", "sets"),
+    Fault(
+        "as-known-as-others",
+        f"{OPERATORS}/union_bindings.py",
+        "is_told = plan.postponed is not None or found.detected is not None",
+        "is_told = plan.postponed is not None",
+        "sets",
+    ),
+    Fault(
+        "told-before-others-may-come",
+        UNION,
+        "bound = self._waiting.first, max(int(watermark.ts) - self._delay, EARLIEST)",
+        "bound = self._waiting.first, int(watermark.ts)",
+        "sets",
+    ),
+    Fault("never-the-same-match", UNION, "return own >= {", "return set() > {", "sets"),
+    Fault(
+        "waits-as-one",
+        UNION,
+        "waiting is Waiting.ALL else Told.EITHER",
+        "True else Told.LATE",
+        "sets",
+    ),
+    Fault(
+        "none-alive-that-began-at-minus-one",
+        f"{OPERATORS}/set_evaluation.py",
+        "None if found[0] == NOTHING",
+        "None if found[1] == NOTHING",
+        "sets",
+    ),
+    Fault("window-of-any-first", MATCH_WINDOWS, "if not state & first:", "if False:", "windows"),
+    Fault(
+        "last-of-a-window-lost",
+        MATCH_WINDOWS,
+        "ends, key) > until:",
+        "ends, key) >= until:",
+        "windows",
+    ),
+    Fault(
+        "edge-of-a-window-lost",
+        MATCH_WINDOWS,
+        "inside[row] = measure <=",
+        "inside[row] = measure <",
+        "windows",
+    ),
+    Fault(
+        "nothing-behind-a-block",
+        MATCH_WINDOWS,
+        "elif size < fewest and behind > until:",
+        "elif size < fewest:",
+        "windows",
+    ),
+    Fault(
+        "one-event-for-two-steps",
+        MATCH_WINDOWS,
+        "_end_of(step + 1, measure, steps, ends, key)",
+        "_end_of(step + 1, EARLIEST, steps, ends, key)",
+        "windows",
+    ),
+    Fault(
+        "a-block-is-the-end",
+        f"{OPERATORS}/match_window.py",
+        "if self.end is not None and block.end >= self.end:",
+        "if True:",
+        "windows",
+    ),
+    Fault(
+        "absences-left-out",
+        f"{OPERATORS}/match_window.py",
+        "np.where(inside, states, states & ~self._positive)",
+        "np.where(inside, states, 0)",
+        "windows",
+    ),
+    Fault(
+        "a-window-forgotten-behind-its-block",
+        f"{OPERATORS}/match_window.py",
+        "if size > len(self._latest):\n",
+        "if True:\n            self._latest = self._latest[:0]\n",
+        "windows",
+    ),
+    Fault(
+        "keys-of-some",
+        "sase/planning/rewrites/prune_by_match_windows.py",
+        "if t.value is None and t.is_declared_by(source.components))",
+        "if t.value is None)",
+        "windows",
+    ),
+    Fault(
+        "the-first-may-not-be-empty",
+        "sase/planning/match_windows.py",
+        "if any(components[level].minimum > 0 for level in element):",
+        "if element:",
+        "windows",
+    ),
+    Fault(
+        "what-may-be-empty-is-waited-for",
+        "sase/planning/match_windows.py",
+        "level in element if components[level].minimum > 0)",
+        "level in element)",
+        "windows",
     ),
 ]

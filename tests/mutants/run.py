@@ -49,9 +49,21 @@ SERIES = (
 )
 SETS = (
     *("tests/engine/kernels/test_set_order.py", "tests/engine/sets/test_set_lines.py"),
+    "tests/engine/sets/test_told.py",
     *("tests/test_cases.py", "-k", "sets or set_order"),
 )
-SUITES = {"engine": ENGINE, "series": SERIES, "spark": TASKS, "groups": GROUPS, "sets": SETS}
+WINDOWS = (
+    *("tests/engine/windows", "tests/planning/test_chosen_windows.py"),
+    *("tests/test_cases.py", "-k", "windows"),
+)
+SUITES = {
+    "engine": ENGINE,
+    "series": SERIES,
+    "spark": TASKS,
+    "groups": GROUPS,
+    "sets": SETS,
+    "windows": WINDOWS,
+}
 
 
 def is_noticed(fault: Fault, *, quick: bool = False) -> bool:

@@ -49,17 +49,49 @@ class Table:
     clock: Clock
     time: str
     composite: bool
+    clashes: bool = False  # a column has the name of the time
+
+
+Origin = tuple[str | None, int]  # the name of a stream, and a row of it
+
+
+class TooManyResultsError(Exception):
+    """A statement finds more than the caller has time for."""
 
 
 def run_script(
     script: ast.Script,
     inputs: Mapping[str | None, Input],
     params: Mapping[str, object] | None = None,
+    *,
+    most: int | None = None,
 ) -> dict[str, list[ScriptMatch]]:
     """The results of each statement, by the name of its stream, or `query_N`."""
+    return _read(script, inputs, params, most).found
+
+
+def row_origins(
+    script: ast.Script,
+    inputs: Mapping[str | None, Input],
+    params: Mapping[str, object] | None = None,
+) -> dict[str, list[Origin]]:
+    """What the numbers of rows mean in the results of each statement: places in what it reads."""
+    return _read(script, inputs, params, None).origins
+
+
+def _read(
+    script: ast.Script,
+    inputs: Mapping[str | None, Input],
+    params: Mapping[str, object] | None,
+    most: int | None,
+) -> _Reading:
     statements = _by_name(script, inputs)
-    reading = _Reading(statements, {name: _given(each) for name, each in inputs.items()}, params)
-    return {name: reading.results(name) for name in statements}
+    tables = {name: _given(each) for name, each in inputs.items()}
+    reading = _Reading(statements, tables, params, most)
+    for name in statements:
+        reading.read(name)
+    reading.found = {name: reading.found[name] for name in statements}
+    return reading
 
 
 def _by_name(script: ast.Script, inputs: Mapping[str | None, Input]) -> dict[str, ast.Statement]:
@@ -79,28 +111,33 @@ class _Reading:
     statements: Mapping[str, ast.Statement]
     tables: dict[str | None, Table]
     params: Mapping[str, object] | None
+    most: int | None
     found: dict[str, list[ScriptMatch]] = field(default_factory=dict)
+    origins: dict[str, list[Origin]] = field(default_factory=dict)
     way: list[str] = field(default_factory=list)
 
-    def results(self, name: str) -> list[ScriptMatch]:
-        """What a statement finds, after those that it reads."""
+    def read(self, name: str) -> None:
+        """Find what a statement finds, after those that it reads."""
         if name in self.way:
             raise ValueError(f"a cycle: {' → '.join([*self.way[self.way.index(name) :], name])}")
         if name not in self.found:
             self.way.append(name)
             self._run(name, self.statements[name])
             self.way.pop()
-        return self.found[name]
 
     def _run(self, name: str, statement: ast.Statement) -> None:
         query, sources = statement.query, self._sources(statement.query)
         stream, origin = _merged([(each, self._table(each)) for each in sources])
+        in_order = [origin[event.row] for event in stream.events]
+        self.origins[name] = in_order if len(sources) > 1 else origin
         stated = state(replace(query, sources=()), stream, self.params or {})
         ordered = precise(query, stated if stream.events else (), self.params or {}, "all")
+        if self.most is not None and len(ordered) > self.most:
+            raise TooManyResultsError(f"{name} has {len(ordered)} results")
         first = self._table(sources[0])
         created = query.output and query.output.type_name or statement.stream
         type_name = created.text if created else None
-        shown = [_shown(query, each, origin, first.time, type_name) for each in ordered]
+        shown = [_shown(query, each, origin, type_name) for each in ordered]
         self.found[name] = shown
         if statement.stream is not None:
             times = [detected_at(each) for each in ordered]
@@ -122,8 +159,11 @@ class _Reading:
         if name not in self.tables:
             if name not in self.statements or self.statements[name].stream is None:
                 raise ValueError(f"an unknown stream: {name}")
-            self.results(name)
-        return self.tables[name]
+            self.read(name)
+        table = self.tables[name]
+        if table.clashes:
+            raise ValueError(f"a column is called {table.time}, as the time of composite events is")
+        return table
 
 
 def _given(each: Input) -> Table:
@@ -149,18 +189,19 @@ def _composite(
         )
         for row, (each, at) in enumerate(zip(shown, times, strict=True))
     )
-    return Table(tuple(events), clock, time, composite=True)
+    clashes = any(time in each.attributes for each in shown)
+    return Table(tuple(events), clock, time, composite=True, clashes=clashes)
 
 
 def _merged(
     tables: Sequence[tuple[str | None, Table]],
-) -> tuple[Stream, list[tuple[str | None, int]]]:
+) -> tuple[Stream, list[Origin]]:
     """One stream, and of each row of it where it comes from.
 
     At the same time primitive events come before composite ones, and `FROM a, b` has a before b.
     """
     clock = _finest([table.clock for _, table in tables if table.events] or [tables[0][1].clock])
-    events, origin = list[Event](), list[tuple[str | None, int]]()
+    events, origin = list[Event](), list[Origin]()
     for place, (name, table) in enumerate(tables):
         for event in table.events:
             time = event.time * _scale(table.clock, clock)
@@ -194,19 +235,16 @@ def _scale(clock: Clock, finest: Clock) -> int:
 def _shown(
     query: ast.Query,
     found: Found,
-    origin: Sequence[tuple[str | None, int]],
-    time: str,
+    origin: Sequence[Origin],
     type_name: str | None,
 ) -> ScriptMatch:
     match = result(query, found)
     attributes = match.values if match.values is not None else _flat(found)
-    if time in attributes:
-        raise ValueError(f"a column is called {time}, as the time of the composite event is")
     events = _of_inputs(match.events, origin)
     return ScriptMatch(replace(match, events=events), type_name, attributes)
 
 
-def _of_inputs(rows: Any, origin: Sequence[tuple[str | None, int]]) -> Any:
+def _of_inputs(rows: Any, origin: Sequence[Origin]) -> Any:
     if isinstance(rows, int):
         return origin[rows]
     return tuple(_of_inputs(each, origin) for each in rows)

@@ -7,6 +7,10 @@ import pytest
 
 import sase
 from sase.api import execution
+from sase.api.compiled_query import compile_query
+from sase.binding.input_options import InputOptions
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.sources.discovered import Discovered
 
 PLENTY, RARE = "ABD" * 8000, "C"
 TOOK = "match windows hand on about"
@@ -64,3 +68,16 @@ def test_a_sample_is_taken_where_a_component_of_runs_is_rare(
     matches = sase.match(query, given)
     assert len(matches) > 0
     assert ("MatchWindow" in dict(matches.report.counters)) == has_windows
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_plan_that_may_be_pushed_to_has_none(loaded: bool) -> None:
+    """Of small pushes little is left out, as what comes later is taken to be there."""
+    given = events(9)
+    query = "EVENT SEQ(A a, B+ b[], C c) WHERE earliest_maximal WITHIN 300"
+    known = compile_query(query, Discovered.of(given, InputOptions()))
+    statistics = known.measured(Pipeline(known.unoptimized).load(given)[1], len(given))
+    chosen = known.plan(known.optimized(statistics, loaded=loaded))
+    assert chosen.engine.is_narrowed == loaded
+    if not loaded:
+        assert sase.compile(query, given, stats=statistics).operators == chosen.operators

@@ -15,6 +15,7 @@ import pytest
 from lark.utils import logger
 
 from sase.lang import tables
+from sase.lang.parser import LENGTH, parse_query
 
 GRAMMAR = files("sase.grammar").joinpath("sase.lark").read_text(encoding="utf-8")
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -335,3 +336,11 @@ def test_the_tables_of_another_grammar_are_not_used(
     (tmp_path / "sase.lark").write_text(GRAMMAR, encoding="utf-8")
     assert works(load())
     assert len(builds) == 3
+
+
+def test_a_short_text_is_parsed_once_and_a_long_one_is_not_kept() -> None:
+    text = "EVENT SEQ(A a, B b) WITHIN 10"
+    assert parse_query(text) is parse_query(text)
+    assert parse_query(text, "another") is not parse_query(text)
+    long = text + " -- " + LENGTH * "x"
+    assert parse_query(long) is not parse_query(long)

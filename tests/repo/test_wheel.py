@@ -1,9 +1,14 @@
 """The wheel holds the whole package, also the two folders that live outside of it in the tree."""
 
+import csv
+import hashlib
 import shutil
 import subprocess
 import sys
+from base64 import urlsafe_b64decode
 from configparser import ConfigParser
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -49,7 +54,7 @@ def test_the_wheel_holds_every_file(built):
     inside = {
         path.relative_to(ROOT)
         for path in (ROOT / "sase").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "machine_code"} & set(path.parts)
     }
     outside = {
         Path("sase", path.relative_to(ROOT))
@@ -70,3 +75,41 @@ def test_the_wheel_says_what_it_is(built):
         assert "Requires-Python: >=3.11" in metadata
         assert archive.read(f"{folder}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
         assert "sase = sase.cli.main:main" in archive.read(f"{folder}/entry_points.txt").decode()
+
+
+# ---------------------------------------------------------------- machine code
+
+
+@pytest.fixture
+def machine_code():
+    loader = SourceFileLoader("machine_code", str(ROOT / ".ci" / "machine-code"))
+    spec = spec_from_loader("machine_code", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, tmp_path, monkeypatch):
+    wheel, name = tmp_path / "a-1-py3-none-any.whl", "a-1.dist-info/RECORD"
+    with ZipFile(wheel, "w") as archive:
+        archive.writestr("a/b.py", "1")
+        archive.writestr(name, "a/b.py,,\na-1.dist-info/RECORD,,\n")
+    kept = {"old.kernels": False, "new.kernels": True}
+    for each in kept:
+        (tmp_path / each).write_text("machine code")
+    monkeypatch.setattr(machine_code, "FOLDER", tmp_path)
+    monkeypatch.setattr(machine_code, "write_all", lambda: None)
+    monkeypatch.setattr(machine_code, "is_of_these_sources", lambda path: kept[path.name])
+    before = wheel.stat().st_size
+    machine_code.main(wheel)
+    inside = "sase/engine/kernels/machine_code/new.kernels"
+    with ZipFile(wheel) as archive:
+        assert archive.namelist() == ["a/b.py", name, inside]
+        *given, (path, digest, size) = csv.reader(archive.read(name).decode().splitlines())
+        content = archive.read(inside)
+    assert given == [["a/b.py", "", ""], [name, "", ""]]
+    assert (path, int(size), content) == (inside, len(content), b"machine code")
+    found = urlsafe_b64decode(digest.removeprefix("sha256=") + "=")
+    assert found == hashlib.sha256(content).digest()
+    assert wheel.stat().st_size > before

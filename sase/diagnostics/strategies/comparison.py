@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import chain, compress, pairwise
+from itertools import compress, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from sase.binding import BoundQuery
+from sase.diagnostics.strategies.set_rules import rules_of
 from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules, rows_text
 from sase.engine.pipeline.batch import held
 from sase.engine.plan import EnginePlan
@@ -157,7 +158,7 @@ class Differences:
         if loaded is not None:
             rows, events = loaded
             of_each = query.branches or (query,)
-            self._rules = [StrategyRules(each, events, plan.schema) for each in of_each]
+            self._rules = [rules_of(each, events, plan.schema) for each in of_each]
             self._history = RowHistory(
                 (HistorySegment.of(0, rows.inputs, events, rows.inputs.numbers),)
             )
@@ -198,7 +199,7 @@ class Differences:
             needed = {each.key for each in own if each.minimum > 0}
             if needed <= set(bound) <= {each.key for each in own}:
                 run = tuple(bound.get(each.key, ()) for each in own)
-                if all(one < next_one for one, next_one in pairwise(chain(*run))):
+                if rules.is_in_order(run):
                     yield rules, run
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -43,6 +43,10 @@ class StrategyRules:
             for each in query.conjuncts
             if each.kind is not ConjunctClass.NEGATIVE and each.when in checked
         ]
+
+    def is_in_order(self, match: Run) -> bool:
+        """Whether the events of a match are in order, as those of a match of this query are."""
+        return all(one < other for one, other in pairwise(chain(*match)))
 
     def forbidden(self, strategy: StrategyName, match: Run) -> list[ForbiddenSkip]:
         """List the events that the run of a match ignores and a strategy does not let it."""

@@ -15,7 +15,7 @@ from sase.binding import BoundQuery
 from sase.binding.bound import When
 from sase.binding.parts import conjoined
 from sase.diagnostics.attributes import Attributes
-from sase.diagnostics.strategies.strategy_rules import StrategyRules
+from sase.diagnostics.strategies.set_rules import rules_of
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.distance import UNKNOWN
@@ -206,9 +206,9 @@ class NearMissSearch:
     def _skipping(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate those that skip what the strategy does not let them skip.
 
-        What runs through sets could do with an event is not told.
+        What runs under earliest_maximal could do with an event is not told.
         """
-        if self.query.has_sets or self.query.strategy is StrategyName.EARLIEST_MAXIMAL:
+        if self.query.strategy is StrategyName.EARLIEST_MAXIMAL:
             return
 
         def skipped(match: Match) -> int:
@@ -225,7 +225,7 @@ class NearMissSearch:
         events, strategy = events_of(match), self.query.strategy
         first, end = min(events), max(events) + 1
         between = self.search.events.between(first, end)
-        rules = StrategyRules(self.query, between, self.search.schema)
+        rules = rules_of(self.query, between, self.search.schema)
         bound = (match[each.index] for each in self.query.positives)
         run = tuple(tuple(place - first for place in series) for series in bound)
         forbidden = rules.forbidden(strategy, run)

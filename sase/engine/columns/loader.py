@@ -137,9 +137,9 @@ class Loader:
     def adopt(self, other: Loader) -> None:
         """Know what another loader knows, which has loaded more columns of the same events."""
         found = {key: each for key, each in other.known.items() if key[1] in self._read}
-        if found != self.known:
+        if not found.items() <= self.known.items():
             self._check_types(found, other.time)
-            self.known = found
+            self.known = self.known | found
         self.time = other.time
 
     def load(self, events: object, threads: int = 1) -> Events:

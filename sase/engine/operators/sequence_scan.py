@@ -52,11 +52,15 @@ class SequenceScanState:
         self.stacks.push(block, states, measures_of(block, self.measured), self.span)
         return iter(())
 
-    @property
-    def fusible_key(self) -> Tests | None:
-        """The key of active instance stacks, if the scan checks types alone and can be fused."""
+    def fusible_key(self, *, admitted: bool) -> Tests | None:
+        """The key of active instance stacks, if the scan checks types alone and can be fused.
+
+        Of events that are `admitted` already it has no more to check than that.
+        """
         stacks = self.stacks if type(self.stacks) is ActiveStacks else None
-        if stacks is None or self.node.nothing is not None or not self._conditions.are_none:
+        if stacks is None or self.node.nothing is not None:
+            return None
+        if not admitted and not self._conditions.are_none:
             return None
         return stacks.tests
 

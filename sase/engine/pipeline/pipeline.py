@@ -108,12 +108,11 @@ class Pipeline:
             aggregates=plan.aggregates or {},
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
-        # What narrows blocks before anything is kept of their events.
+        # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
         self.stopwatch = None if clock is None else self._timed_by(clock)
-        # Where nothing is kept of events their positions are their numbers.
-        self.keeps_events = self.context.buffer.is_needed
+        self.keeps_events = self.context.buffer.is_needed  # else positions are their numbers
         if self.keeps_events:
             self.context.buffer.keep("position")
         # Of several branches each has states of its own: here an event counts or does not.
@@ -138,8 +137,9 @@ class Pipeline:
         self.warnings = RunWarnings(plan, self.context.overflows)
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
-        # What `fused.choose` chose, and what became of it.
+        # What `fused.choose` chose, also for events known to be admitted, and what became of it.
         self.loaded_path: LoadedPath | None = None
+        self.admitted_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
         self._meters: dict[str, FusedMeter] = {}
 
@@ -218,11 +218,16 @@ class Pipeline:
         self.state.is_finished = True
         if self._windows is not None:
             self._windows.end = self.at.events + sum(map(len, pieces))
-        if self.loaded_path is not None and self.loaded_path.needs_all and len(pieces) > 1:
-            self.loaded_path = None
+        if len(pieces) > 1:
+            self.expect_pieces()
         for events in pieces:
             yield from self.run(events)
         yield from self.end()
+
+    def expect_pieces(self) -> None:
+        """Take events in several pieces: by no path that needs all of them at once."""
+        if self.loaded_path is not None and self.loaded_path.needs_all:
+            self.loaded_path = None
 
     def merge(self, other: Pipeline, positions: Numbers | None = None) -> None:
         """Take over the counters and warnings of a pipeline, whose events have these positions."""
@@ -240,7 +245,7 @@ class Pipeline:
             if first != self.at.events and rows is None:
                 rows = np.arange(first, first + len(events))
             segment = HistorySegment.of(self.at.events, inputs, events, rows)
-            yield from self._take(events, segment)
+            yield from self._take(events, segment, self.loaded_path)
         if self.reorder_buffer.floor > state.watermark and not self.is_done():
             state.watermark = self.reorder_buffer.floor
             yield from self._advance(Watermark(state.watermark, self.at.events))
@@ -252,15 +257,20 @@ class Pipeline:
         if self.loader.known is not known:
             self.shape = self.shape.with_types(self.loader.known)
         events = shared.events
-        segment = HistorySegment(self.at.events, len(events), shared.read, shared.rows)
-        yield from self._take(events, segment)
+        segment = HistorySegment(
+            self.at.events, len(events), shared.read, shared.rows, none=shared.none
+        )
+        path = self.admitted_path if shared.is_admitted else self.loaded_path
+        yield from self._take(events, segment, path)
 
-    def _take(self, events: Events, segment: HistorySegment) -> Iterator[Results]:
+    def _take(
+        self, events: Events, segment: HistorySegment, path: LoadedPath | None
+    ) -> Iterator[Results]:
         """Yield the results of events in order, and remember their input."""
         state = self.state
         follows, before = self._note_order(events), self.at.numbers
         state.history = state.history.with_piece(segment)
-        yield from self.run(events)
+        yield from self._run(events, path)
         if len(events.ts):
             is_counted = self.builder.counts_admitted and not self.is_done()
             is_counted &= self._windows is None  # which gives numbers to fewer
@@ -269,9 +279,12 @@ class Pipeline:
 
     def run(self, events: Events) -> Iterator[Results]:
         """Yield the results of events that follow those before."""
+        yield from self._run(events, self.loaded_path)
+
+    def _run(self, events: Events, path: LoadedPath | None) -> Iterator[Results]:
+        """The same, by a path where there is one."""
         if self.is_done():
             return
-        path = self.loaded_path
         begin = 0 if path is None else (yield from self._run_fused(path, events))
         made = self.builder.blocks(events, self.plan.options.block, begin)
         yield from self.run_blocks(events, made)

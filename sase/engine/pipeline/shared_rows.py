@@ -14,10 +14,13 @@ class SharedRows:
     """Events that concern a pipeline, of those that several share.
 
     `rows` are their numbers in the input, by their place in the tables that `read` takes out of it
-    with them. The `loader` knows what the columns of all events have held.
+    with them, and `none` leaves empty. The `loader` knows what the columns of all events have held.
+    Where it `is_admitted` the scan admits each event: no condition on it alone is left to check.
     """
 
     loader: Loader
     events: Events
     rows: Numbers
+    is_admitted: bool
     read: Callable[[], tuple[Inputs, Events]]
+    none: Callable[[], tuple[Inputs, Events]]

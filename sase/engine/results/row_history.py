@@ -28,8 +28,9 @@ MANY, RUN, MOST = 64, 16, 1 << 20
 class HistorySegment:
     """Events that came together, from a position of the stream on, and their tables.
 
-    `read` gives both on demand. `rows` are input row numbers, if these are no positions. Bad
-    rows of the tables are no events. `level` counts merges, None where there may be none.
+    `read` gives both on demand, and `none` their columns alone. `rows` are input row numbers, if
+    these are no positions. Bad rows of the tables are no events. `level` counts merges, None where
+    there may be none.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class HistorySegment:
         read: Callable[[], tuple[Inputs, Events]],
         rows: Numbers | None = None,
         level: int | None = 0,
+        none: Callable[[], tuple[Inputs, Events]] | None = None,
     ) -> None:
-        self.begin, self.end = begin, begin + count
+        self.begin, self.end, self._none = begin, begin + count, none
         self.read, self.rows, self.level = read, rows, level
 
     @classmethod
@@ -85,6 +87,9 @@ class HistorySegment:
 
     def emptied(self) -> HistorySegment:
         """An empty segment behind this one."""
+        if self._none is not None:
+            inputs, events = self._none()
+            return HistorySegment.of(self.end, inputs, events)
         return HistorySegment.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding.types import Kind
-from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.results.batch import MatchBatch
 from sase.engine.scripts.plan import CompositeType
 
@@ -28,6 +29,19 @@ def composite_events(found: MatchBatch, composite: CompositeType) -> Inputs:
     columns = dict(_columns(table, is_flat=found.shape.columns is None))
     source = pa.table({**columns, composite.time: time})
     return Inputs((Input(source, composite.name),), typed=True)
+
+
+def together(parts: Sequence[Inputs]) -> Inputs:
+    """Inputs of one table each as one, with the columns of all."""
+    if not parts:
+        return opened([])
+    (table,) = parts[0].tables
+    every = [
+        pa.table(dict(zip(each.tables[0].names, each.tables[0].source.columns, strict=True)))
+        for each in parts
+    ]
+    whole = pa.concat_tables(every, promote_options="permissive")
+    return replace(parts[0], tables=(replace(table, source=whole),))
 
 
 def _columns(table: pa.Table, *, is_flat: bool) -> Iterator[tuple[str, pa.ChunkedArray]]:

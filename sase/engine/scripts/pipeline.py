@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
+from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
+from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.pieces import Fed
-from sase.engine.scripts.plan import ScriptPlan
+from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
 
@@ -28,19 +30,50 @@ class ScriptPipeline:
     """The opened inputs and statements of a script."""
 
     def __init__(
-        self, plan: ScriptPlan, *, streaming: bool = True, whole: Collection[str | None] = ()
+        self,
+        plan: ScriptPlan,
+        *,
+        streaming: bool = True,
+        whole: Collection[str | None] = (),
+        check: Check = no_check,
     ) -> None:
         self.plan = plan
         self.inputs = {
             each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
         }
-        self.statements = {
-            each.name: RunningStatement(each, Matcher(each.plan, streaming=streaming))
-            for each in plan.statements
-        }
+        self._streaming, self._check = streaming, check
+        self.statements = {each.name: self._opened(each) for each in plan.statements}
         self._shared = dict(self._shared_readings())
         # Whether some statements know what came last, and others not yet.
         self.is_in_midst = self.is_finished = False
+
+    def _opened(self, plan: StatementPlan) -> RunningStatement:
+        matcher = Matcher(plan.plan, streaming=self._streaming, check=self._check)
+        if len(plan.sources) > 1 or plan.sources[0] not in self.inputs:
+            matcher.pipeline.expect_pieces()  # as what others find comes
+        return RunningStatement(plan, matcher)
+
+    def exchange(self, plan: ScriptPlan) -> None:
+        """Run the statements of another plan over the same inputs from now on.
+
+        Those that were there before go on with their state; new ones know the time that it is.
+        """
+        before, self.plan, self.statements = self.statements, plan, {}
+        for each in plan.statements:
+            running = before.get(each.name)
+            if running is None:
+                running = self._opened(each)
+                running.take({name: Fed((), self._floor(name)) for name in each.sources})
+            running.plan = each
+            self.statements[each.name] = running
+        self._shared = dict(self._shared_readings())
+
+    def _floor(self, name: str | None) -> int:
+        """The time before which nothing comes any more of an input or a statement."""
+        if name in self.inputs:
+            return self.inputs[name].buffer.floor
+        assert name is not None, "a statement has a name"
+        return self.statements[name].floor
 
     def push(self, name: str | None, batch: object) -> Found:
         """What some more rows of an input complete, by statement."""
@@ -74,6 +107,9 @@ class ScriptPipeline:
         if stretches is None:
             yield self._pass_on({name: fed})
             return
+        if len(stretches) > 1:
+            for statement in self.statements.values():
+                statement.matcher.pipeline.expect_pieces()
         for number, stretch in enumerate(stretches, 1):
             rest = {name: fed} if number == len(stretches) else {}
             yield self._pass_on(rest, self._shared[name].dealt([stretch]))
@@ -123,4 +159,6 @@ class ScriptPipeline:
                 each.name: each.plan for each in self.plan.statements if each.sources == (name,)
             }
             if len(readers) > 1:
+                for each in readers:
+                    choose_for_admitted(self.statements[each].matcher.pipeline)
                 yield name, SharedReading(readers)

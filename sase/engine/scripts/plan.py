@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sase.binding import Schema
 from sase.binding.streams import NamedStream
 from sase.engine.plan import EnginePlan
+
+# The places of a stack, which grows where it must, and the sequences in a chunk of output.
+STACK, CHUNK = 1 << 7, 1 << 13
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class StatementPlan:
     def sources(self) -> tuple[str | None, ...]:
         """The names of what it reads."""
         return tuple(each.name for each in self.streams)
+
+
+def one_of_many(plan: EnginePlan) -> EnginePlan:
+    """The plan of a statement, of which there may be a thousand: each begins with little room."""
+    return replace(plan, options=replace(plan.options, stack=STACK, chunk=CHUNK))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sase.engine.columns.time_column import time_type
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
-from sase.engine.scripts.admission import AdmissionIndex
+from sase.engine.scripts.admission import AdmissionIndex, AdmittedPart
 from sase.engine.scripts.pieces import Piece
 
 # So many rows go through all plans before the next ones do: what is dealt out stays small.
@@ -66,7 +66,7 @@ class SharedReading:
             if events.refused is not None:
                 return None
             for begin in range(0, max(len(events), 1), STRETCH):
-                part = events.between(begin, min(begin + STRETCH, len(events)))
+                part = _stretch(events, begin, min(begin + STRETCH, len(events)))
                 found.append(RowRange(self._loader, inputs, part, begin, piece.rows))
         return found
 
@@ -86,8 +86,14 @@ class SharedReading:
                 if part is None:
                     own.append(stretch.whole)
                 elif len(part.places):
-                    own.append(stretch.part(part.events, part.places))
+                    own.append(stretch.part(part))
         return Dealt(tuple(each.events for each in stretches), parts)
+
+
+def _stretch(events: Events, begin: int, end: int) -> Events:
+    """Slice events, whose order keys are ranked from 0 on."""
+    part = events.between(begin, end)
+    return part if part.tie is None else replace(part, tie=part.tie - part.tie[:1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +109,19 @@ class RowRange:
     @cached_property
     def whole(self) -> SharedRows:
         """All of them, made once for all plans that are given all."""
-        return self.part(self.events, np.arange(len(self.events)))
+        places = np.arange(len(self.events))
+        return self.part(AdmittedPart(places, self.events, is_decided=False))
 
-    def part(self, events: Events, places: Numbers) -> SharedRows:
-        """Some of them, at these places, with their rows, which are taken out when shown."""
+    def _none(self) -> tuple[Inputs, Events]:
+        return self._emptied
+
+    @cached_property
+    def _emptied(self) -> tuple[Inputs, Events]:
+        return self.inputs.emptied(), replace(self.events.between(0, 0), order=None)
+
+    def part(self, part: AdmittedPart) -> SharedRows:
+        """Some of them with their rows, which are taken out when shown."""
+        places, events = part.places, part.events
         order, inputs, numbers = self.events.order, self.inputs, self.numbers
         rows = places + self.begin if order is None else np.sort(order[places])
         if order is not None:
@@ -117,4 +132,4 @@ class RowRange:
             return taken(inputs, rows), events
 
         numbered = rows if numbers is None else numbers[rows]
-        return SharedRows(self.loader, events, numbered, read)
+        return SharedRows(self.loader, events, numbered, part.is_decided, read, self._none)

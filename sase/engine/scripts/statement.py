@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sase.engine.columns import Inputs
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import END
 from sase.engine.pipeline.timers import due
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
-from sase.engine.scripts.composite_events import composite_events
+from sase.engine.scripts.composite_events import composite_events, together
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan
 from sase.engine.scripts.shared_reading import Dealt
@@ -24,11 +25,19 @@ class RunningStatement:
         self.merge = StreamMerge(plan) if len(plan.streams) > 1 else None
         # The first time that it waits for, END for none, as long as it is given nothing.
         self._due: int | None = None
+        # What it read, where that is kept: to be explained.
+        self.taken: list[Piece] | None = None
 
     def take(self, fed: Mapping[str | None, Fed]) -> Matches:
         """The matches that what came of its streams completes, and the time that has passed."""
         own = fed[self.plan.streams[0].name] if self.merge is None else self.merge.take(fed)
+        if self.taken is not None:
+            self.taken += own.pieces
         return self.matcher.take(own.pieces, None if own.floor == END else own.floor)
+
+    def read(self) -> Inputs:
+        """All that it read, as one table."""
+        return together([piece.inputs for piece in self.taken or ()])
 
     @property
     def is_over(self) -> bool:

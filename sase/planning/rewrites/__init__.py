@@ -69,7 +69,7 @@ _RULES = (
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
     # Before simple conditions are pushed, which it makes.
-    Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs),
+    Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs, of_intervals=True),
     Rewrite(
         push_simple_conditions,
         of_runs=push_simple_conditions_to_runs,

@@ -27,7 +27,9 @@ def filter_early(plan: Operator) -> Outcome:
             early.append(conjunct)
         elif not lengths.take(conjunct.condition):
             left.append(conjunct)
+    known = {*runs.simple, *runs.early}
     follow = [each for one in left if (each := implied(one, runs.components)) is not None]
+    follow = [each for each in follow if each not in known]
     asked = [each for each in left if decided_by_candidates(each, runs.components)]
     of_earlier = [each for each in left if decided_by_earlier(each)]
     classes = {each: class_of(each, runs.components).consistency for each in left}

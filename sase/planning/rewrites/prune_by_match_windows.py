@@ -99,6 +99,8 @@ def _paying(
         return KEPT_OUT
     if statistics is None:
         return NOT_KNOWN
+    if not statistics.loaded:
+        return Declined("in small pushes they would leave out little, and events may come so")
     share = handed_on(source, node, statistics)
     before, after = cost_of(plan, statistics), cost_of(pruned, statistics)
     if before.nanoseconds < LEAST_GAIN * after.nanoseconds:

@@ -12,6 +12,7 @@ import pytest
 from sase.api.compare import STRATEGIES, under
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
+from sase.diagnostics.strategies import set_rules
 from sase.diagnostics.strategies.strategy_rules import (
     ForbiddenSkip,
     Run,
@@ -50,6 +51,16 @@ QUERIES = [
     ("EVENT SEQ(A+ a[], C c) WHERE [id, v] AND count(a[..i-1].f) BETWEEN 0 AND a[i].f + 1",
      BY_TYPE),
 ]  # fmt: skip
+OF_SETS = [
+    ("EVENT SET(A a, B b) WHERE [id] AND a.v < b.v WITHIN 7", WIDE),
+    ("EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [id] AND b[i].v >= b[i-1].v", WIDE),
+    ("EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [id] AND b[i].v > a.v", WIDE),
+    ("EVENT SEQ(A a, SET(B+ b[], C? c)) WHERE [id] AND b[1].v <= c.v WITHIN 8", WIDE),
+    ("EVENT SET(A{2} a[], B b) WHERE [id] AND a[i].v < b.v AND count(a[]) > 1", WIDE),
+    ("EVENT SEQ(SET(A a, B b), SET(B c, C+ d[])) WHERE [id] AND d[i].v >= c.v", WIDE),
+    ("EVENT SET(A+ a[], ANY b) WHERE [id] AND b.f > avg(a[..i].f)", WIDE),
+    ("EVENT SEQ(SET(ANY(A, B) a, B+ b[]), !(C x), A c) WHERE [id] AND a.v < b[i].v", BY_TYPE),
+]
 
 
 def stream(random: Random, types: Any) -> list[dict[str, Any]]:
@@ -78,7 +89,7 @@ def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> StrategyRule
     known = compile_query(under(parse_query(query), STRICT), source)
     loaded = held(known.unoptimized, source.events)
     assert loaded is not None
-    return StrategyRules(known.bound, loaded[1], known.schema)
+    return set_rules.rules_of(known.bound, loaded[1], known.schema)
 
 
 def found(query: str, strategy: StrategyName, rows: Any, types: Any) -> set[Run]:
@@ -94,11 +105,14 @@ def is_enough(seen: Counter[tuple[StrategyName, bool]]) -> bool:
 
 
 @pytest.mark.random
-def test_a_strategy_has_a_match_if_nothing_speaks_against_it() -> None:
+@pytest.mark.parametrize("queries", [QUERIES, OF_SETS], ids=["in order", "sets"])
+def test_a_strategy_has_a_match_if_nothing_speaks_against_it(
+    queries: list[tuple[str, Any]],
+) -> None:
     """On random streams, for every match that skip till any match has."""
     random, seen = Random(draw_numbers(2)[1]), Counter[tuple[StrategyName, bool]]()
-    for number, (query, types) in enumerate(QUERIES * 400):
-        if number >= 20 * len(QUERIES) and is_enough(seen):
+    for number, (query, types) in enumerate(queries * 400):
+        if number >= 20 * len(queries) and is_enough(seen):
             break
         rows = stream(random, types)
         sets = {strategy: found(query, strategy, rows, types) for strategy in STRATEGIES}

@@ -10,7 +10,8 @@ import sase
 from sase.engine.columns import Events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.scripts import admission
-from sase.engine.scripts.admission import AdmissionIndex, Asked, asked_by
+from sase.engine.scripts.admission import AdmissionIndex
+from sase.engine.scripts.asking import Asked, Asking
 
 EVENTS = pa.table({
     "ts": [1, 2, 3, 4, 5, 6, 7, 8],
@@ -82,7 +83,7 @@ def test_all_events_go_to_those_that_count_them_or_take_most() -> None:
 )  # fmt: skip
 def test_what_a_plan_asks_of_events(query: str, asked: set[tuple[str, ...]]) -> None:
     plan = sase.compile(query + " WITHIN 5", EVENTS.schema).engine
-    assert asked_by(plan) == {Asked(*each) for each in asked}
+    assert Asking.of(plan).asked == {Asked(*each) for each in asked}
 
 
 def test_who_asks_the_same() -> None:

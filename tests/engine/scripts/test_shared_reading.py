@@ -21,6 +21,7 @@ QUERIES = [
     "EVENT SEQ({0} a, !({1} x)) WHERE a.s = '{s}' AND x.n = {n} WITHIN 4",
     "EVENT SEQ({0} a, {1}+ b[], {2} c) WHERE a.n = {n} AND b[i].n = {m} AND [k] WITHIN 6",
     "EVENT SEQ({0}+ a[], {1} b) WHERE a[1].n = {n} AND a[a.len].n = {m} AND [k] WITHIN 5",
+    "EVENT SEQ({0}+ a[], {1} b) WHERE skip_till_next_match { [k] AND a[i].n > a[i-1].n } WITHIN 9",
     "EVENT SEQ({0} a, {1}? b, {2} c) WHERE skip_till_next_match { a.s = '{s}' AND b.n = {n} }"
     " WITHIN 8",
     "EVENT SEQ({0} a, {1} b) WHERE strict_contiguity { a.n = {n} } WITHIN 6",

@@ -36,3 +36,23 @@ def test_a_match_is_told_when_its_window_has_passed(first: int) -> None:
     matcher = plan.open()
     told = [len(matcher.push([row])) for row in rows]
     assert told == [0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds", "told"),
+    [
+        ("SEQ(A a, B+ b[]) OR SEQ(A a, B{1} b[])", "ABZZZ", [0, 0, 0, 0, 1]),
+        ("SEQ(A a, B{1} b[]) OR SEQ(A a, B+ b[])", "ABZZZ", [0, 0, 0, 1, 0]),
+        ("SEQ(A a, B{1,2} b[]) OR SEQ(A a, B{1,3} b[])", "ABBZZ", [0, 0, 0, 1, 0]),
+        ("SEQ(A a, B{1} b[]) OR SEQ(A a, C+ c[])", "ABZZZ", [0, 1, 0, 0, 0]),
+    ],
+)
+def test_what_branches_detect_at_two_times_is_told_once(
+    pattern: str, kinds: str, told: list[int]
+) -> None:
+    """It waits for the later one, if both may give the same match: that is the one of the first."""
+    rows = [{"ts": ts, "type": kind} for ts, kind in zip((0, 1, 2, 9, 20), kinds, strict=True)]
+    plan = sase.compile(f"EVENT ({pattern}) WHERE earliest_maximal WITHIN 5", rows)
+    matcher = plan.open()
+    assert [len(matcher.push([row])) for row in rows] == told
+    assert len(matcher.finish()) == 0

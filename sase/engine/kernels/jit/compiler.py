@@ -17,12 +17,8 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-from sase.engine.kernels.jit.kernel_cache import (
-    PACKAGE,
-    cache_of,
-    kernel_folder,
-    say,
-)
+from sase.engine.kernels.jit import machine_code
+from sase.engine.kernels.jit.kernel_cache import KernelCode, kernel_folder
 from sase.engine.kernels.jit.linking import (
     SHARED_WORDS,
     KernelCompiler,
@@ -31,7 +27,9 @@ from sase.engine.kernels.jit.linking import (
     call_by_address,
     load_at,
 )
-from sase.engine.kernels.jit.signatures import numba_type, signature
+from sase.engine.kernels.jit.machine_code import PACKAGE
+from sase.engine.kernels.jit.messages import say
+from sase.engine.kernels.jit.signatures import numba_type, signature, signature_for
 
 try:
     import fcntl
@@ -48,14 +46,14 @@ Shared = TypeVar("Shared")
 def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     """Compile on the first call, or load what an earlier process compiled.
 
-    The signature is that of the annotations if they all are exact; otherwise Numba takes it from
+    The signature is that of the annotations if they all are exact; otherwise the rest is taken from
     the arguments. Of parameters that may be None several kernels can be made: where one is `absent`
     its branches are not in the machine code, in the others they always are.
     """
     if numba.config.DISABLE_JIT:
         return function
     _announce_compilation()
-    return _KernelDispatcher(function, absent)
+    return KernelDispatcher(function, absent)
 
 
 def linked(function: Function) -> Function:
@@ -153,18 +151,23 @@ class _UncachedDispatcher(_Dispatcher):
         return address_in(found)
 
 
-class _KernelDispatcher(_Dispatcher):
+class KernelDispatcher(_Dispatcher):
     """A kernel, which is compiled once for its annotations, on the first call in any process."""
 
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
-        self._absent, self._lock = absent, Lock()
-        self._cache = cache_of(function)
+        self.absent, self._lock = absent, Lock()
+        self._cache = KernelCode(function)
 
     def prepare(self) -> None:
         """Compile, or load, unless that was done."""
         if not self.overloads:
             self._compile_for_args()
+
+    def compiled_for(self, arguments: Any) -> Any:
+        """Compile for some types, and return what Numba knows of that."""
+        with global_compiler_lock, _without_garbage_collection():
+            return self._compiler.compile(arguments, None)
 
     @cached_property
     def address(self) -> int:
@@ -175,21 +178,25 @@ class _KernelDispatcher(_Dispatcher):
 
     @property
     def is_cached(self) -> bool:
-        """Whether any process of this installation has compiled it, or it cannot be cached."""
-        return bool(self.overloads) or kernel_folder() is None or self._cache.is_filled
+        """Whether there is machine code of it in this installation, or it cannot be cached."""
+        return bool(self.overloads) or self._cache.is_filled(signature(self.py_func, self.absent))
 
     def _compile_for_args(self, *values: Any) -> Any:
         with self._lock:
-            arguments = signature(self.py_func, self._absent)
-            if arguments is None:
-                with passing_interrupts():
-                    return super()._compile_for_args(*values)
+            exact = signature(self.py_func, self.absent)
+            arguments = exact or signature_for(self.py_func, values)
             if arguments not in self.overloads:
-                with self._only_here(), _without_garbage_collection(), passing_interrupts():
+                with ExitStack() as held:
+                    if not self._cache.is_shipped(arguments):
+                        held.enter_context(self._only_here())
+                    held.enter_context(_without_garbage_collection())
+                    held.enter_context(passing_interrupts())
                     self.compile(arguments)
-            # From now on arguments are converted, writable arrays to read-only ones, or refused.
-            self.disable_compile()
-        return self
+            if exact:
+                # From now on arguments are converted, as writable arrays to read-only, or refused.
+                self.disable_compile()
+        # Numba takes no writable array for a read-only one where it may compile anew.
+        return self if exact else self.overloads[arguments].entry_point
 
     @contextmanager
     def _only_here(self) -> Iterator[None]:
@@ -267,7 +274,9 @@ class _Announcement(event.Listener):  # type: ignore[misc]
     def say(self) -> None:
         """Print the message, once."""
         if not self.said:
-            say("compiling kernels, once per installation …")
+            reason = machine_code.why_not()
+            unused = f"the machine code of the package is not used, as {reason}; " if reason else ""
+            say(f"{unused}compiling kernels, once per installation …")
             self.said = True
 
     def on_end(self, event: Any) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,12 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
+from sase.engine.kernels.jit import machine_code
+from sase.engine.kernels.jit.machine_code import KERNELS
+from sase.engine.kernels.jit.messages import say, say_once
+from sase.engine.kernels.jit.object_code import KernelForm
 from sase.errors import SaseError
 from sase.partial_file import PRIVATE, write_whole
-from sase.printable import printable
 from sase.private_folder import private_folder, user_cache
 
 # Bytes of the hash that each file begins with.
@@ -73,8 +75,48 @@ class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
         write_whole(path, sha256(content).digest() + content, mode=PRIVATE)
 
 
+class KernelCode:
+    """The machine code of a kernel: what came with the package, or else what is cached."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    @cached_property
+    def cached(self) -> KernelCache | NullCache:
+        """The cache of the kernel: one that keeps nothing where there is no folder for it."""
+        folder = kernel_folder()
+        if folder is None:
+            return NullCache()
+        with _cache_folder(folder):
+            return KernelCache(self._function)
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where it is cached, as Numba asks."""
+        return self.cached.cache_path  # type: ignore[no-any-return]
+
+    def load_overload(self, arguments: Any, context: Any) -> Any:
+        """Return what there is, or None: then Numba prepares, and compiles."""
+        found = machine_code.load(self._function, arguments, context)
+        return self.cached.load_overload(arguments, context) if found is None else found
+
+    def save_overload(self, arguments: Any, compiled: Any) -> None:
+        """Cache what was compiled."""
+        self.cached.save_overload(arguments, compiled)
+
+    def is_shipped(self, arguments: Any) -> bool:
+        """Whether it came with the package."""
+        return machine_code.is_there(self._function, arguments)
+
+    def is_filled(self, arguments: Any) -> bool:
+        """Whether there is some of it, or it cannot be cached."""
+        return self.is_shipped(arguments) or kernel_folder() is None or self.cached.is_filled
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """The cached machine code of a kernel, looked up before Numba prepares to compile."""
+
+    _impl_class = KernelForm
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -98,20 +140,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def is_filled(self) -> bool:
         """Whether there is something in it."""
         return (Path(self.cache_path) / f"{self._impl.filename_base}.nbi").exists()
-
-
-# The folder of all kernels, and the package that they are in.
-KERNELS = Path(__file__).parents[1]
-PACKAGE = __package__.rpartition(".")[0]
-
-
-def cache_of(function: Any) -> KernelCache | NullCache:
-    """Return the cache of a kernel: one that keeps nothing where there is no folder for it."""
-    folder = kernel_folder()
-    if folder is None:
-        return NullCache()
-    with _cache_folder(folder):
-        return KernelCache(function)
 
 
 @contextmanager
@@ -152,12 +180,9 @@ def kernel_folder() -> Path | None:
 
 
 def _fingerprint() -> str:
-    """Hash all files of kernels and the settings: Numba looks at the file of each kernel alone."""
-    flags = (numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT)
-    found = sha256(repr((numba.__version__, np.__version__, flags)).encode())
-    for path in sorted(KERNELS.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+    """Hash what the machine code of all kernels depends on, but for the CPU."""
+    found = repr((machine_code.conditions(), np.__version__))
+    return sha256(found.encode()).hexdigest()[:12]
 
 
 def _is_writable(folder: Path) -> bool:
@@ -166,14 +191,3 @@ def _is_writable(folder: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def say(line: str) -> None:
-    """Tell on standard error what is done with kernels."""
-    print(f"sase: {printable(line)}", file=sys.stderr)
-
-
-@cache
-def say_once(line: str) -> None:
-    """Tell it the first time."""
-    say(line)

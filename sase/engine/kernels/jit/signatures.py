@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 from numpy.typing import NDArray
 
 
@@ -19,6 +20,12 @@ class Layout(NamedTuple):
     writable: bool = False
 
 
+class Widths(NamedTuple):
+    """The types that the numbers of a read-only array argument may have: a kernel for each."""
+
+    data_types: tuple[str, ...]
+
+
 # A read-only parameter takes writable arrays too, but not inside a tuple: see `frozen`.
 Ints = Annotated[NDArray[np.int64], Layout("int64", 1)]
 IntRows = Annotated[NDArray[np.int64], Layout("int64", 2)]
@@ -27,6 +34,9 @@ Bytes = Annotated[NDArray[np.uint8], Layout("uint8", 1)]
 ByteRows = Annotated[NDArray[np.uint8], Layout("uint8", 2)]
 Codes = Annotated[NDArray[np.int16], Layout("int16", 1)]
 Flags = Annotated[NDArray[np.bool_], Layout("bool_", 1)]
+FewCodes = Annotated[NDArray[Any], Widths(("int8", "int16"))]
+AnyInts = Annotated[NDArray[Any], Widths(("int8", "int16", "int32", "int64"))]
+Offsets = Annotated[NDArray[Any], Widths(("int32", "int64"))]
 OutInts = Annotated[NDArray[np.int64], Layout("int64", 1, writable=True)]
 OutBytes = Annotated[NDArray[np.uint8], Layout("uint8", 1, writable=True)]
 OutIntRows = Annotated[NDArray[np.int64], Layout("int64", 2, writable=True)]
@@ -43,12 +53,51 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def signature(function: Callable[..., Any], absent: Sequence[str] = ()) -> tuple[Any, ...] | None:
     """Return the Numba types of the parameters, or None if an annotation is not exact."""
-    hints = get_type_hints(function, include_extras=True)
-    hints.pop("return", None)
     found = tuple(
-        types.none if name in absent else numba_type(hint) for name, hint in hints.items()
+        types.none if name in absent else numba_type(hint) for name, hint in _hints(function)
     )
     return None if None in found else found
+
+
+def signature_for(function: Callable[..., Any], values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the types of the parameters, those without exact annotations as they are given."""
+    pairs = zip(_hints(function), values, strict=True)
+    return tuple(numba_type(hint) or _read_only(value) for (_, hint), value in pairs)
+
+
+def signatures(function: Callable[..., Any], absent: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+    """Return all signatures, of which there are several where a parameter has `Widths`.
+
+    Parameters with equal ones have the same of them.
+    """
+    exact = signature(function, absent)
+    if exact is not None:
+        return [exact]
+    hints = [hint for _, hint in _hints(function)]
+    given = next(each for each in map(_widths, hints) if each is not None)
+    return [
+        tuple(numba_type(hint) or _array(data_type) for hint in hints)
+        for data_type in given.data_types
+    ]
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(function, include_extras=True)
+    return [(name, hint) for name, hint in hints.items() if name != "return"]
+
+
+def _widths(hint: Any) -> Widths | None:
+    return next((each for each in get_args(hint)[1:] if isinstance(each, Widths)), None)
+
+
+def _read_only(value: Any) -> Any:
+    found = typeof(value)
+    return found.copy(readonly=True) if isinstance(found, types.Array) else found
+
+
+def _array(data_type: str) -> Any:
+    return types.Array(getattr(types, data_type), 1, "C", readonly=True)
 
 
 def numba_type(hint: Any) -> Any:

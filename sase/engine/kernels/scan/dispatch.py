@@ -51,18 +51,20 @@ def find_buckets(
     near: Ints,
     table: IntRows,
     counts: OutInts,
+    first: int,
+    count: int,
     out: OutIntRows,
 ) -> int:
-    """Write place and bucket of every hit of some events, and count by bucket; how many there are.
+    """Append place and bucket of every hit of events from the first on, to as many as there are.
 
-    There is room for all hits and one more, since each is written before it is known to be one.
-    Counts are by bucket plus one.
+    Count by bucket plus one, and return how many hits there are then. There is room for all and one
+    more, since each is written before it is known to be one.
     """
-    count, mask = 0, table.shape[1] - 1
+    mask = table.shape[1] - 1
     for place in range(types.shape[0]):
         code = types[place] + 1
         bucket = by_type[BUCKET, code]
-        out[0, count], out[1, count] = place, bucket
+        out[0, count], out[1, count] = first + place, bucket
         counts[bucket + 1] += 1
         count += bucket >= 0
         for probe in range(by_type[FIRST, code], by_type[END, code]):
@@ -77,7 +79,7 @@ def find_buckets(
                     slot = (slot + 1) & mask
             elif least <= value < least + size:
                 bucket = near[probes[START, probe] + value - least]
-            out[0, count], out[1, count] = place, bucket
+            out[0, count], out[1, count] = first + place, bucket
             counts[bucket + 1] += 1
             count += bucket >= 0
     return count
@@ -86,19 +88,21 @@ def find_buckets(
 @kernel
 def deal(
     hits: IntRows,
-    count: int,
+    low: int,
+    high: int,
     readers: Ints,
+    first: int,
     rows: IntRows,
     state: OutIntRows,
     out: OutIntRows,
 ) -> None:
-    """Append what each hit is, its place and the `rows` there, to those of its bucket's readers.
+    """Append what some hits are, place and `rows` there, to those of the readers of their buckets.
 
-    Each reader is given an event once. `readers` begins with where the readers of each bucket
-    stand in it. The `state` has, by reader, the place that it was given last, and where in `out` it
-    goes on: negative for one that is given nothing.
+    The rows are of events from the first on; each reader is given an event once. `readers` begins
+    with where the readers of each bucket stand in it. The `state` has, by reader, the place that
+    it was given last, and where in `out` it goes on: negative for one that is given nothing.
     """
-    for i in range(count):
+    for i in range(low, high):
         place, bucket = hits[0, i], hits[1, i]
         for at in range(readers[bucket], readers[bucket + 1]):
             reader = readers[at]
@@ -108,4 +112,4 @@ def deal(
                 state[NEXT, reader] = end + 1
                 out[0, end] = place
                 for row in range(rows.shape[0]):
-                    out[row + 1, end] = rows[row, place]
+                    out[row + 1, end] = rows[row, place - first]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
 FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
+# A table of fewer slots stays in the cache; of a larger one the slots of so many keys are fetched
+# before they are read.
+MANY, PIECE = 1 << 16, 1 << 8
 
 
 class KeyTable(NamedTuple):
@@ -55,6 +59,8 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
     """Write the codes of keys of events by number, where not `NOTHING`; return where room ended."""
     room = table.used.shape[0]
     for place in range(start, codes.shape[0]):
+        if (place - start) % PIECE == 0:
+            fetch_slots(rows, table, place, min(place + PIECE, codes.shape[0]))
         if codes[place] == NOTHING:
             continue
         slot = slot_of(rows, place, table)
@@ -76,15 +82,42 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
     return int(codes.shape[0])
 
 
-@linked
-def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
-    """The slot that a key has, or the free one where it belongs."""
-    mask = table.slots.shape[0] - 1
+@inlined
+def first_slot(rows: IntRows, place: int, table: KeyTable) -> int:
+    """The slot at which a key is looked for first."""
     mixed = 0
     for row in range(rows.shape[0]):
         word = int(rows[row, place])
         mixed = ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
-    slot = (mixed ^ (mixed >> 29)) & mask
+    return int((mixed ^ (mixed >> 29)) & (table.slots.shape[0] - 1))
+
+
+@inlined
+def fetch_slots(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
+    """Fetch what the next keys are looked for in: their slots, and what stands for these codes."""
+    if table.slots.shape[0] < MANY:
+        return
+    for place in range(begin, end):
+        prefetch(table.slots, first_slot(rows, place, table))
+    for place in range(begin, end):
+        code = table.slots[first_slot(rows, place, table)]
+        prefetch(table.keys, code)
+        prefetch(table.used, code)
+
+
+@inlined
+def fetch_homes(old: KeyTable, table: KeyTable, begin: int, end: int) -> None:
+    """Fetch the slots in a table to which the keys of codes move."""
+    if table.slots.shape[0] >= MANY:
+        for code in range(begin, end):
+            prefetch(table.slots, first_slot(old.keys, code, table))
+
+
+@linked
+def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
+    """The slot that a key has, or the free one where it belongs."""
+    mask = table.slots.shape[0] - 1
+    slot = first_slot(rows, place, table)
     while table.slots[slot] != NOTHING and not is_key(rows, place, table, table.slots[slot]):
         slot = (slot + 1) & mask
     return int(slot)
@@ -112,6 +145,8 @@ def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
     table.sizes[0], table.sizes[1] = count, 0
     for behind in range(count):
         code = count - 1 - behind
+        if behind % PIECE == 0:
+            fetch_homes(old, table, max(code + 1 - PIECE, 0), code + 1)
         used = old.used[code]
         table.used[code] = used
         if used < horizon:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from sase.engine.kernels.jit.compiler import inlined, kernel
-from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import AnyInts, FewCodes, Ints, OutIntRows, OutInts
 
 # So many types are compared at once, and so many keys looked up: mostly none is wanted.
 LINE, STEP, STRETCH = 128, 8, 64
 
 
 @kernel
-def places_of(types: NDArray[Any], codes: NDArray[Any], out: OutInts) -> int:
+def places_of(types: FewCodes, codes: FewCodes, out: OutInts) -> int:
     """Write the places of events of some types; how many there are, one more than there is room.
 
     Both are of one type of numbers, so that a line of types is compared by a few instructions.
@@ -38,7 +34,7 @@ def places_of(types: NDArray[Any], codes: NDArray[Any], out: OutInts) -> int:
 
 
 @kernel
-def admit_places(types: NDArray[Any], states: Ints, places: Ints, out: OutIntRows) -> int:
+def admit_places(types: FewCodes, states: Ints, places: Ints, out: OutIntRows) -> int:
     """Write the places that are of an admitted event, with its state; how many there are."""
     count = 0
     for i in range(places.shape[0]):
@@ -73,7 +69,7 @@ def search_rising(numbers: Ints, bounds: Ints, near: Ints, out: OutInts) -> None
 
 
 @inlined
-def any_alive(keys: NDArray[Any], at: int, alive: OutInts, mask: int) -> bool:
+def any_alive(keys: AnyInts, at: int, alive: OutInts, mask: int) -> bool:
     """Whether one of the next keys is alive."""
     found = 0
     for i in range(STEP):
@@ -83,7 +79,7 @@ def any_alive(keys: NDArray[Any], at: int, alive: OutInts, mask: int) -> bool:
 
 @kernel
 def neighbours(
-    keys: NDArray[Any], few: Ints, begins: Ints, ends: Ints, alive: OutInts, out: OutInts
+    keys: AnyInts, few: Ints, begins: Ints, ends: Ints, alive: OutInts, out: OutInts
 ) -> int:
     """Write the places of events near one of the few; how many there are, with room for one more.
 

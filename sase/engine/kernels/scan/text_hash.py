@@ -6,14 +6,14 @@ alone, and by their lengths.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import word_at
-from sase.engine.kernels.jit.signatures import Bytes, Layout, OutBytes, OutInts
+from sase.engine.kernels.jit.signatures import Bytes, Layout, Offsets, OutBytes, OutInts
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
@@ -41,9 +41,7 @@ class Texts(NamedTuple):
 
 
 @kernel
-def code_texts(
-    offsets: NDArray[Any], data: Bytes, valid: Bytes, texts: Texts, codes: OutCodes
-) -> bool:
+def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes: OutCodes) -> bool:
     """Write the codes of valid texts; return whether there was room."""
     for row in range(codes.shape[0]):
         if valid.shape[0] > 0 and valid[row] == 0:

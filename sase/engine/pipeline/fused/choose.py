@@ -66,6 +66,14 @@ def choose(pipeline: Pipeline) -> None:
         pipeline.pushed_path = _first(pipeline, Feed.PUSHED)
 
 
+def choose_for_admitted(pipeline: Pipeline) -> None:
+    """Have events of which it is known that the scan admits them take the fused scan, if may be."""
+    if pipeline.plan.is_narrowed or not pipeline.plan.options.fused:
+        return
+    path = pipeline.loaded_path or scan.FusedScan.of(pipeline, admitted=True)
+    pipeline.admitted_path = None if isinstance(path, Declined) else path
+
+
 def _first(pipeline: Pipeline, feed: Feed) -> Any:
     paths = (path_of(kind, pipeline) for kind in FUSED if kind.feed is feed)
     return next((path for path in paths if not isinstance(path, Declined)), None)

@@ -57,9 +57,12 @@ class FusedScan:
         self._counting = operators.counting(pipeline)
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> FusedScan | Declined:
-        """Return the path of a pipeline that selects by type and key alone, or why it declines."""
-        operators = SequenceOperators.of(pipeline)
+    def of(cls, pipeline: Pipeline, *, admitted: bool = False) -> FusedScan | Declined:
+        """Return the path of a pipeline that selects by type and key alone, or why it declines.
+
+        Where events come `admitted` by the scan it need not be by these alone.
+        """
+        operators = SequenceOperators.of(pipeline, admitted=admitted)
         return operators if isinstance(operators, Declined) else cls(pipeline, operators)
 
     def takes_all(self, events: Events) -> bool:
@@ -118,7 +121,8 @@ class FusedScan:
         """The events of a step, by how many of the first ones are admitted."""
         types = events.types[:STEP].astype(np.int64)
         admitted = int(np.count_nonzero(self._fused.states_of(events.type_names)[types + 1]))
-        return min(self._step, max(ADMITTED * len(types) // max(admitted, 1), ADMITTED))
+        most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
+        return min(self._step, max(most * len(types) // max(admitted, 1), most))
 
     def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
         """Advance the watermark to the last of some events."""

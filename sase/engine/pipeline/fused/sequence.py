@@ -46,8 +46,11 @@ class SequenceOperators:
     key: Key
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> SequenceOperators | Declined:
-        """Return the operators of a pipeline, or what its plan asks beyond types and keys."""
+    def of(cls, pipeline: Pipeline, *, admitted: bool = False) -> SequenceOperators | Declined:
+        """Return the operators of a pipeline, or what its plan asks beyond types and keys.
+
+        Of events that are `admitted` by its scan already, it asks nothing else there.
+        """
         scan, *above = pipeline.operators
         if isinstance(scan, HasBranches):
             return cls._of_union(pipeline)
@@ -58,7 +61,7 @@ class SequenceOperators:
         construction, top = above
         assert isinstance(construction, SequenceConstructionState)
         assert isinstance(top, TransformationState)
-        tests = _key_tests(pipeline, scan, construction, top)
+        tests = _key_tests(pipeline, scan, construction, top, admitted=admitted)
         if isinstance(tests, Declined):
             return tests
         states_of, dictionary = pipeline.builder.states_of, pipeline.dictionary
@@ -161,9 +164,11 @@ def _key_tests(
     scan: SequenceScanState,
     construction: SequenceConstructionState,
     top: TransformationState,
+    *,
+    admitted: bool = False,
 ) -> Tests | Declined:
     """The tests of the key of operators, or what their plan asks beyond types and keys."""
-    tests, options, stacks = scan.fusible_key, pipeline.plan.options, scan.stacks
+    tests, options, stacks = scan.fusible_key(admitted=admitted), pipeline.plan.options, scan.stacks
     is_timed = pipeline.stopwatch is not None
     if tests is None or not isinstance(stacks, ActiveStacks):
         return Declined("the scan tests conditions on events, or keeps stacks of another kind")

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 import numpy as np
 from sase.engine.kernels.jit.compiler import kernel, linked
-from sase.engine.kernels.jit.signatures import Ints, OutInts, frozen
+from sase.engine.kernels.jit.signatures import FewCodes, Ints, OutInts, frozen
 
 class Pair(NamedTuple):
     left: Ints
@@ -36,6 +36,12 @@ def total(pair: Pair, more: Ints, out: OutInts) -> int:
 @kernel
 def half(number: int) -> float:
     return number / twice(1)
+
+@kernel
+def most(codes: FewCodes, out: OutInts) -> int:
+    for code in codes:
+        out[0] = max(out[0], code)
+    return out[0]
 
 @linked
 def within(numbers: Ints, place: int) -> int:
@@ -63,10 +69,13 @@ print(half(3))
 """
 
 
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "machine_code")
+
+
 def copy_package(folder: Path) -> Path:
     """A copy of the package with a kernel more, and without what was compiled."""
     copy = folder / "code"
-    shutil.copytree(ROOT / "sase", copy / "sase", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "sase", copy / "sase", ignore=NOT_COPIED)
     (copy / "sase/engine/kernels/example.py").write_text(KERNEL, encoding="utf-8")
     return copy
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from sase.engine.kernels.jit.machine_code import _looked_for
+
+# Whatever came with the package.
+COMPILED = {"NUMBA_DISABLE_JIT": "0", "SASE_COMPILE_KERNELS": "1"}
 # Each in a process of its own, with a cache of its own.
 BEGIN = """
 from sase.engine.kernels.jit import compile_ahead as ahead
@@ -28,7 +32,7 @@ def told(program: str, cache: Path, **variables: str) -> tuple[str, str]:
     """What a process says that has not compiled anything."""
     found = subprocess.run(
         [sys.executable, "-c", BEGIN + program],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": str(cache), **variables},
+        env={**os.environ, **COMPILED, "NUMBA_CACHE_DIR": str(cache), **variables},
         capture_output=True,
         text=True,
         check=True,
@@ -75,6 +79,13 @@ print(len(ahead.processes), ahead.processes[0].pid)
     assert number == "1"
     with pytest.raises(ProcessLookupError):
         os.kill(int(process), 0)
+
+
+def test_what_came_with_the_package_is_not_compiled_ahead(tmp_path: Path) -> None:
+    if _looked_for()[0] is None:
+        pytest.skip("no machine code came with the package")
+    out, err = told(f"ahead.compile_ahead(rank){ENDS}", tmp_path, SASE_COMPILE_KERNELS="")
+    assert (out, err) == ("0 0 [0, -1, 1]", "")
 
 
 def test_what_only_looks_at_a_plan_compiles_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""All kernels, compiled ahead: for CPUs like this one or this very one, in several processes.
+
+`python -m sase.engine.kernels.jit.all_kernels` writes files of machine code into the package, from
+where they are put into the wheel. What takes long, to find types and to write LLVM's code, is done
+once for all levels of CPUs.
+"""
+# ruff: noqa: SLF001 - Numba has no other way.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from multiprocessing import get_context
+from pkgutil import walk_packages
+from typing import Any
+
+from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+
+from sase.engine.kernels.jit import machine_code
+from sase.engine.kernels.jit.compiler import KernelDispatcher, compiling_for_users
+from sase.engine.kernels.jit.machine_code import FOLDER, KERNELS, PACKAGE, Level
+from sase.engine.kernels.jit.object_code import packed
+from sase.engine.kernels.jit.signatures import signatures
+from sase.engine.resources import cores
+
+# Vector functions of Intel's library, which need not be where the machine code is loaded.
+_SETTINGS = {"NUMBA_DISABLE_INTEL_SVML": "1"}
+
+
+def write_all() -> None:
+    """Write the machine code of all kernels for each level, unless that is there already."""
+    paths = {level.name: FOLDER / machine_code.file_name(level) for level in machine_code.levels()}
+    if all(map(machine_code.fits, paths.values())):
+        return
+    found: dict[str, dict[str, bytes]] = {name: {} for name in paths}
+    with _processes() as pool:
+        for made in pool.map(compiled, _modules()):
+            for name, kernels in made.items():
+                found[name] |= kernels
+    FOLDER.mkdir(exist_ok=True)
+    for name, path in paths.items():
+        machine_code.write(path, found[name])
+
+
+@contextmanager
+def _processes() -> Iterator[ProcessPoolExecutor]:
+    before = dict(os.environ)
+    os.environ.update(_SETTINGS)
+    try:
+        with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
+            yield pool
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _modules() -> list[str]:
+    """The modules of kernels, those that take long first."""
+    names = [each.name for each in walk_packages([str(KERNELS)], f"{PACKAGE}.")]
+    return sorted(names, key=lambda name: ".kleene." not in name)
+
+
+def kernels_of(module: str) -> list[KernelDispatcher]:
+    """The kernels of a module."""
+    values = vars(import_module(module)).values()
+    found = {id(each): each for each in values if isinstance(each, KernelDispatcher)}
+    return [each for each in found.values() if each.py_func.__module__ == module]
+
+
+def compiled(module: str) -> dict[str, dict[str, bytes]]:
+    """Compile the kernels of a module for each level."""
+    found: dict[str, dict[str, bytes]] = {level.name: {} for level in machine_code.levels()}
+    with compiling_for_users():  # who are told nothing of it
+        for kernel in kernels_of(module):
+            for arguments in signatures(kernel.py_func, kernel.absent):
+                name = machine_code.kernel_name(kernel.py_func, arguments)
+                assert all(name not in kernels for kernels in found.values()), f"{name} twice"
+                with _linked_only(kernel.py_func.__qualname__) as linked:
+                    made = kernel.compiled_for(arguments)
+                for level in machine_code.levels():
+                    found[level.name][name] = packed(made, _machine_code(linked[0], level))
+    return found
+
+
+@contextmanager
+def _linked_only(function: str) -> Iterator[list[bytes]]:
+    """Keep the code of a function once all is linked, and do not optimize it."""
+    usual, linked = JITCodeLibrary._optimize_final_module, list[bytes]()
+
+    def kept(library: Any) -> None:
+        if library.name != function:
+            usual(library)
+        else:
+            linked.append(library._final_module.as_bitcode())
+
+    JITCodeLibrary._optimize_final_module = kept
+    try:
+        yield linked
+    finally:
+        JITCodeLibrary._optimize_final_module = usual
+
+
+def _machine_code(linked: bytes, level: Level) -> bytes:
+    """Optimize code and generate machine code for a level."""
+    with global_compiler_lock:
+        generator = _generator(level)
+        library = generator.create_library("kernel")
+        library._final_module = binding.parse_bitcode(linked)
+        library._optimize_final_module()
+        return bytes(generator._tm.emit_object(library._final_module))
+
+
+@cache
+def _generator(level: Level) -> Any:
+    class Generator(JITCPUCodegen):  # type: ignore[misc]
+        """Numba's generator of code, for a level."""
+
+        def _get_host_cpu_name(self) -> str:
+            return level.cpu
+
+        def _get_host_cpu_features(self) -> str:
+            return level.features
+
+    return Generator(f"sase.{level.name}")
+
+
+if __name__ == "__main__":
+    write_all()

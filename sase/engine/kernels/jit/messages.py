@@ -1,0 +1,19 @@
+"""What is told on standard error of kernels."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+from sase.printable import printable
+
+
+def say(line: str) -> None:
+    """Tell on standard error what is done with kernels."""
+    print(f"sase: {printable(line)}", file=sys.stderr)
+
+
+@cache
+def say_once(line: str) -> None:
+    """Tell it the first time."""
+    say(line)

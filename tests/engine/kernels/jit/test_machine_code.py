@@ -1,0 +1,172 @@
+"""Machine code that came with the package: used where it fits, and nowhere else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sase.engine.kernels.jit.machine_code import lacking, levels
+from tests.engine.kernels.jit.installation import COMPILING, HALF, PROGRAM, copy_package, kept, run
+
+WRITE = """
+from sase.engine.kernels.jit import machine_code
+from sase.engine.kernels.jit.all_kernels import compiled
+made = compiled("sase.engine.kernels.example")
+machine_code.FOLDER.mkdir()
+for level in machine_code.levels():
+    machine_code.write(machine_code.FOLDER / machine_code.file_name(level), made[level.name])
+"""
+LOADED = """
+from sase.engine.kernels.jit.machine_code import loaded
+print(*(name.split()[0].split(".")[-1] for name in loaded))
+"""
+OUT = "[0, 4, 8] 1\n"
+UNUSED = "sase: the machine code of the package is not used, as "
+pytestmark = pytest.mark.skipif(not levels(), reason="there is none for CPUs like this one")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A package whose kernel of its own has machine code for each level."""
+    package = copy_package(tmp_path_factory.mktemp("whole"))
+    assert run(package, WRITE) == ("", "")
+    return package
+
+
+@pytest.fixture
+def package(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it, without what was compiled meanwhile."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(whole, tmp_path / "code", ignore=ignored))
+
+
+def file_of(package: Path, level: str) -> Path:
+    (found,) = (package / "sase/engine/kernels/machine_code").glob(f"*-{level}.kernels")
+    return found
+
+
+def test_it_is_loaded_and_nothing_is_compiled_or_kept(package: Path) -> None:
+    assert run(package, PROGRAM + LOADED) == (OUT + "total\n", "")
+    assert list(package.rglob("kernels-*")) == []
+
+
+@pytest.mark.parametrize("level", levels(), ids=lambda level: level.name)
+def test_each_level_that_the_cpu_has(package: Path, level) -> None:
+    if missing := lacking(level):
+        pytest.skip(f"the CPU has no {missing[0]}")
+    for other in levels():
+        if other != level:
+            file_of(package, other.name).unlink()
+    assert run(package, PROGRAM + LOADED) == (OUT + "total\n", "")
+
+
+FEW = """
+import numpy as np
+from sase.engine.kernels.example import most
+from sase.engine.kernels.jit.compiler import compilations
+for width in (np.int8, np.int16, np.int32):
+    print(most(np.array([3, 7, 5], width), np.zeros(1, np.int64)), compilations() > 0)
+"""
+
+
+def test_a_kernel_for_each_of_some_widths_and_others_are_compiled(package: Path) -> None:
+    assert run(package, FEW) == ("7 False\n7 False\n7 True\n", COMPILING)
+    assert len(kept(package)) == 1
+
+
+def test_where_it_lacks_a_kernel_that_is_compiled(package: Path) -> None:
+    other = package / "sase/engine/kernels/other.py"
+    shutil.copy(package / "sase/engine/kernels/example.py", other)
+    shutil.rmtree(package / "sase/engine/kernels/machine_code")
+    assert run(package, WRITE) == ("", "")
+    program = PROGRAM.replace("kernels.example", "kernels.other")
+    assert run(package, program) == (OUT, COMPILING)
+
+
+PATCH = """
+from sase.engine.kernels.jit import machine_code
+usual = machine_code.conditions
+"""
+
+
+@pytest.mark.parametrize("condition", ["Python", "Numba", "llvmlite", "NumPy", "system"])
+def test_other_versions(package: Path, condition: str) -> None:
+    changed = f"machine_code.conditions = lambda: usual() | {{{condition!r}: 'another'}}"
+    out, said = run(package, PATCH + changed + PROGRAM)
+    assert out == OUT
+    assert said.startswith(f"{UNUSED}it is for {condition} ")
+    assert said.endswith("and this is another; " + COMPILING.removeprefix("sase: "))
+    assert len(kept(package)) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"NUMBA_OPT": "1"}, "it is for settings of Numba "),
+        ({"NUMBA_CPU_NAME": "generic"}, "it is for settings of Numba "),
+    ],
+)
+def test_other_settings(package: Path, settings: dict[str, str], reason: str) -> None:
+    out, said = run(package, **settings)
+    assert out == OUT
+    assert said.startswith(UNUSED + reason)
+
+
+def test_other_sources(package: Path) -> None:
+    with (package / "sase/engine/kernels/example.py").open("a") as file:
+        file.write("# more\n")
+    again = COMPILING.removeprefix("sase: ")
+    assert run(package) == (OUT, f"{UNUSED}it is of other sources; {again}")
+    assert run(package) == (OUT, "")
+
+
+def test_another_cpu(package: Path) -> None:
+    changed = "machine_code.get_host_cpu_features = lambda: '+sse2,-neon'"
+    out, said = run(package, PATCH + changed + PROGRAM)
+    assert out == OUT
+    assert said.startswith(f"{UNUSED}it is for CPUs with ")
+
+
+def test_another_python(package: Path) -> None:
+    for path in (package / "sase/engine/kernels/machine_code").iterdir():
+        path.rename(path.with_name(path.name.replace("-", "-0-", 1)))
+    out, said = run(package)
+    assert out == OUT
+    assert said.startswith(f"{UNUSED}there is none for Python ")
+
+
+def test_it_can_be_left_aside(package: Path) -> None:
+    assert run(package, SASE_COMPILE_KERNELS="1") == (OUT, COMPILING)
+
+
+# ---------------------------------------------------------------- damage
+
+
+def best(package: Path) -> Path:
+    return file_of(package, next(level.name for level in levels() if not lacking(level)))
+
+
+def test_a_damaged_kernel(package: Path) -> None:
+    path = best(package)
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    # The last one is another: what is whole is used.
+    assert run(package, PROGRAM + HALF) == (OUT + "1.5\n", "")
+    head = content.index(b"\n", content.index(b"\n") + 1) + 1
+    path.write_bytes(content[:head] + bytes(len(content) - head))
+    out, said = run(package, PROGRAM + HALF)
+    assert out == OUT + "1.5\n"
+    assert said == f"sase: {path} is damaged: the kernel is compiled anew\n{COMPILING}"
+
+
+@pytest.mark.parametrize("damage", [b"", b"\n\n\n", b"abc"])
+def test_a_damaged_head(package: Path, damage: bytes) -> None:
+    for level in levels():
+        path = file_of(package, level.name)
+        path.write_bytes(damage + path.read_bytes()[100:] if damage else b"")
+    out, said = run(package)
+    assert out == OUT
+    assert said.startswith(f"{UNUSED}{path.parent}")
+    assert said.endswith(" is damaged; " + COMPILING.removeprefix("sase: "))

@@ -1,0 +1,169 @@
+"""The ways to run a script: over all events at once, or pushed in any cuts, with restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import sase
+from tests.engine.scripts.examples import ScriptExample, ScriptInput
+from tests.naive.scripts import ScriptMatch
+
+RECIPES = ("optimized", "optimized", "basic", "pais", "nfab", "tree_bushy")
+KINDS = ("run", "compiled", "push", "restart")
+# What composite events may have beside their attributes, and times, which results tell.
+HIDDEN = ("type", "ts", "at", "sq")
+Found = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class ScriptWay:
+    """How a script is run."""
+
+    kind: str  # one of KINDS
+    recipe: str
+    seed: int
+
+    def run(self, example: ScriptExample) -> Found:
+        if self.kind in ("run", "compiled"):
+            return self._run(example)
+        return self._push(example)
+
+    def _script(self, example: ScriptExample, schema: bool) -> sase.Script:
+        options = _options(example.inputs)
+        if not schema:
+            return sase.Script(example.text, plan=self.recipe, **options)
+        unnamed, streams = _given(example.inputs)
+        return sase.Script(example.text, unnamed, streams=streams, plan=self.recipe, **options)
+
+    def _run(self, example: ScriptExample) -> Found:
+        unnamed, streams = _given(example.inputs)
+        script = self._script(example, self.kind == "compiled")
+        return told([script.run(unnamed, streams=streams)], script.statements)
+
+    def _push(self, example: ScriptExample) -> Found:
+        random, script = Random(self.seed), self._script(example, schema=True)
+        matcher, parts = script.open(), list[Mapping[str, sase.Matches]]()
+        read = tuple(each for each in example.inputs if each.name in script.inputs)
+        for name, rows in _cuts(random, read):
+            parts.append(matcher.push(name, rows))
+            if self.kind == "restart" and random.random() < 0.4:
+                matcher = script.restore(matcher.snapshot())
+        parts.append(matcher.finish())
+        return told(parts, script.statements)
+
+
+def _given(inputs: tuple[ScriptInput, ...]) -> tuple[Any, dict[str, Any] | None]:
+    named = {each.name: each.table for each in inputs if each.name is not None}
+    unnamed = [each.table for each in inputs if each.name is None]
+    return (unnamed[0] if unnamed else None), named or None
+
+
+def _options(inputs: tuple[ScriptInput, ...]) -> dict[str, Any]:
+    if len(inputs) == 1:
+        return inputs[0].options
+    return {option: {each.name: each.options[option] for each in inputs}
+            for option in inputs[0].options}  # fmt: skip
+
+
+def _cuts(random: Random, inputs: tuple[ScriptInput, ...]) -> Iterator[tuple[str | None, Any]]:
+    """Batches of each input, these in their order, among those of the others in any."""
+    left = {each.name: 0 for each in inputs if each.rows}
+    by_name = {each.name: each for each in inputs}
+    while left:
+        name = random.choice(list(left))
+        given, begin = by_name[name], left[name]
+        end = begin + random.choice([1, 1, 2, 3, 5])
+        yield name, given.table_of(given.rows[begin:end])
+        left[name] = end
+        if end >= len(given.rows):
+            del left[name]
+
+
+# ---------------------------------------------------------------- what is compared
+
+
+def told(parts: list[Mapping[str, sase.Matches]], names: tuple[str, ...]) -> Found:
+    """What parts of a run find, a line for each result."""
+    found: Found = {name: [] for name in names}
+    for part in parts:
+        for name, matches in part.items():
+            found[name] += [_line(result) for result in matches.to_pylist()]
+    return found
+
+
+def _line(result: dict[str, Any]) -> str:
+    times = [str(result.pop(name)) for name in ("detected_at", "ts_start", "ts_end")]
+    return " ".join([*times, *(f"{name}={_shown(value)}" for name, value in result.items())])
+
+
+def _shown(value: Any) -> str:
+    """A value; of an event what it has, in the order of names."""
+    if isinstance(value, list):
+        return f"[{' '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        pairs = sorted((n, v) for n, v in value.items() if v is not None and n not in HIDDEN)
+        return f"{{{' '.join(f'{name}={each!r}' for name, each in pairs)}}}"
+    return repr(value)
+
+
+def expected(example: ScriptExample) -> Found:
+    """The same by the naive way."""
+    rows = {each.name: each.rows for each in example.inputs}
+    order = [statement_name(each.text, n) for n, each in enumerate(example.statements, start=1)]
+    return {
+        name: [_line(_result(example, rows, match)) for match in example.expected[name]]
+        for name in order
+    }
+
+
+def statement_name(text: str, number: int) -> str:
+    """The name of a statement by its text, as scripts give it."""
+    return text.split()[2] if text.startswith("CREATE") else f"query_{number}"
+
+
+def _result(
+    example: ScriptExample, rows: Mapping[str | None, tuple[Any, ...]], found: ScriptMatch
+) -> dict[str, Any]:
+    match = found.match
+    times = {name: getattr(match, name) for name in ("detected_at", "ts_start", "ts_end")}
+    if match.values is not None:
+        return {**match.values, **times}
+
+    def event(pair: tuple[str | None, int]) -> dict[str, Any]:
+        name, row = pair
+        return dict(
+            rows[name][row] if name in rows else example.expected[str(name)][row].attributes
+        )
+
+    columns = {
+        name: next(map(event, bound), None)  # queries with series list columns
+        for name, bound in zip(match.names, match.events, strict=True)
+    }
+    return {**columns, **times}
+
+
+def fault(example: ScriptExample, way: ScriptWay) -> str | None:
+    """What a way finds that is wrong."""
+    try:
+        found = way.run(example)
+    except Exception as error:
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        assert place is not None
+        code = place.tb_frame.f_code
+        at = f"{code.co_filename.rsplit('/', 1)[-1]} line {place.tb_lineno}"
+        return f"{type(error).__name__} in {at}: {error}"
+    wanted = expected(example)
+    for name, lines in wanted.items():
+        if found[name] != lines:
+            return (
+                f"{name} finds\n  "
+                + "\n  ".join(found[name])
+                + "\nand not\n  "
+                + "\n  ".join(lines)
+            )
+    return None
