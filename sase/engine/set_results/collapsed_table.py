@@ -78,7 +78,7 @@ def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]
 def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
     """The columns `ts_start`, where first events are told apart, `ts_end` and `key`."""
     columns = {} if ends.firsts is None else {"ts_start": _times(ends.firsts, found)}
-    columns["ts_end"] = _times(ends.positions, found)
+    columns["ts_end"] = _times(ends.positions, found, is_end=True)
     if keys:
         first = found.shape.components[0]  # as if it admitted events of every type
         last = BoundComponent(first.index, first.variable, first.named, None)
@@ -105,10 +105,13 @@ def count_column(counts: Sequence[int]) -> pa.Array:
     return pa.array([digits(each) for each in counts], pa.string())
 
 
-def _times(positions: Numbers, found: MatchBatch) -> pa.Array:
-    schema = found.shape.schema
-    given = found.history.type_of(schema.time, None)
-    return time_array(found.history.times(positions), schema.time_type, given)
+def _times(positions: Numbers, found: MatchBatch, *, is_end: bool = False) -> pa.Array:
+    """The times of events; of imprecise time that of an end is the latest one."""
+    schema, history = found.shape.schema, found.history
+    given = history.type_of(schema.time, None)
+    is_latest = is_end and schema.is_imprecise
+    times = history.latest(positions) if is_latest else history.times(positions)
+    return time_array(times, schema.time_type, given)
 
 
 def _list(lists: EventLists, values: pa.Array) -> pa.Array:

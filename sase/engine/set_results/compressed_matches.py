@@ -92,10 +92,40 @@ class CompressedMatches:
             raise PlanError(f"{samples}: an estimate takes at least one sample")
         return self._source.estimate(samples, seed)
 
-    def sample(self, number: int, seed: int = 0, budget: int | None = None) -> Matches:
-        """Independent matches, each equally likely, so that one may come twice."""
+    def sample(
+        self,
+        number: int,
+        seed: int = 0,
+        budget: int | None = None,
+        *,
+        by_confidence: bool = False,
+    ) -> Matches:
+        """Independent matches, each equally likely, so that one may come twice.
+
+        With imprecise time they may be drawn `by_confidence`: one that is twice as likely comes
+        twice as often.
+        """
         _check_number(number)
-        return self._matches(self._source.sample(number, seed, self._budget(budget)))
+        most = self._budget(budget)
+        if by_confidence:
+            return self._matches(self._likely.sample(number, seed, most, by_confidence=True))
+        return self._matches(self._source.sample(number, seed, most))
+
+    def top(self, number: int, budget: int | None = None) -> Matches:
+        """The matches of imprecise time with the greatest confidences, the likeliest first.
+
+        Of those as likely as each other the first in order come first.
+        """
+        _check_number(number)
+        return self._matches(self._likely.top(number, self._budget(budget)))
+
+    @property
+    def _likely(self) -> ListedMatches:
+        """The source of matches that have a confidence."""
+        source = self._source
+        if isinstance(source, ListedMatches) and source.nothing.shape.schema.is_imprecise:
+            return source
+        raise PlanError("the time of these events is precise: every match is certain")
 
     def first(self, number: int) -> Matches:
         """The first ones in order."""

@@ -11,11 +11,12 @@ from typing import TypeVar
 import numpy as np
 
 from sase.digits import digits
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain
 from sase.engine.match_graph.sampling import Estimate
 from sase.engine.operators.bindings import as_bindings, begins_of
 from sase.engine.operators.transformation import Results
+from sase.engine.operators.union_bindings import likely_of
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
@@ -79,13 +80,21 @@ class ListedMatches:
             )
         return self._among.estimate(samples, seed)
 
-    def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
+    def sample(
+        self, number: int, seed: int, most: int, *, by_confidence: bool = False
+    ) -> Iterator[MatchBatch]:
         """Independent matches, chosen by rank, and found in one more pass."""
-        total = self.count(most)
+        bounds = self._sums(most) if by_confidence else None
+        total = self.count(most) if bounds is None else len(bounds)
         if number and not total:
             raise SaseError("there is no match to sample")
         random = Random(seed)
-        ranks = np.array([random.randrange(total) for _ in range(number)], np.int64)
+        if bounds is None:
+            drawn_ranks = [random.randrange(total) for _ in range(number)]
+        else:
+            points = [random.random() * float(bounds[-1]) for _ in range(number)]
+            drawn_ranks = np.searchsorted(bounds, points, side="right").tolist()
+        ranks = np.array(drawn_ranks, np.int64)
         order = np.argsort(ranks, kind="stable")
         chosen, begin = list[MatchBatch](), 0
         for part in self.parts():
@@ -102,6 +111,25 @@ class ListedMatches:
         values = (np.concatenate(each) for each in zip(*(r.values for r in every), strict=True))
         drawn = Results(found.positions, tuple(values)).at(np.argsort(order, kind="stable"))
         return iter([replace(found, results=(drawn,))])
+
+    def _sums(self, most: int) -> Floats:
+        """The confidences of all matches up to each."""
+        found = [confidences_of(each) for each in self._every(most)]
+        return np.cumsum(np.concatenate([np.empty(0), *found]))
+
+    def _every(self, most: int) -> Iterator[Results]:
+        return (each for part in self._affordable(self.parts(), most) for each in part.results)
+
+    def top(self, number: int, most: int) -> Iterator[MatchBatch]:
+        """The likeliest ones, of those as likely as each other the first."""
+        best, waiting, count = list[Results](), list[Results](), 0
+        for each in self._every(most):
+            waiting.append(each)
+            count += len(each)
+            if count > MANY:
+                best, waiting, count = _likeliest([*best, *waiting], number), [], 0
+        best = _likeliest([*best, *waiting], number)
+        return iter([replace(self.nothing, results=tuple(best))])
 
     def first(self, number: int) -> Iterator[MatchBatch]:
         """The first ones in order."""
@@ -180,6 +208,23 @@ class ListedMatches:
             yield part
         if self._holds and count <= HELD:
             self._matches.keep(held)
+
+
+def confidences_of(results: Results) -> Floats:
+    """The confidences of results of imprecise time."""
+    likely = likely_of(results.positions)
+    assert likely is not None, "time is precise"
+    return likely.confidences
+
+
+def _likeliest(parts: list[Results], number: int) -> list[Results]:
+    """The likeliest of some results, in that order."""
+    parts = [each for each in parts if len(each)]
+    if not parts:
+        return []
+    confidences = np.concatenate(list(map(confidences_of, parts)))
+    order = np.argsort(-confidences, kind="stable")[:number]
+    return [Results.merged(parts, order)] if len(order) else []
 
 
 class CollapsedBuilder:
