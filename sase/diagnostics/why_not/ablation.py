@@ -45,7 +45,8 @@ def each_left_out(
 # What is put back first is least likely to be blamed: a mistake is most often in a constant.
 _TRUSTED = (
     PartKind.NEGATION, PartKind.MOST, PartKind.RELATION, PartKind.TEST, PartKind.LEAST,
-    PartKind.WINDOW, PartKind.HAVING, PartKind.STRATEGY, PartKind.OWN, PartKind.CONSTANT,
+    PartKind.WINDOW, PartKind.CONFIDENCE, PartKind.HAVING, PartKind.STRATEGY, PartKind.OWN,
+    PartKind.CONSTANT,
 )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def explain(
         misses = _near_misses(finder, matches, left_out)
     longest = longest_of(matches, search)
     limits = ([] if sample.is_whole else [PARTLY]) + ([ENDED] if search.is_cut else [])
-    names = dict.fromkeys((plan.schema.time, *plan.attributes))
+    names = dict.fromkeys((*plan.schema.times, *plan.attributes))
     why = WhyNot(
         matches,
         sample.rows,

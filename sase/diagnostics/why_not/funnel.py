@@ -15,6 +15,8 @@ from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
 from sase.diagnostics.why_not.relaxation import beginning
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.sentinels import EARLIEST
 from sase.lang.ast import StrategyName
 
 
@@ -119,7 +121,7 @@ def _deciding(number: int, search: RelaxedSearch) -> list[QueryPart]:
     indexes = [each.index for each in query.positives]
     here, before = indexes[number - 1], set(indexes[: number - 1])
     is_last = number == len(indexes)
-    later = (PartKind.CONSTANT, PartKind.NEGATION, PartKind.HAVING)
+    later = (PartKind.CONSTANT, PartKind.NEGATION, PartKind.CONFIDENCE, PartKind.HAVING)
     component = query.positives[number - 1]
     has_several = number > 1 or component.maximum != 1
     of_whole = (PartKind.TEST, PartKind.WINDOW, PartKind.STRATEGY)
@@ -147,6 +149,8 @@ def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[i
 
     Those of the members of a set come after those before the set.
     """
+    if events.until is not None:
+        return _perhaps_in_order(events.ts, events.until, positive)
     counts, earliest, ends = [], -1, np.empty(0, np.int64)
     for levels in elements_of([each.component for each in positive]):
         after = earliest
@@ -161,4 +165,24 @@ def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[i
             if len(steps) < least:
                 return counts + [0] * (len(positive) - len(counts))
             earliest = max(earliest, int(steps[-1])) if least else earliest
+    return [*counts[:-1], len(ends)]
+
+
+def _perhaps_in_order(
+    lo: Numbers, hi: Numbers, positive: Sequence[ComponentCandidates]
+) -> list[int]:
+    """The same of imprecise time: the candidates that may come after those before."""
+    counts, ends = [], np.empty(0, np.int64)
+    earliest = EARLIEST  # of what comes before, the least time that its last event may have
+    for each in positive:
+        at, least = each.at[hi[each.at] > earliest], each.component.minimum
+        ends = at if least else np.union1d(ends, at)
+        counts.append(len(at))
+        for _ in range(least):
+            at = at[hi[at] > earliest]
+            if not len(at):
+                return counts + [0] * (len(positive) - len(counts))
+            times = np.maximum(lo[at], earliest + 1)
+            earliest = int(times.min())
+            at = np.delete(at, int(times.argmin()))
     return [*counts[:-1], len(ends)]

@@ -83,7 +83,7 @@ class MatchSearch:
             found, kept = Results.merged(parts, order), kept[order]
             if shares is None and len(order) == self._near:
                 break
-        return [] if found is None else _matches(query, found)
+        return [] if found is None else matches_of(query, found)
 
     def first(self, query: BoundQuery) -> list[Match]:
         """Search the first matches of each event that ends some."""
@@ -94,7 +94,7 @@ class MatchSearch:
             numbers = np.arange(len(last))
             rank = numbers - np.repeat(begins, np.diff(np.append(begins, len(last))))
             places = np.flatnonzero(rank < OF_EACH)[: LOOKED_AT - len(found)]
-            found += _matches(query, results.at(places))
+            found += matches_of(query, results.at(places))
             if len(found) >= LOOKED_AT:
                 break
         return found
@@ -216,7 +216,7 @@ def _as_rows(positions: Numbers) -> NDArray[np.void]:
     return rows.view([(f"f{n}", np.int64) for n in range(rows.shape[1])]).ravel()
 
 
-def _matches(query: BoundQuery, found: Results) -> list[Match]:
+def matches_of(query: BoundQuery, found: Results) -> list[Match]:
     """The events of results by component."""
     bindings, by_level = as_bindings(found.positions), []
     for level in range(bindings.shape[0]):

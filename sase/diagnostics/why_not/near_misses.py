@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +22,13 @@ from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
 from sase.diagnostics.why_not.judge import Failure, MatchJudge
-from sase.diagnostics.why_not.match_search import WHOLE, Match, MatchSearch, events_of
+from sase.diagnostics.why_not.match_search import (
+    WHOLE,
+    Match,
+    MatchSearch,
+    events_of,
+    matches_of,
+)
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
@@ -32,6 +39,7 @@ from sase.diagnostics.why_not.query_parts import (
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.operators.candidate_bindings import CandidateBindings
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
 from sase.lang.ast import StrategyName
@@ -110,6 +118,10 @@ class NearMissSearch:
     def _found(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         of_sequences = self._matches.of_sequences
         match part.kind:
+            case PartKind.CONFIDENCE:
+                return self._unlikely(relaxed)
+            case _ if self.query.confidence is not None:
+                return iter(())  # how far a match is from others' times differs from world to world
             case PartKind.CONSTANT:
                 return iter(())
             case PartKind.WINDOW:
@@ -130,6 +142,23 @@ class NearMissSearch:
         return self._failing(part, relaxed)
 
     # ------------------------------------------------------------ the kinds of parts
+
+    def _unlikely(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
+        """Find those of imprecise time that are less likely than is asked."""
+        asked = self.query.confidence
+        assert asked is not None and isinstance(asked.threshold, Fraction)
+        least = float(asked.threshold)
+        for results in self.search.results(relaxed):
+            found = results.positions
+            assert isinstance(found, CandidateBindings)
+            known = found.confidences
+            reaches = known > least if asked.strict else known >= least
+            places = np.flatnonzero(~reaches)
+            places = places[np.argsort(-known[places], kind="stable")][: self._near]
+            for place, match in zip(places, matches_of(relaxed, results.at(places)), strict=True):
+                confidence = float(known[place])
+                text = f"with a confidence of {confidence:.6g}"
+                yield NearMiss(match, Failure(least - confidence, text))
 
     def _outside(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find those that are too long for the window, in windows of growing length."""

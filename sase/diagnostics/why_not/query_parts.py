@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 
 from sase.binding import bound
 from sase.binding.parts import conjoined
 from sase.binding.text import condition_text, quantifier_text, test_text, window_text
+from sase.diagnostics.why_not.relaxation import any_confidence
 from sase.lang.ast import STRATEGIES, StrategyName
 from sase.lang.names import spelled_type
 from sase.source import Span
@@ -28,6 +30,7 @@ class PartKind(Enum):
     MOST = "greatest number of events"
     STRATEGY = "strategy"
     NEGATION = "negative component"
+    CONFIDENCE = "confidence"
     HAVING = "HAVING"
 
 
@@ -71,6 +74,8 @@ def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
         found.append(QueryPart(PartKind.STRATEGY, ANY, query.strategy.value))
     if query.window is not None:
         found.append(QueryPart(PartKind.WINDOW, 0, f"WITHIN {window_text(query.window)}"))
+    if query.confidence is not None and query.confidence.threshold is not None:
+        found.append(QueryPart(PartKind.CONFIDENCE, 0, confidence_text(query.confidence)))
     if asked := conjoined(query.having):
         written = " AND ".join(_written(each, each.span, text, query) for each in asked)
         found.append(QueryPart(PartKind.HAVING, 0, f"HAVING {written}"))
@@ -141,7 +146,15 @@ def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.Boun
         ),
         window=None if gone[PartKind.WINDOW] else _window(query.window, has_tests=bool(tests)),
         having=None if gone[PartKind.HAVING] else query.having,
+        confidence=any_confidence(query) if gone[PartKind.CONFIDENCE] else query.confidence,
     )
+
+
+def confidence_text(confidence: bound.BoundConfidence) -> str:
+    """The confidence that matches are to reach, as a query has it."""
+    threshold = confidence.threshold
+    assert isinstance(threshold, Fraction), "a query that runs has all parameters"
+    return f"WITH CONFIDENCE {'>' if confidence.strict else '>='} {float(threshold):g}"
 
 
 def at_the_edges(query: bound.BoundQuery) -> tuple[bound.BoundComponent, ...]:

@@ -62,7 +62,13 @@ def _partial(
         ),
         negations=(),
         having=None,
+        confidence=any_confidence(query),
     )
+
+
+def any_confidence(query: bound.BoundQuery) -> bound.BoundConfidence | None:
+    """Ask no confidence of the matches of imprecise time."""
+    return None if query.confidence is None else bound.BoundConfidence(None, strict=False)
 
 
 def as_positive(query: bound.BoundQuery, index: int) -> bound.BoundQuery:

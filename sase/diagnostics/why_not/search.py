@@ -192,6 +192,11 @@ def _ends(query: BoundQuery, results: Results) -> Numbers:
 
 
 def _may_explode(query: BoundQuery) -> bool:
-    """Whether there may be as many matches as there are sets of events, which a graph counts."""
+    """Whether there may be as many matches as there are sets of events, which a graph counts.
+
+    Of imprecise time paths are no matches, as each has a confidence of its own: they are listed.
+    """
+    if query.confidence is not None:
+        return False
     is_any = query.strategy is StrategyName.SKIP_TILL_ANY_MATCH
     return query.level > 1 and is_any and not (query.has_sets or query.has_groups)

@@ -43,7 +43,7 @@ def sentences(
         events = "1 event" if length == 1 else f"{length:,} events"
         yield f"with all else that is said the longest {variable} has {events}"
     for each in misses:
-        if each.part.kind is PartKind.WINDOW:
+        if each.part.kind in (PartKind.WINDOW, PartKind.CONFIDENCE):
             yield f"what comes nearest misses {each.part.text} {each.by}"
     yield from _remedies(why, misses, with_window)
 
