@@ -121,13 +121,6 @@ class StatementGraph:
         """What a statement finds, as those read it who name its stream."""
         schema = self.schema_read(query, streams)
         time = streams[query.sources[0]].schema.time
-        if schema.is_imprecise and self.readers(query.name):
-            raise self.error(
-                "not-supported-yet",
-                f"`{query.name}` is found on imprecise time, and is not read by others yet",
-                query,
-                "read the input itself",
-            )
         if time in (returned(bound, schema) or {}) and self.readers(query.name):
             message = (
                 f"the result has a column `{time}`, and as events for those who read"

@@ -170,6 +170,14 @@ def test_a_statement_is_added_behind_one_that_is_over() -> None:
     assert len(matcher.push("raw", events("A3"))["query_2"]) == 1
 
 
+def test_an_added_statement_knows_the_time_of_inputs_that_rest() -> None:
+    matcher = sase.Script("FROM p, q EVENT SEQ(A a, B b)").open()
+    matcher.push("q", events("B9"))
+    matcher.push("p", events("A1"))
+    matcher.add("FROM p, q EVENT A a")
+    assert len(matcher.push("p", events("A5"))["query_2"]) == 1
+
+
 def test_what_cannot_be_added_or_removed() -> None:
     matcher = sase.Script("CREATE STREAM s AS FROM raw EVENT A a; FROM s EVENT s x").open()
     with pytest.raises(sase.BindingError, match="there is no stream `row`"):

@@ -160,6 +160,30 @@ def test_seconds_in_floats_are_seconds_in_composite_events() -> None:
     assert [each["detected_at"] for each in found["query_2"]] == [2250000]
 
 
+def test_what_is_found_on_imprecise_time_is_at_one_time() -> None:
+    raw = [
+        {"type": kind, "lo": lo, "hi": hi}
+        for kind, lo, hi in [("A", 1, 3), ("B", 2, 6), ("A", 4, 4), ("B", 5, 9), ("A", 12, 12)]
+    ]
+    script = sase.Script(
+        """CREATE STREAM s AS EVENT SEQ(A a, B b) WITHIN 6 WITH CONFIDENCE > 0.5
+             RETURN S(a.lo AS begun, confidence AS likely);
+           CREATE STREAM t AS EVENT A a;
+           FROM s, t EVENT SEQ(t y, S x) WHERE x.likely >= 0.6""",
+        streams={"raw": raw},
+        time=("lo", "hi"),
+    )
+    found = script.run(streams={"raw": raw})
+    assert [(each["begun"], each["detected_at"]) for each in found["s"]] == [(1, 6), (4, 9), (1, 9)]
+    shown = [(each["y"]["lo"], each["x"]["lo"]) for each in found["query_3"]]
+    assert shown == [(4, 6), (3, 6), (4, 9), (3, 9), (4, 9), (3, 9)]
+    assert set(found["query_3"][0]["y"]) == {"a_type", "a_lo", "a_hi", "lo"}
+    matcher = script.open()
+    parts = [*(matcher.push("raw", [each]) for each in raw), matcher.finish()]
+    pushed = [each for part in parts if "query_3" in part for each in part["query_3"]]
+    assert pushed == found["query_3"].to_pylist()
+
+
 @pytest.mark.parametrize(
     ("p", "q", "options", "words"),
     [

@@ -55,6 +55,9 @@ MATCH_WINDOWS, CONJUNCTS = (
     "sase/binding/conjuncts.py",
 )
 
+SCRIPTS = "sase/engine/scripts"
+MERGE = f"{SCRIPTS}/stream_merge.py"
+
 FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
     Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
@@ -853,5 +856,47 @@ FAULTS = [
         "level in element if components[level].minimum > 0)",
         "level in element)",
         "windows",
+    ),
+    # ------------------------------------------------------------ scripts
+    Fault(
+        "merge-releases-early",
+        MERGE,
+        "with_limit = rank <= first or",
+        "with_limit = True or",
+        "scripts",
+    ),
+    Fault(
+        "merge-breaks-ties", MERGE, "later[0] = first != self.last", "later[0] = True", "scripts"
+    ),
+    Fault(
+        "merge-forgets-numbers", MERGE, "self._next = int(numbers[-1])", "self._next = 0", "scripts"
+    ),
+    Fault(
+        "floor-too-high",
+        f"{SCRIPTS}/statement.py",
+        "else pipeline.state.watermark",
+        "else pipeline.state.watermark + 1",
+        "scripts",
+    ),
+    Fault(
+        "composite-first",
+        "sase/binding/streams.py",
+        "key=lambda each: each.is_composite",
+        "key=lambda each: not each.is_composite",
+        "scripts",
+    ),
+    Fault(
+        "finished-is-fed",
+        f"{SCRIPTS}/pipeline.py",
+        "            if statement.is_over:\n",
+        "            if False:\n",
+        "scripts",
+    ),
+    Fault(
+        "added-knows-no-time",
+        f"{SCRIPTS}/pipeline.py",
+        "Fed((), self._floor(name))",
+        "Fed()",
+        "scripts",
     ),
 ]

@@ -56,6 +56,10 @@ WINDOWS = (
     *("tests/engine/windows", "tests/planning/test_chosen_windows.py"),
     *("tests/test_cases.py", "-k", "windows"),
 )
+SCRIPTS = (
+    *("tests/engine/scripts", "tests/api/test_streams_as_one.py"),
+    "tests/api/test_script_matchers.py",
+)
 SUITES = {
     "engine": ENGINE,
     "series": SERIES,
@@ -63,6 +67,7 @@ SUITES = {
     "groups": GROUPS,
     "sets": SETS,
     "windows": WINDOWS,
+    "scripts": SCRIPTS,
 }
 
 

@@ -13,7 +13,9 @@ from sase.engine.columns.input import Input, Inputs, opened
 from sase.engine.results.batch import MatchBatch
 from sase.engine.scripts.plan import CompositeType
 
+# Of every result, and no attributes of events: those of imprecise time have a confidence, too.
 MOMENTS = ("ts_start", "ts_end", "detected_at")
+CONFIDENCE = "confidence"
 MICROSECONDS = 1e6
 
 
@@ -26,6 +28,8 @@ def composite_events(found: MatchBatch, composite: CompositeType) -> Inputs:
     time = table["detected_at"]
     if found.shape.schema.time_type.kind is Kind.FLOAT:
         time = pc.divide(time, MICROSECONDS)
+    if found.shape.schema.is_imprecise:
+        table = table.drop_columns([CONFIDENCE])
     columns = dict(_columns(table, is_flat=found.shape.columns is None))
     source = pa.table({**columns, composite.time: time})
     return Inputs((Input(source, composite.name),), typed=True)

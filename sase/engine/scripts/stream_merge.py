@@ -164,22 +164,20 @@ class StreamMerge:
             for name in filter(table.unreadable.__contains__, self._asked):
                 raise table.unreadable[name]
 
-    def _released(self) -> Iterator[tuple[int, _OrderedRows]]:
-        """The rows before which nothing can come, with the rank of their stream."""
+    def _released(self) -> Iterator[_OrderedRows]:
+        """The rows before which nothing can come, stream by stream."""
         limit, first = min((each.floor, rank) for rank, each in enumerate(self.streams))
         for rank, each in enumerate(self.streams):
             with_limit = rank <= first or limit == END
-            for rows in each.released(limit, with_limit=with_limit):
-                yield rank, rows
+            yield from each.released(limit, with_limit=with_limit)
 
-    def _merged(self, released: list[tuple[int, _OrderedRows]]) -> Piece:
-        ts = np.concatenate([rows.ts for _, rows in released])
-        ranks = np.concatenate([np.full(len(rows), rank) for rank, rows in released])
-        later = np.concatenate([rows.later for _, rows in released])
-        order = np.lexsort([ranks, ts])  # which is stable
+    def _merged(self, released: list[_OrderedRows]) -> Piece:
+        ts = np.concatenate([rows.ts for rows in released])
+        later = np.concatenate([rows.later for rows in released])
+        order = np.argsort(ts, kind="stable")  # those of one time are in the order of streams
         numbers = self._next + np.cumsum(later[order])
         self._next = int(numbers[-1])
-        columns = self._columns([rows.table for _, rows in released])
+        columns = self._columns([rows.table for rows in released])
         places = pa.array(order)
         table = pa.table(columns).take(places)
         table = table.append_column(MERGED_TIME, self._times(ts[order]))
