@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Inputs by name, None for the one that has none.
 Sources: TypeAlias = Mapping[str | None, Discovered]
+Watch: TypeAlias = Callable[[int, Mapping[str, int]], None]
 
 
 class _BoundScript(NamedTuple):
@@ -190,7 +191,11 @@ class CompiledScript:
         return None if given is None else lateness_in(given, self.bound.sources[name].schema)
 
     def found(
-        self, events: Sources, guard: RunGuard | None = None, most: int | None = None
+        self,
+        events: Sources,
+        guard: RunGuard | None = None,
+        most: int | None = None,
+        watch: Watch | None = None,
     ) -> dict[str, Matches]:
         """The matches of every statement in events that are all there is, at most so many of each.
 
@@ -211,6 +216,9 @@ class CompiledScript:
                         f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
                         " max_matches: narrow it, set LIMIT, or give a greater max_matches"
                     )
+            if watch is not None:
+                rows = sum(each.buffer.arrived for each in pipeline.inputs.values())
+                watch(rows, {name: sum(map(len, some)) for name, some in parts.items()})
 
         with working(guard):
             for found in search:

@@ -49,7 +49,14 @@ def add_queries(parser: ArgumentParser) -> None:
 
 
 def read_queries(arguments: Namespace) -> list[Text]:
-    """The texts that the arguments name; an ArgumentError says what is wrong with them."""
+    """The texts that the arguments name, read once; an ArgumentError says what is wrong."""
+    texts: list[Text] | None = getattr(arguments, "texts", None)
+    if texts is None:
+        texts = arguments.texts = _texts(arguments)
+    return texts
+
+
+def _texts(arguments: Namespace) -> list[Text]:
     refuse_events(arguments.files)
     if arguments.query is not None and arguments.files:
         raise ArgumentError("give files or -q TEXT, not both")
@@ -67,7 +74,9 @@ def read_queries(arguments: Namespace) -> list[Text]:
 
 def check_events(arguments: Namespace) -> None:
     """Refuse a command without the events that it needs, with those that stand among queries."""
-    if getattr(arguments, "needs_events", False) and arguments.events is None:
+    if not getattr(arguments, "needs_events", False) or getattr(arguments, "input", None):
+        return
+    if arguments.events is None:
         refuse_events(arguments.files)
         raise ArgumentError("there are no events: name their files with  --events PATH")
 

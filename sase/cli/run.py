@@ -18,6 +18,7 @@ from sase.cli.event_arguments import (
     query_options,
 )
 from sase.cli.follow import check_followed, follow, lateness_of
+from sase.cli.follow_script import follow_script
 from sase.cli.messages import (
     counted,
     notify,
@@ -35,6 +36,7 @@ from sase.cli.output_files import (
 )
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
+from sase.cli.run_script import add_inputs, check_script_options, is_script, run_script
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
 from sase.cli.signals import Ending, Terminated
 from sase.cli.standard_input import check_inputs, events_in_a_file
@@ -53,12 +55,14 @@ FEW = 1_000_000  # rows of which a rate says little
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser)
+    add_inputs(parser)
     add_schema(parser, "the schema that the events have, which says the types of their columns")
     parser.add_argument(
         "-o",
         "--out",
         metavar="FILE",
-        help="write all matches to a file: .parquet, .csv, .jsonl or .arrow",
+        help="write all matches to a file: .parquet, .csv, .jsonl or .arrow; those of a script to a"
+        " folder, a file for each statement",
     )
     parser.add_argument(
         "--format",
@@ -100,16 +104,23 @@ def run(arguments: Namespace) -> int:
 
     with Ending() as ending:
         check_output(arguments.output)
+        check_inputs(arguments)
+        if is_script(arguments):
+            return _run_script(arguments, ending)
         if arguments.output in FORMS:
             check_form(arguments)
         if arguments.follow:
             _check_follow(arguments)
         check_targets(targets_of(arguments), arguments)
-        check_inputs(arguments)
         if arguments.follow:
             return follow(arguments, ending)
         with events_in_a_file(arguments):
             return _run(arguments, ending)
+
+
+def _run_script(arguments: Namespace, ending: Ending) -> int:
+    check_script_options(arguments)
+    return (follow_script if arguments.follow else run_script)(arguments, ending)
 
 
 def _check_follow(arguments: Namespace) -> None:

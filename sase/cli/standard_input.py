@@ -21,7 +21,8 @@ BINARY = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 
 def check_inputs(arguments: Namespace) -> None:
     """Refuse a query and events that are both to come on standard input."""
-    if arguments.events == STANDARD_INPUT and STANDARD_INPUT in arguments.files:
+    inputs = [arguments.events, *(each.partition("=")[2] for each in arguments.input)]
+    if STANDARD_INPUT in inputs and STANDARD_INPUT in arguments.files:
         raise ArgumentError(
             "the query and the events cannot both come on standard input: give one as a file, or"
             " the query with  -q TEXT"

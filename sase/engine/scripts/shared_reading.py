@@ -52,6 +52,8 @@ class SharedReading:
         first = plans[0]
         coding = PlanDictionary(TypeDictionary(first.schema, first.positives), streaming=True)
         self._loader = loader_of(first, coding, first.on_bad_row, tuple(names))
+        # Those that were given nothing so far, and do not know the columns of events yet.
+        self._without_columns = set(self._names)
 
     def stretches(self, pieces: Sequence[Piece]) -> list[RowRange] | None:
         """The rows of pieces, so many at a time; None if bad ones are among them.
@@ -82,11 +84,13 @@ class SharedReading:
         """What of some stretches concerns each statement."""
         parts: dict[str, list[SharedRows]] = {name: [] for name in self._names}
         for stretch in stretches:
-            for own, part in zip(parts.values(), self.index.parts(stretch.events), strict=True):
+            dealt = zip(parts.items(), self.index.parts(stretch.events), strict=True)
+            for (name, own), part in dealt:
                 if part is None:
                     own.append(stretch.whole)
-                elif len(part.places):
+                elif len(part.places) or name in self._without_columns:
                     own.append(stretch.part(part))
+                self._without_columns.discard(name)
         return Dealt(tuple(each.events for each in stretches), parts)
 
 

@@ -1,0 +1,177 @@
+"""`sase run` of scripts: tables, lines and files for each statement; inputs by name; `--follow`."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sase.cli.main import main
+from sase.cli.run_script import ScriptProgress
+
+EVENTS = "ts,type,user\n1,Failure,ann\n2,Failure,ann\n5,Success,ann\n"
+SCRIPT = """CREATE STREAM pairs AS EVENT SEQ(Failure a, Failure b) WHERE [user] WITHIN 60
+RETURN Pair(a.user AS user, b.ts AS at);
+FROM pairs, logins EVENT SEQ(Pair p, Success s) WHERE [user] WITHIN 600 RETURN s.ts AS at
+"""
+TABLES = """pairs: 1 match
+user  at  detected_at
+----  --  -----------
+ann   2   2
+
+query_2: 1 match
+at  detected_at
+--  -----------
+5   5
+"""
+LINES = [
+    {"query": "pairs", "user": "ann", "at": 2, "ts_start": 1, "ts_end": 2, "detected_at": 2},
+    {"query": "query_2", "at": 5, "ts_start": 2, "ts_end": 5, "detected_at": 5},
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logins.csv").write_text(EVENTS, encoding="utf-8")
+    Path("rules.sase").write_text(SCRIPT, encoding="utf-8")
+
+
+def run(*words: str) -> int:
+    return main(["run", "rules.sase", *words])
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_table_for_each_statement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--input", "logins=logins.csv") == 0
+    printed = capsys.readouterr()
+    assert printed.out == TABLES
+    assert "sase: 2 matches of 2 statements in 3 rows, " in printed.err
+
+
+def test_a_line_for_each_match(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--input", "logins=logins.csv", "--format", "jsonl") == 0
+    assert lines(capsys.readouterr().out) == LINES
+
+
+@pytest.mark.parametrize(
+    ("words", "suffix"), [((), "parquet"), (("--format", "csv"), "csv"),
+                          (("--format", "jsonl"), "jsonl")],
+)  # fmt: skip
+def test_a_file_for_each_statement(
+    words: tuple[str, ...], suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--input", "logins=logins.csv", "-o", "found", *words) == 0
+    assert sorted(os.listdir("found")) == [f"pairs.{suffix}", f"query_2.{suffix}"]
+    assert f"sase: pairs: 1 match: found/pairs.{suffix}\n" in capsys.readouterr().err
+    if suffix == "parquet":
+        assert pq.read_table("found/query_2.parquet").column("at").to_pylist() == [5]
+
+
+def test_a_file_also_where_nothing_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    script = "CREATE STREAM `a/b` AS EVENT Failure a WHERE a.user = 'bob'; EVENT Success s"
+    Path("rules.sase").write_text(script, encoding="utf-8")
+    assert run("--events", "logins.csv", "-o", "found") == 0
+    assert pq.read_table("found/a%2Fb.parquet").num_rows == 0
+    assert "a/b" not in capsys.readouterr().err
+
+
+def test_the_input_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    text = SCRIPT.replace("pairs, logins", "pairs").replace("SEQ(Pair p, Success s)", "Pair s")
+    Path("rules.sase").write_text(text, encoding="utf-8")
+    assert run("--events", "logins.csv", "--format", "jsonl") == 0
+    assert [each["query"] for each in lines(capsys.readouterr().out)] == ["pairs", "query_2"]
+
+
+def test_inputs_differ_in_their_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("calls.csv").write_text("at,kind,user\n3000,Call,ann\n3000,Call,bob\n", encoding="utf-8")
+    Path("rules.sase").write_text(
+        "FROM logins, calls EVENT SEQ(Failure a, Call b) WHERE [user] WITHIN 2 seconds", "utf-8"
+    )
+    calls = "calls=calls.csv,time=at,type=kind,time_unit=ms"
+    words = ["--input", "logins=logins.csv,time_unit=s", "--input", calls, "--format", "jsonl"]
+    assert run(*words) == 0
+    (found,) = lines(capsys.readouterr().out)
+    assert (found["a"]["ts"], found["b"]["user"]) == (2, "ann")
+
+
+def test_followed_lines_name_their_statement(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, EVENTS.encode())
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert run("--input", "logins=-", "--follow") == 0
+    printed = capsys.readouterr()
+    assert lines(printed.out) == LINES
+    assert "sase: query_2: 1 match\nsase: 2 matches of 2 statements in 3 rows\n" in printed.err
+
+
+def test_the_script_and_events_on_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SCRIPT.encode())))
+    assert main(["run", "-", "--input", "logins=logins.csv"]) == 0
+    assert capsys.readouterr().out == TABLES
+    assert main(["run", "-", "--input", "logins=-"]) == 2
+    assert "cannot both come on standard input" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--limit", "1"], "--limit does not go with a script"),
+        (["--output", "count"], "--output count does not go with a script"),
+        (["--max-matches", "0"], "`pairs` has more than 0 match"),
+        (["--follow", "--timeout", "1"], "--timeout does not go with --follow of a script"),
+        (["--format", "csv"], "write a file for each with  -o FOLDER"),
+        (["-o", "rules.sase"], "a script writes a file for each statement: name a folder"),
+        (["--input", "logins"], "give it as NAME=PATH"),
+        (["--input", "logins=logins.csv"], "--input logins is given twice"),
+        (["--follow", "-o", "found"], "-o does not go with --follow of a script"),
+        (["--follow", "--input", "more=logins.csv"], "one input is followed, and there are 2"),
+        (["--input", "more=missing.csv"], "missing.csv"),
+        (["--input", "a=-", "--input", "b=-"], "two inputs cannot both come on standard input"),
+    ],
+)
+def test_what_does_not_go(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--input", "logins=logins.csv", *words) in (1, 2)
+    assert problem in capsys.readouterr().err
+    assert not os.path.exists("found")
+
+
+def test_an_error_names_the_place_in_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rules.sase").write_text(SCRIPT.replace("pairs, logins", "pears, logins"), "utf-8")
+    assert run("--input", "logins=logins.csv") == 2
+    printed = capsys.readouterr()
+    assert "error[unknown-stream]: there is no stream `pears`" in printed.err
+    assert "did you mean `pairs`?" in printed.err
+    assert printed.out == ""
+
+
+def test_files_of_an_input_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:
+    os.makedirs("found")
+    assert run("--input", "logins=logins.csv", "-o", "found") == 0
+    words = ["--input", "logins=found/pairs.parquet,time=at,type=user", "-o", "found"]
+    assert run(*words) == 2
+    assert "would be written over the events in found/pairs.parquet" in capsys.readouterr().err
+
+
+def test_progress_is_told_by_statement() -> None:
+    progress = ScriptProgress(["a", "b"])
+    progress.watch(1000, {"a": 1, "b": 20})
+    assert progress.line().endswith("matches: b 20, a 1")
+    progress.watch(1000, dict.fromkeys("abcdef", 1))
+    assert progress.line().endswith("matches: a 1, b 1, c 1, d 1, all 6 6")
