@@ -28,14 +28,15 @@ def test_streams_find_what_a_batch_finds_and_forget_the_rest() -> None:
     ],
 )
 def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, broken: str, fault: str) -> None:
-    push = soak.Stream.push
+    push, query = soak.Stream.push, soak.QUERIES["a series"]
+    monkeypatch.setattr(soak, "QUERIES", {"a series": query})
     match broken:
         case "forgets a push":
             monkeypatch.setattr(
                 soak.Stream, "push", lambda self, rows: push(self, rows.slice(len(rows) // 2))
             )
         case "keeps every key":
-            monkeypatch.setitem(soak.QUERIES, "a series", soak.QUERIES["a series"] + "0000")
+            monkeypatch.setitem(soak.QUERIES, "a series", query + "0000")
         case _:
             monkeypatch.setattr(soak.Stream, "late", 1)
             monkeypatch.setattr(soak.Stream, "push", lambda self, rows: push(self, rows[:0]))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sase.engine.kernels.jit.machine_code import lacking, levels
+from sase.engine.kernels.jit import machine_code
+from sase.engine.kernels.jit.machine_code import Level, lacking, levels
 from tests.engine.kernels.jit.installation import COMPILING, HALF, PROGRAM, copy_package, kept, run
 
 WRITE = """
@@ -23,6 +25,7 @@ from sase.engine.kernels.jit.machine_code import loaded
 print(*(name.split()[0].split(".")[-1] for name in loaded))
 """
 OUT = "[0, 4, 8] 1\n"
+CONDITIONS = machine_code.conditions
 UNUSED = "sase: the machine code of the package is not used, as "
 pytestmark = pytest.mark.skipif(not levels(), reason="there is none for CPUs like this one")
 
@@ -42,9 +45,12 @@ def package(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "code", ignore=ignored))
 
 
-def file_of(package: Path, level: str) -> Path:
-    (found,) = (package / "sase/engine/kernels/machine_code").glob(f"*-{level}.kernels")
-    return found
+def file_of(package: Path, level: Level) -> Path:
+    return package / "sase/engine/kernels/machine_code" / machine_code.file_name(level)
+
+
+def best(folder: Path) -> Path:
+    return folder / machine_code.file_name(next(each for each in levels() if not lacking(each)))
 
 
 def test_it_is_loaded_and_nothing_is_compiled_or_kept(package: Path) -> None:
@@ -53,12 +59,12 @@ def test_it_is_loaded_and_nothing_is_compiled_or_kept(package: Path) -> None:
 
 
 @pytest.mark.parametrize("level", levels(), ids=lambda level: level.name)
-def test_each_level_that_the_cpu_has(package: Path, level) -> None:
+def test_each_level_that_the_cpu_has(package: Path, level: Level) -> None:
     if missing := lacking(level):
         pytest.skip(f"the CPU has no {missing[0]}")
     for other in levels():
         if other != level:
-            file_of(package, other.name).unlink()
+            file_of(package, other).unlink()
     assert run(package, PROGRAM + LOADED) == (OUT + "total\n", "")
 
 
@@ -76,6 +82,7 @@ def test_a_kernel_for_each_of_some_widths_and_others_are_compiled(package: Path)
     assert len(kept(package)) == 1
 
 
+@pytest.mark.heavy
 def test_where_it_lacks_a_kernel_that_is_compiled(package: Path) -> None:
     other = package / "sase/engine/kernels/other.py"
     shutil.copy(package / "sase/engine/kernels/example.py", other)
@@ -85,36 +92,10 @@ def test_where_it_lacks_a_kernel_that_is_compiled(package: Path) -> None:
     assert run(package, program) == (OUT, COMPILING)
 
 
-PATCH = """
-from sase.engine.kernels.jit import machine_code
-usual = machine_code.conditions
-"""
+# ---------------------------------------------------------------- what does not fit
 
 
-@pytest.mark.parametrize("condition", ["Python", "Numba", "llvmlite", "NumPy", "system"])
-def test_other_versions(package: Path, condition: str) -> None:
-    changed = f"machine_code.conditions = lambda: usual() | {{{condition!r}: 'another'}}"
-    out, said = run(package, PATCH + changed + PROGRAM)
-    assert out == OUT
-    assert said.startswith(f"{UNUSED}it is for {condition} ")
-    assert said.endswith("and this is another; " + COMPILING.removeprefix("sase: "))
-    assert len(kept(package)) == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"NUMBA_OPT": "1"}, "it is for settings of Numba "),
-        ({"NUMBA_CPU_NAME": "generic"}, "it is for settings of Numba "),
-    ],
-)
-def test_other_settings(package: Path, settings: dict[str, str], reason: str) -> None:
-    out, said = run(package, **settings)
-    assert out == OUT
-    assert said.startswith(UNUSED + reason)
-
-
-def test_other_sources(package: Path) -> None:
+def test_why_it_is_not_used_is_said_and_kernels_are_compiled(package: Path) -> None:
     with (package / "sase/engine/kernels/example.py").open("a") as file:
         file.write("# more\n")
     again = COMPILING.removeprefix("sase: ")
@@ -122,19 +103,63 @@ def test_other_sources(package: Path) -> None:
     assert run(package) == (OUT, "")
 
 
-def test_another_cpu(package: Path) -> None:
-    changed = "machine_code.get_host_cpu_features = lambda: '+sse2,-neon'"
-    out, said = run(package, PATCH + changed + PROGRAM)
+@pytest.mark.parametrize("settings", [{"NUMBA_OPT": "1"}, {"NUMBA_CPU_NAME": "generic"}], ids=str)
+@pytest.mark.slow
+def test_other_settings(package: Path, settings: dict[str, str]) -> None:
+    out, said = run(package, **settings)
     assert out == OUT
-    assert said.startswith(f"{UNUSED}it is for CPUs with ")
+    assert said.startswith(f"{UNUSED}it is for settings of Numba ")
 
 
-def test_another_python(package: Path) -> None:
-    for path in (package / "sase/engine/kernels/machine_code").iterdir():
-        path.rename(path.with_name(path.name.replace("-", "-0-", 1)))
-    out, said = run(package)
-    assert out == OUT
-    assert said.startswith(f"{UNUSED}there is none for Python ")
+@pytest.fixture
+def here(whole: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the machine code of the package, as this process sees it."""
+    folder = whole / "sase/engine/kernels/machine_code"
+    made_for = machine_code._head(next(folder.iterdir()))[0]["conditions"]
+    monkeypatch.setattr(machine_code, "FOLDER", folder)
+    monkeypatch.setattr(machine_code, "conditions", lambda: made_for)
+    monkeypatch.delenv(machine_code.COMPILE, raising=False)
+    return folder
+
+
+def looked_for() -> tuple[Any, str | None]:
+    return machine_code._looked_for.__wrapped__()
+
+
+def test_the_best_level_is_taken(here: Path) -> None:
+    code, reason = looked_for()
+    assert (code.path, reason) == (best(here), None)
+
+
+@pytest.mark.parametrize(
+    "condition", ["Python", "Numba", "llvmlite", "NumPy", "system", "sources", "settings of Numba"]
+)
+def test_other_conditions(here: Path, monkeypatch: pytest.MonkeyPatch, condition: str) -> None:
+    made_for = machine_code.conditions()
+    assert set(made_for) == set(CONDITIONS())
+    monkeypatch.setattr(machine_code, "conditions", lambda: made_for | {condition: "another"})
+    code, reason = looked_for()
+    if condition == "sources":
+        assert (code, reason) == (None, "it is of other sources")
+    else:
+        words = f"it is for {condition} {made_for[condition]}, and this is another"
+        assert (code, reason) == (None, words)
+
+
+def test_another_cpu(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "get_host_cpu_features", lambda: "+sse2,-neon")
+    least = levels()[-1]
+    assert looked_for() == (None, f"it is for CPUs with {', '.join(least.needs)}")
+    some = ",".join(f"+{each}" for each in least.needs)
+    monkeypatch.setattr(machine_code, "get_host_cpu_features", lambda: some)
+    assert looked_for()[0].path == here / machine_code.file_name(least)
+
+
+def test_another_python(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "_python", lambda: "cpython-30")
+    code, reason = looked_for()
+    assert code is None
+    assert reason is not None and reason.startswith("there is none for Python cpython-30 and ")
 
 
 def test_it_can_be_left_aside(package: Path) -> None:
@@ -144,12 +169,8 @@ def test_it_can_be_left_aside(package: Path) -> None:
 # ---------------------------------------------------------------- damage
 
 
-def best(package: Path) -> Path:
-    return file_of(package, next(level.name for level in levels() if not lacking(level)))
-
-
 def test_a_damaged_kernel(package: Path) -> None:
-    path = best(package)
+    path = best(package / "sase/engine/kernels/machine_code")
     content = path.read_bytes()
     path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     # The last one is another: what is whole is used.
@@ -161,10 +182,10 @@ def test_a_damaged_kernel(package: Path) -> None:
     assert said == f"sase: {path} is damaged: the kernel is compiled anew\n{COMPILING}"
 
 
-@pytest.mark.parametrize("damage", [b"", b"\n\n\n", b"abc"])
+@pytest.mark.parametrize("damage", [b"", b"abc"])
 def test_a_damaged_head(package: Path, damage: bytes) -> None:
     for level in levels():
-        path = file_of(package, level.name)
+        path = file_of(package, level)
         path.write_bytes(damage + path.read_bytes()[100:] if damage else b"")
     out, said = run(package)
     assert out == OUT
