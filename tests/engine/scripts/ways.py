@@ -12,7 +12,7 @@ from tests.engine.scripts.examples import ScriptExample, ScriptInput
 from tests.naive.scripts import ScriptMatch
 
 RECIPES = ("optimized", "optimized", "basic", "pais", "nfab", "tree_bushy")
-KINDS = ("run", "compiled", "push", "restart")
+KINDS = ("run", "compiled", "push", "restart", "changed")
 # What composite events may have beside their attributes, and times, which results tell.
 HIDDEN = ("type", "ts", "at", "sq")
 Found = dict[str, list[str]]
@@ -51,8 +51,24 @@ class ScriptWay:
             parts.append(matcher.push(name, rows))
             if self.kind == "restart" and random.random() < 0.4:
                 matcher = script.restore(matcher.snapshot())
+            if self.kind == "changed":
+                matcher = _changed(matcher, random, example)
         parts.append(matcher.finish())
         return told(parts, script.statements)
+
+
+def _changed(matcher: sase.ScriptMatcher, random: Random, example: ScriptExample) -> Any:
+    """A matcher to which a statement is added, or from which one is removed, which change none."""
+    added = [name for name in matcher.statements if name.startswith("added")]
+    if added and random.random() < 0.3:
+        matcher.remove(added[-1])
+    elif random.random() < 0.4:
+        streams = [each for each in matcher.inputs if each is not None]
+        streams += [each.text.split()[2] for each in example.statements if "CREATE" in each.text]
+        named = random.sample(streams, min(len(streams), random.choice([1, 2])))
+        source = f"FROM {', '.join(named)} " if named else ""
+        matcher.add(f"CREATE STREAM added{len(added)} AS {source}EVENT ANY e")
+    return matcher.script.restore(matcher.snapshot()) if random.random() < 0.3 else matcher
 
 
 def _given(inputs: tuple[ScriptInput, ...]) -> tuple[Any, dict[str, Any] | None]:
@@ -90,6 +106,7 @@ def told(parts: list[Mapping[str, sase.Matches]], names: tuple[str, ...]) -> Fou
     found: Found = {name: [] for name in names}
     for part in parts:
         for name, matches in part.items():
+            found.setdefault(name, [])
             found[name] += [_line(result) for result in matches.to_pylist()]
     return found
 
