@@ -15,6 +15,7 @@ from sase.binding.input_options import InputKeywords, check_choice, takes_input_
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
 from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
+from sase.spark.script import ScriptResults, script
 from sase.spark.source import FrameSource
 from sase.spark.streaming import Stream, stream
 from sase.spark.table_function import register
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Replay",
+    "ScriptResults",
     "SparkExplanation",
     "Stream",
     "explain",
@@ -33,6 +35,7 @@ __all__ = [
     "pattern",
     "register",
     "replay",
+    "script",
     "stream",
 ]
 

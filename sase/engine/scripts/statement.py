@@ -27,6 +27,8 @@ class RunningStatement:
         self._due: int | None = None
         # What it read, where that is kept: to be explained.
         self.taken: list[Piece] | None = None
+        # Whether those who read it know the columns of what it finds.
+        self._is_known = False
 
     def take(self, fed: Mapping[str | None, Fed]) -> Matches:
         """The matches that what came of its streams completes, and the time that has passed."""
@@ -72,6 +74,9 @@ class RunningStatement:
         composite = self.plan.composite
         assert composite is not None, "nobody reads it"
         found = [part for part in matches.parts if len(part)]
+        if not self._is_known:  # an empty piece tells the columns
+            found = found or list(matches.parts[:1])
+        self._is_known |= bool(found)
         pieces = []
         for part in found:
             assert isinstance(part, MatchBatch), "matches of a push are not made yet"

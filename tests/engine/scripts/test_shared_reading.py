@@ -108,6 +108,7 @@ def test_each_statement_finds_what_it_finds_alone(
         together = script.run(events)
         assert {name: shown(each) for name, each in together.items()} == expected
         for name, each in together.items():
+            assert each.to_arrow().schema == alone[int(name[6:]) - 1].to_arrow().schema
             only = alone[int(name.removeprefix("query_")) - 1].report
             # Which events tie is told of those that a statement sees, which are fewer.
             assert (each.report.rows, unseen(each.report)) == (only.rows, unseen(only))

@@ -1,0 +1,178 @@
+"""Which statements of a script one job of Spark runs, and how it cuts their inputs.
+
+Statements that read each other are in one job; others share one where they read the same input and
+may be cut alike. A cut by key serves composite events, too, where they carry the key on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sase.binding.bound import BoundQuery, Column, Reference, WindowKind
+from sase.engine.plan import EnginePlan
+from sase.engine.scripts.plan import StatementPlan
+
+# Names of the attribute that parts events, in each stream.
+Carried = Mapping[str | None, frozenset[str]]
+COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
+NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
+SEVERAL = "times of several inputs are brought to one by the task alone, and there is no common key"
+
+
+@dataclass(frozen=True)
+class ScriptCut:
+    """The statements of a job, and the attribute that parts their inputs, or the halo of slices.
+
+    With neither one task runs them, for a `reason`; statements of single events need no reason.
+    """
+
+    statements: tuple[StatementPlan, ...]
+    inputs: tuple[str | None, ...]
+    key: str | None = None
+    halo: int | None = None
+    reason: str = ""
+
+
+def script_cuts(
+    statements: Sequence[StatementPlan], queries: Mapping[str, BoundQuery]
+) -> list[ScriptCut]:
+    """The jobs of a script, in the order of the statements."""
+    found: dict[object, list[_Component]] = {}
+    for number, component in enumerate(_components(statements)):
+        keys = component.keys(queries)
+        together: object = number
+        if len(component.inputs) == 1 and (keys or component.is_single):
+            together = (component.inputs, keys[0] if keys else None)
+        found.setdefault(together, []).append(component)
+    return [_cut(group, queries) for group in _with_single(found)]
+
+
+def _with_single(found: dict[object, list[_Component]]) -> Iterator[list[_Component]]:
+    """Statements of single events go with any others over their input."""
+    for together, group in list(found.items()):
+        if all(each.is_single for each in group):
+            inputs = group[0].inputs
+            others = (o for k, o in found.items() if k != together and o[0].inputs == inputs)
+            host = next((o for o in others if not all(each.is_single for each in o)), None)
+            if host is not None:
+                host += group
+                del found[together]
+    yield from found.values()
+
+
+def _cut(group: Sequence[_Component], queries: Mapping[str, BoundQuery]) -> ScriptCut:
+    statements = tuple(each for component in group for each in component.statements)
+    inputs = group[0].inputs
+    bound = [component for component in group if not component.is_single]
+    keys = bound[0].keys(queries) if bound else ()
+    if keys:
+        return ScriptCut(statements, inputs, key=keys[0])
+    if not bound:
+        return ScriptCut(statements, inputs)
+    limited = [each.name for each in statements if each.plan.returned.limit is not None]
+    if limited:
+        return ScriptCut(statements, inputs, reason=COUNTS.format(limited[0]))
+    if len(inputs) > 1:
+        return ScriptCut(statements, inputs, reason=SEVERAL)
+    halo = max(component.halo for component in bound)
+    if halo < 0:
+        name = next(e.name for c in bound for e in c.statements if _reach(e.plan) is None)
+        return ScriptCut(statements, inputs, reason=NO_CUT.format(name))
+    return ScriptCut(statements, inputs, halo=halo)
+
+
+@dataclass(frozen=True)
+class _Component:
+    """Statements that read each other, each behind those that it reads."""
+
+    statements: tuple[StatementPlan, ...]
+
+    @property
+    def inputs(self) -> tuple[str | None, ...]:
+        """The inputs that they read."""
+        streams = {each.name for each in self.statements}
+        read = (name for each in self.statements for name in each.sources if name not in streams)
+        return tuple(dict.fromkeys(read))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a statement of single events, which any cut leaves as they are."""
+        (first, *more) = self.statements
+        return not more and _is_single(first.plan)
+
+    def keys(self, queries: Mapping[str, BoundQuery]) -> tuple[str, ...]:
+        """The attributes of all inputs by which all statements may be cut."""
+        tests = [test for each in self.statements for test in each.plan.split.keys]
+        names = sorted({test.attribute for test in tests if not test.attributes})
+        return tuple(name for name in names if self._is_cut_by(name, queries))
+
+    def _is_cut_by(self, key: str, queries: Mapping[str, BoundQuery]) -> bool:
+        carried: dict[str | None, frozenset[str]] = dict.fromkeys(self.inputs, frozenset([key]))
+        for each in self.statements:
+            names = frozenset.intersection(*(carried[name] for name in each.sources))
+            tests = {test.attribute for test in each.plan.split.keys if not test.attributes}
+            is_limited = each.plan.returned.limit is not None
+            if is_limited or not (tests & names or _is_single(each.plan)):
+                return False
+            carried[each.name] = frozenset(_carried(queries[each.name], names))
+        return True
+
+    @property
+    def halo(self) -> int:
+        """How far back results reach through all streams; negative if no window bounds that."""
+        found: dict[str | None, int] = dict.fromkeys(self.inputs, 0)
+        for each in self.statements:
+            own = _reach(each.plan)
+            if own is None:
+                return -1
+            found[each.name] = own + max(found[name] for name in each.sources)
+        return max(found.values())
+
+
+def _components(statements: Sequence[StatementPlan]) -> Iterator[_Component]:
+    """Statements that are connected by what they find."""
+    names = {each.name for each in statements}
+    group = {name: name for name in names}
+    for each in statements:
+        for source in each.sources:
+            if source in names:
+                old, new = group[each.name], group[source or ""]
+                group = {name: new if own == old else own for name, own in group.items()}
+    for first in dict.fromkeys(group[each.name] for each in statements):
+        yield _Component(tuple(each for each in statements if group[each.name] == first))
+
+
+def _is_single(plan: EnginePlan) -> bool:
+    """Whether matches are single events, and nothing forbids one."""
+    is_one = len(plan.positives) == 1 and not plan.negatives and not plan.has_series
+    return is_one and plan.returned.limit is None and not plan.counts_all
+
+
+def _reach(plan: EnginePlan) -> int | None:
+    """How far before the time of its detection lies what a result depends on; None if anywhere."""
+    if _is_single(plan):
+        return 0
+    split = plan.split
+    if split.by_detection or split.before is None or split.before.kind is not WindowKind.TIME:
+        return None
+    return split.before.size
+
+
+def _carried(query: BoundQuery, names: frozenset[str]) -> Iterator[str]:
+    """The columns of composite events that hold the attribute by which events are parted."""
+    if query.columns is not None:
+        yield from (column.name for column in query.columns if _holds(column, query, names))
+        return
+    for each in query.positives:
+        if not each.is_series and each.group is None:
+            yield from (f"{each.variable}_{name}" for name in names)
+
+
+def _holds(column: Column, query: BoundQuery, names: frozenset[str]) -> bool:
+    value = column.value
+    if not isinstance(value, Reference) or value.inner is not None:
+        return False
+    component = next(each for each in query.positives if each.index == value.component)
+    is_event = not component.is_series and component.group is None
+    return is_event and value.attribute in names and value.undeclared_by == frozenset()
