@@ -205,12 +205,15 @@ class CompiledScript:
 
         pipeline, search = self._search(events, guard)
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
+        aside: dict[str, list[Any]] = {name: [] for name in parts}
 
         def keep(found: Mapping[str, Matches]) -> None:
             for name, matches in found.items():
                 some = [part for part in parts[name] if len(part)]
                 more = [part for part in matches.parts if len(part) or not some]
                 parts[name] = some + more
+                if self.bound.queries[name].on_bad_row == "quarantine" and matches.report.bad:
+                    aside[name].append(matches.report.quarantined)
                 if most is not None and sum(map(len, parts[name])) > most:
                     raise BudgetError(
                         f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
@@ -225,7 +228,7 @@ class CompiledScript:
                 keep(found)
             keep(pipeline.finish())
         return {
-            name: Matches.of(some, pipeline.statements[name].matcher.report())
+            name: Matches.of(some, pipeline.whole_report(name, aside[name]))
             for name, some in parts.items()
         }
 

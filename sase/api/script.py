@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from time import perf_counter_ns
@@ -321,15 +320,7 @@ class ScriptMatcher:
     @property
     def reports(self) -> dict[str, Report]:
         """What there is to say of all that each statement searched so far."""
-        return {name: self._report(name) for name in self.statements}
-
-    def _report(self, name: str) -> Report:
-        """The report of a statement, with what was late or bad of the inputs that it reads."""
-        statement = self._pipeline.statements[name]
-        own, inputs = statement.matcher.report(), self._pipeline.inputs
-        read = [inputs[each].report() for each in statement.plan.sources if each in inputs]
-        late, bad = sum(each.late for each in read), sum(each.bad for each in read)
-        return replace(own, late=own.late + late, bad=own.bad + bad)
+        return {name: self._pipeline.report(name) for name in self.statements}
 
     # ------------------------------------------------------------ calls
 

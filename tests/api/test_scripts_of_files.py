@@ -74,5 +74,8 @@ def test_bad_rows_go_to_quarantine_by_what_a_statement_names() -> None:
               FROM s, raw EVENT SEQ(B y, s x)"""
     found = sase.Script(text, on_bad_row="quarantine").run(streams={"raw": bad})
     assert [len(each) for each in found.values()] == [1, 2, 2]
+    assert [each.report.bad for each in found.values()] == [3, 2, 2]
+    rows = [each.report.quarantined["sase_row"].to_pylist() for each in found.values()]
+    assert rows == [[1, 3, 2], [1, 3], [1, 3]]
     with pytest.raises(sase.DataError, match=r"row 1 \(from 0\): `ts` is NULL"):
         sase.Script(text).run(streams={"raw": bad[:2]})

@@ -83,10 +83,14 @@ class InputStream:
         """All rows that wait, since no more are to come."""
         return self._fed(self.buffer.finish())._replace(floor=END)
 
+    def bad_rows(self) -> Any:
+        """The table of the rows that were bad since the last call of `take_bad`."""
+        return pa.concat_tables(self._bad, promote_options="permissive") if self._bad else None
+
     def take_bad(self) -> Any:
         """The table of the rows that were bad since the last call; None if there is none."""
-        tables, self._bad = self._bad, []
-        return pa.concat_tables(tables, promote_options="permissive") if tables else None
+        table, self._bad = self.bad_rows(), []
+        return table
 
     def report(self) -> Report:
         """How many rows arrived, and how many of them were late or bad."""

@@ -8,12 +8,16 @@ statements read alone is loaded once for them all, and to each goes what concern
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
+
+import pyarrow as pa
 
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
+from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
@@ -128,6 +132,24 @@ class ScriptPipeline:
         found = self._pass_on({name: each.finish() for name, each in self.inputs.items()})
         self.is_finished = True
         return found
+
+    def report(self, name: str) -> Report:
+        """The report of a statement, with what was late or bad of the inputs that it reads."""
+        statement = self.statements[name]
+        own = statement.matcher.report()
+        read = [self.inputs[each] for each in statement.plan.sources if each in self.inputs]
+        late, bad = (sum(getattr(each.report(), of) for each in read) for of in ("late", "bad"))
+        return replace(own, late=own.late + late, bad=own.bad + bad)
+
+    def whole_report(self, name: str, aside: Sequence[pa.Table]) -> Report:
+        """The same of all there was, with the bad rows that the statement and its inputs have."""
+        read = [
+            self.inputs[each] for each in self.statements[name].plan.sources if each in self.inputs
+        ]
+        tables = [*(each.bad_rows() for each in read), *aside]
+        some = [table for table in tables if table is not None]
+        quarantined = pa.concat_tables(some, promote_options="permissive") if some else None
+        return replace(self.report(name), quarantined=quarantined)
 
     def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:
         """Feed every statement with what came of those that it reads, or was dealt out to it."""
