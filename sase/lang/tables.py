@@ -1,6 +1,6 @@
-"""Build the parser tables once, and cache them in a folder that only their user can write.
+"""The parser tables: of the wheel, or built once and kept where only their user can write.
 
-Building them takes 0.4 s, loading them 20 ms. The file is a pickle, so it is read only from a
+Building them takes 0.4 s, loading them 20 ms. What is kept is a pickle, so it is read only from a
 folder that belongs to this user and that nobody else may write; where there is no such folder the
 tables are built anew, which is slower and otherwise the same.
 """
@@ -28,14 +28,29 @@ ENTRY_POINTS = ["script", "condition"]
 @cache
 def parser() -> lark.Lark:
     """The parser of the grammar."""
-    grammar = files("sase.grammar").joinpath("sase.lark").read_text(encoding="utf-8")
+    grammar, name, digest = _grammar()
+    came = files("sase.grammar").joinpath(name)
+    if came.is_file() and (found := _opened(came.read_bytes(), digest)):
+        return found
     folder = _private_folder()
     if folder is None:
         return _build(grammar)
+    path = folder / name
+    return _load(path, digest) or _build_and_keep(grammar, path, digest)
+
+
+def file_of_tables() -> tuple[str, bytes]:
+    """The name and the content of the file that comes with the wheel, beside the grammar."""
+    grammar, name, digest = _grammar()
+    return name, _stamped(_build(grammar), digest)
+
+
+def _grammar() -> tuple[str, str, str]:
+    """The grammar, the name of a file with its tables, and the digest of what they depend on."""
+    grammar = files("sase.grammar").joinpath("sase.lark").read_text(encoding="utf-8")
     version = f"{lark.__version__} {sys.version_info[:2]} {sys.implementation.name}"
     digest = hashlib.sha256(f"{version}\n{grammar}".encode()).hexdigest()[:24]
-    path = folder / f"grammar-{digest}.pickle"
-    return _load(path, digest) or _build_and_keep(grammar, path, digest)
+    return grammar, f"grammar-{digest}.pickle", digest
 
 
 def _build(grammar: str) -> lark.Lark:
@@ -50,14 +65,17 @@ def _build(grammar: str) -> lark.Lark:
 
 def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
     built = _build(grammar)
-    content = io.BytesIO()
-    built.save(content)
     # A failure to write (a full disk, a read-only folder, another writer) costs time at the next
     # start, no more.
     with contextlib.suppress(OSError, SaseError):
-        tables = content.getvalue()
-        write_whole(path, _stamp(digest, tables) + tables, mode=PRIVATE)
+        write_whole(path, _stamped(built, digest), mode=PRIVATE)
     return built
+
+
+def _stamped(built: lark.Lark, digest: str) -> bytes:
+    content = io.BytesIO()
+    built.save(content)
+    return _stamp(digest, content.getvalue()) + content.getvalue()
 
 
 def _stamp(digest: str, tables: bytes) -> bytes:
@@ -73,6 +91,11 @@ def _load(path: Path, digest: str) -> lark.Lark | None:
         content = path.read_bytes()
     except OSError:
         return None
+    return _opened(content, digest)
+
+
+def _opened(content: bytes, digest: str) -> lark.Lark | None:
+    """The tables in a file, or None where it is damaged, or another grammar's."""
     stamp, _, tables = content.partition(b"\n")
     # Only what is certainly our own is unpickled.
     if stamp + b"\n" != _stamp(digest, tables):

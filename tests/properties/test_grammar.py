@@ -321,6 +321,21 @@ def test_another_grammar_has_another_file(
     assert len(kept(home)) == 2 and first in kept(home)
 
 
+def test_what_came_with_the_wheel_is_used_where_it_is_whole(
+    home: Path, builds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, content = tables.file_of_tables()
+    builds.clear()
+    monkeypatch.setattr(tables, "files", lambda _: tmp_path)
+    (tmp_path / "sase.lark").write_text(GRAMMAR, encoding="utf-8")
+    (tmp_path / name).write_bytes(content)
+    assert works(load())
+    assert (len(builds), kept(home)) == (0, [])
+    (tmp_path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert works(load())
+    assert (len(builds), len(kept(home))) == (1, 1)
+
+
 @pytest.mark.heavy
 def test_the_tables_of_another_grammar_are_not_used(
     home: Path, builds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

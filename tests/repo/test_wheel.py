@@ -100,15 +100,17 @@ def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, tmp_pat
         (tmp_path / each).write_text("machine code")
     monkeypatch.setattr(machine_code, "FOLDER", tmp_path)
     monkeypatch.setattr(machine_code, "write_all", lambda: None)
+    monkeypatch.setattr(machine_code, "file_of_tables", lambda: ("grammar.pickle", b"tables"))
     monkeypatch.setattr(machine_code, "is_of_these_sources", lambda path: kept[path.name])
     before = wheel.stat().st_size
     machine_code.main(wheel)
     inside = "sase/engine/kernels/machine_code/new.kernels"
     with ZipFile(wheel) as archive:
-        assert archive.namelist() == ["a/b.py", name, inside]
-        *given, (path, digest, size) = csv.reader(archive.read(name).decode().splitlines())
+        assert archive.namelist() == ["a/b.py", name, "sase/grammar/grammar.pickle", inside]
+        *given, tables, (path, digest, size) = csv.reader(archive.read(name).decode().splitlines())
         content = archive.read(inside)
     assert given == [["a/b.py", "", ""], [name, "", ""]]
+    assert (tables[0], tables[2]) == ("sase/grammar/grammar.pickle", "6")
     assert (path, int(size), content) == (inside, len(content), b"machine code")
     found = urlsafe_b64decode(digest.removeprefix("sha256=") + "=")
     assert found == hashlib.sha256(content).digest()
