@@ -30,6 +30,7 @@ from experiments.figures import (
     pp_count,
     pp_theta,
     pp_window,
+    rules,
     scale,
     series_of_keys,
     spark,
@@ -42,7 +43,7 @@ SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals)
 ZSTREAM = (trees,)
-OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of)
+OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of, rules)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in SASE),
