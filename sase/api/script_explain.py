@@ -8,9 +8,71 @@ from typing import Any
 
 from sase.api.compiled_script import CompiledScript, Sources
 from sase.api.explain import explain
+from sase.engine.plan import EnginePlan
+from sase.engine.scripts.asking import Asked, Asking
 from sase.engine.sources.discovered import Discovered
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
+
+
+@dataclass(frozen=True)
+class SharedInput:
+    """An input that several statements read in one pass, and who admits the same events of it.
+
+    `admitted` is by what is asked of an event: its type, and the value of an attribute where one
+    is asked for. Statements `of_all` are given every event.
+    """
+
+    input: str | None
+    statements: tuple[str, ...]
+    admitted: Mapping[Asked, tuple[str, ...]]
+    of_all: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str | None, plans: Mapping[str, EnginePlan]) -> SharedInput:
+        """What the plans of statements share of the input that they read."""
+        found: dict[Asked, list[str]] = {}
+        of_all = []
+        for statement, plan in plans.items():
+            asked = Asking.of(plan).asked
+            if asked is None:
+                of_all.append(statement)
+            for each in asked or ():
+                found.setdefault(each, []).append(statement)
+        admitted = {each: tuple(found[each]) for each in sorted(found, key=str)}
+        return cls(name, tuple(plans), admitted, tuple(of_all))
+
+    def lines(self) -> Iterator[str]:
+        """What is shared, as text: of what a single statement asks how much there is."""
+        what = "the input" if self.input is None else self.input
+        yield f"shared reading of {what}: one pass for {len(self.statements):,} statements"
+        alone = 0
+        for asked, names in self.admitted.items():
+            alone += len(names) == 1
+            if len(names) > 1:
+                yield f"  {asked} → {', '.join(names)}"
+        if alone:
+            yield f"  {alone:,} kind{'s' * (alone > 1)} of events → a single statement each"
+        if self.of_all:
+            yield f"  every event → {', '.join(self.of_all)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data of JSON."""
+        admitted = [
+            {
+                "type": each.type,
+                "attribute": each.attribute or None,
+                "value": each.value if each.attribute else None,
+                "statements": list(names),
+            }
+            for each, names in self.admitted.items()
+        ]
+        return {
+            "input": self.input,
+            "statements": list(self.statements),
+            "admitted": admitted,
+            "of_all": list(self.of_all),
+        }
 
 
 @dataclass(frozen=True)
@@ -19,6 +81,8 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
 
     explanations: Mapping[str, Explanation]
     sources: Mapping[str, tuple[str | None, ...]]
+    # The inputs that several statements read in one pass.
+    shared: tuple[SharedInput, ...] = ()
 
     def __getitem__(self, name: str) -> Explanation:
         return self.explanations[name]
@@ -33,11 +97,13 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
         return self.to_text()
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The plan of each statement as a tree, under its name."""
-        return "\n\n".join(
+        """The plan of each statement as a tree, under its name, and what they share."""
+        parts = [
             f"{printable(self._heading(name))}\n{each.to_text(verbose=verbose)}"
             for name, each in self.explanations.items()
-        )
+        ]
+        parts += ["\n".join(map(printable, each.lines())) for each in self.shared]
+        return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data of JSON; docs/scripts.md describes it."""
@@ -47,6 +113,7 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
                 {"name": name, "sources": list(self.sources[name]), **each.to_dict()}
                 for name, each in self.explanations.items()
             ],
+            "shared": [each.to_dict() for each in self.shared],
         }
 
     def _heading(self, name: str) -> str:
@@ -80,4 +147,12 @@ def explain_script(
             **given,
         )
     sources = {each.name: each.sources for each in script.graph.statements}
-    return ScriptExplanation(found, sources)
+    return ScriptExplanation(found, sources, tuple(_shared(script)))
+
+
+def _shared(script: CompiledScript) -> Iterator[SharedInput]:
+    """The inputs that several statements read alone."""
+    for given in script.plan.inputs:
+        read = {e.name: e.plan for e in script.plan.statements if e.sources == (given.name,)}
+        if len(read) > 1:
+            yield SharedInput.of(given.name, read)

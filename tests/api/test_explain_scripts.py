@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sase
@@ -29,6 +30,27 @@ def test_plans_bear_the_names_of_their_statements() -> None:
     ]
     assert "equal by the conditions: v" in explained["query_2"].to_text()
     assert "rewrites" in explained.to_text(verbose=True)
+
+
+def test_what_statements_share_of_an_input_is_told() -> None:
+    text = """FROM raw EVENT SEQ(A a, B b) WHERE a.v = 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1;
+              FROM raw EVENT SEQ(B b, C c) WHERE b.u = 'x' WITHIN 3; FROM raw EVENT B b;
+              FROM raw EVENT SEQ(A a, C c) WITHIN 3 EVENTS; FROM other EVENT A a"""
+    columns = [("ts", pa.int64()), ("type", pa.string()), ("v", pa.int64()), ("u", pa.string())]
+    schema = pa.schema(columns)
+    explained = sase.Script(text, streams={"raw": schema, "other": schema}).explain()
+    assert str(explained).split("\n\n")[-1].splitlines() == [
+        "shared reading of raw: one pass for 5 statements",
+        "  A v = 1 → query_1, query_2",
+        "  B → query_1, query_4",
+        "  2 kinds of events → a single statement each",
+        "  every event → query_5",
+    ]
+    (shared,) = explained.to_dict()["shared"]
+    assert (shared["input"], shared["of_all"], len(shared["statements"])) == ("raw", ["query_5"], 5)
+    assert {"type": "B", "attribute": "u", "value": "x", "statements": ["query_3"]} in shared[
+        "admitted"
+    ]
 
 
 def test_what_happened_in_each_statement_is_told() -> None:
