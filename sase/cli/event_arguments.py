@@ -154,12 +154,16 @@ def print_report(arguments: Namespace, function: Callable[..., Any], **options: 
     """Print what a public function says of a query and events; options that are None are left."""
     given = {name: value for name, value in options.items() if value is not None}
     query, events = one_query(arguments), discovered(arguments)
-    report = function(query, events, **given, **query_options(arguments))
+    show_report(arguments, function(query, events, **given, **query_options(arguments)))
+    return 0
+
+
+def show_report(arguments: Namespace, report: Any) -> None:
+    """Print a report, as text or as JSON."""
     if arguments.format == "json":
         print(printable_json(report.to_dict(), default=str, indent=2))
     else:
         print(report)
-    return 0
 
 
 def one_query(arguments: Namespace) -> str:

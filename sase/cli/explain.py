@@ -20,6 +20,7 @@ from sase.cli.event_arguments import (
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.script_arguments import add_inputs, events_of_script, is_script
 from sase.cli.spark import ReplayRequest, add_spark, session
 from sase.partial_file import write_whole
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser, required=False)
+    add_inputs(parser)
     add_schema(parser, "the schema, in place of events")
     parser.add_argument(
         "--analyze", action="store_true", help="run the query, and show what each operator did"
@@ -80,6 +82,8 @@ def run(arguments: Namespace) -> int:
         if path is not None:
             check_unread(Target(option, path), arguments)
     refuse_limits_unless(arguments.analyze, "--analyze", arguments)
+    if is_script(arguments):
+        return _explain_script(arguments)
     if arguments.spark:
         return _run_on_spark(arguments)
     for option in ("table", "master", "conf", "strategy", "slices"):
@@ -95,6 +99,43 @@ def run(arguments: Namespace) -> int:
         "html": explanation.to_html,
     }[arguments.format]()
     _write(text, arguments.out)
+    return 0
+
+
+def _explain_script(arguments: Namespace) -> int:
+    """Explain each statement, under its name."""
+    refused = {
+        "--spark": arguments.spark,
+        f"--format {arguments.format}": arguments.format not in ("text", "json"),
+        f"--output {arguments.output}": arguments.output != "all",
+        "--limit": arguments.limit is not None,
+        "--pushed": arguments.pushed is not None,
+        "--stats": arguments.stats is not None,
+        "--save-stats": arguments.save_stats is not None,
+    }
+    refuse_given(refused, "a script")
+    from sase.api.script import Script
+
+    text, options = one_query(arguments), query_options(arguments)
+    unnamed, streams = events_of_script(arguments)
+    if unnamed is None and streams is None:
+        if arguments.analyze:
+            raise ArgumentError("--analyze runs the script: give it --events or --input")
+        script = Script(text, schema_in(arguments), **options)
+        explanation = script.explain(off=arguments.off)
+    else:
+        if arguments.schema is not None:
+            raise ArgumentError("--schema and --events both give a schema: leave one of them out")
+        explanation = Script(text, **options).explain(
+            unnamed,
+            streams=streams,
+            analyze=arguments.analyze,
+            off=arguments.off,
+            **limit_options(arguments),
+        )
+    is_json = arguments.format == "json"
+    shown = explanation.to_json() if is_json else explanation.to_text(verbose=arguments.verbose)
+    _write(shown, arguments.out)
     return 0
 
 

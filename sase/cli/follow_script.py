@@ -17,7 +17,8 @@ from sase.cli.follow import check_followed, lateness_of
 from sase.cli.messages import counted, notify, notify_late
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.run_script import named_inputs, write_lines
+from sase.cli.run_script import write_lines
+from sase.cli.script_arguments import named_inputs
 from sase.cli.signals import Ending
 
 if TYPE_CHECKING:

@@ -36,7 +36,8 @@ from sase.cli.output_files import (
 )
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
-from sase.cli.run_script import add_inputs, check_script_options, is_script, run_script
+from sase.cli.run_script import check_script_options, run_script
+from sase.cli.script_arguments import add_inputs, is_script
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
 from sase.cli.signals import Ending, Terminated
 from sase.cli.standard_input import check_inputs, events_in_a_file

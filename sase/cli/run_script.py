@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from time import perf_counter_ns
@@ -17,9 +16,10 @@ from urllib.parse import quote
 from sase.cli.event_arguments import discovered, limit_options, one_query, query_options
 from sase.cli.follow import lateness_of
 from sase.cli.messages import counted, notify, notify_late, notify_warnings, warnings_as_messages
-from sase.cli.output_files import STANDARD_INPUT, Target, check_target, check_unread, write_file
+from sase.cli.output_files import Target, check_target, check_unread, write_file
 from sase.cli.progress import Progress
-from sase.cli.queries import ArgumentError, named_value, refuse_given
+from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.script_arguments import named_inputs
 from sase.cli.signals import Ending
 from sase.cli.standard_input import events_in_a_file
 
@@ -29,42 +29,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 SUFFIXES = {"csv": ".csv", "jsonl": ".jsonl"}
-# One of these is in every script.
-_SIGNS = re.compile(r";|create|from", re.IGNORECASE)
-# What an input may have that differs from the others.
-_OWN = re.compile(r"(.*),(time|type|seq|time_unit|types)=([^,]*)", re.DOTALL)
-
-
-def add_inputs(parser: ArgumentParser) -> None:
-    """Add the inputs of a script that have names."""
-    parser.add_argument(
-        "--input",
-        metavar="NAME=PATH",
-        action="append",
-        default=[],
-        help="an input of a script, which its statements name after FROM; may be given often;"
-        " NAME=PATH,time=COLUMN,time_unit=ms says what holds of it alone",
-    )
-
-
-def is_script(arguments: Namespace) -> bool:
-    """Whether the text has several statements, or names streams."""
-    if arguments.input:
-        return True
-    try:
-        text = one_query(arguments)
-    except ArgumentError:
-        return False  # which is said behind what is wrong with other arguments
-    if _SIGNS.search(text) is None:
-        return False
-    from sase.errors import QueryError
-    from sase.lang.parser import parse_script
-
-    try:
-        first, *others = parse_script(text).statements
-    except QueryError:
-        return False  # which is said as of any query
-    return bool(others) or first.stream is not None or bool(first.query.sources)
 
 
 def check_script_options(arguments: Namespace) -> None:
@@ -82,23 +46,6 @@ def check_script_options(arguments: Namespace) -> None:
             "--format csv: the statements of a script have columns of their own: write a file for"
             " each with  -o FOLDER  , or give  --format jsonl"
         )
-
-
-def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
-    """The arguments for each input, by its name; None is the one of --events."""
-    found: dict[str | None, Namespace] = {} if arguments.events is None else {None: arguments}
-    for text in arguments.input:
-        name, path = named_value("--input", text, "NAME=PATH")
-        own = dict[str, str]()
-        while (match := _OWN.fullmatch(path)) is not None:
-            path, option, value = match.groups()
-            own[option] = value
-        if name in found:
-            raise ArgumentError(f"--input {name} is given twice: which files are meant?")
-        found[name] = Namespace(**{**vars(arguments), "events": path, **own})
-    if sum(each.events == STANDARD_INPUT for each in found.values()) > 1:
-        raise ArgumentError("two inputs cannot both come on standard input: give one as a file")
-    return found
 
 
 def run_script(arguments: Namespace, ending: Ending) -> int:

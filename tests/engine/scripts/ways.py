@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import sase
 from tests.engine.scripts.examples import ScriptExample, ScriptInput
+from tests.engine.scripts.queries import Statement
 from tests.naive.scripts import ScriptMatch
 
 RECIPES = ("optimized", "optimized", "basic", "pais", "nfab", "tree_bushy")
-KINDS = ("run", "compiled", "push", "restart", "changed")
+KINDS = ("run", "compiled", "push", "restart", "changed", "edit")
 # What composite events may have beside their attributes, and times, which results tell.
 HIDDEN = ("type", "ts", "at", "sq")
 Found = dict[str, list[str]]
@@ -29,7 +31,7 @@ class ScriptWay:
     def run(self, example: ScriptExample) -> Found:
         if self.kind in ("run", "compiled"):
             return self._run(example)
-        return self._push(example)
+        return self._edit(example) if self.kind == "edit" else self._push(example)
 
     def _script(self, example: ScriptExample, schema: bool) -> sase.Script:
         options = _options(example.inputs)
@@ -42,6 +44,32 @@ class ScriptWay:
         unnamed, streams = _given(example.inputs)
         script = self._script(example, self.kind == "compiled")
         return told([script.run(unnamed, streams=streams)], script.statements)
+
+    def _edit(self, example: ScriptExample) -> Found:
+        """Pushed, with a statement removed and one added in between.
+
+        What the removed one found is told as if it had gone on, if it was right so far.
+        """
+        random, script = Random(self.seed), self._script(example, schema=True)
+        matcher, parts = script.open(), list[Mapping[str, sase.Matches]]()
+        read = tuple(each for each in example.inputs if each.name in script.inputs)
+        cuts = list(_cuts(random, read))
+        at = random.randint(0, len(cuts))
+        parts += [matcher.push(*cut) for cut in cuts[:at]]
+        removed = random.choice([*_last_statements(example), None])
+        if removed is not None and len(script.statements) > 1:
+            matcher.remove(removed)
+            before = told(parts, script.statements)[removed]
+        added = _addition(random, example)
+        names = matcher.add(added.statements[0].text) if added is not None else ()
+        later = [*(matcher.push(*cut) for cut in cuts[at:]), matcher.finish()]
+        found = told([*parts, *later], tuple(dict.fromkeys((*script.statements, *names))))
+        if added is not None:
+            _check_added(added, cuts[:at], told(later, tuple(found))[names[0]])
+        if removed is not None and len(script.statements) > 1:
+            wanted = expected(example)[removed]
+            found[removed] = wanted if before == wanted[: len(before)] else before
+        return {name: found[name] for name in script.statements}
 
     def _push(self, example: ScriptExample) -> Found:
         random, script = Random(self.seed), self._script(example, schema=True)
@@ -69,6 +97,43 @@ def _changed(matcher: sase.ScriptMatcher, random: Random, example: ScriptExample
         source = f"FROM {', '.join(named)} " if named else ""
         matcher.add(f"CREATE STREAM added{len(added)} AS {source}EVENT ANY e")
     return matcher.script.restore(matcher.snapshot()) if random.random() < 0.3 else matcher
+
+
+def _last_statements(example: ScriptExample) -> list[str]:
+    """The statements that no other reads."""
+    names = [statement_name(each.text, n) for n, each in enumerate(example.statements, start=1)]
+    read = {name for each in example.statements for name in _sources(each.text)}
+    return [name for name in names if name not in read]
+
+
+def _sources(text: str) -> list[str]:
+    """The names after FROM."""
+    names = text.partition("EVENT")[0].partition("FROM ")[2].strip()
+    return names.split(", ") if names else []
+
+
+def _addition(random: Random, example: ScriptExample) -> ScriptExample | None:
+    """A statement over one input alone, once more."""
+    inputs = {str(each.name) for each in example.inputs}
+    over_one = [each for each in example.statements
+                if len(names := _sources(each.text)) < 2 and inputs.issuperset(names)]  # fmt: skip
+    if not over_one:
+        return None
+    text = random.choice(over_one).text
+    query = text.partition(" AS ")[2] if text.startswith("CREATE") else text
+    return ScriptExample((Statement(query, None),), example.inputs)
+
+
+def _check_added(
+    added: ScriptExample, before: list[tuple[str | None, Any]], found: list[str]
+) -> None:
+    """An added statement finds what it would in the rows that came since."""
+    seen = Counter[str | None]()
+    for name, rows in before:
+        seen[name] += rows.num_rows
+    inputs = tuple(replace(each, rows=each.rows[seen[each.name] :]) for each in added.inputs)
+    (wanted,) = expected(replace(added, inputs=inputs)).values()
+    assert found == wanted, (added.text, found, wanted)
 
 
 def _given(inputs: tuple[ScriptInput, ...]) -> tuple[Any, dict[str, Any] | None]:

@@ -1,0 +1,77 @@
+"""Arguments of commands that take scripts: inputs that have names, and whether a text is one."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from sase.cli.event_arguments import discovered, one_query
+from sase.cli.output_files import STANDARD_INPUT
+from sase.cli.queries import ArgumentError, named_value
+
+if TYPE_CHECKING:
+    from sase.engine.sources.discovered import Discovered
+
+# One of these is in every script.
+_SIGNS = re.compile(r";|create|from", re.IGNORECASE)
+# What an input may have that differs from the others.
+_OWN = re.compile(r"(.*),(time|type|seq|time_unit|types)=([^,]*)", re.DOTALL)
+
+
+def add_inputs(parser: ArgumentParser) -> None:
+    """Add the inputs of a script that have names."""
+    parser.add_argument(
+        "--input",
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="an input of a script, which its statements name after FROM; may be given often;"
+        " NAME=PATH,time=COLUMN,time_unit=ms says what holds of it alone",
+    )
+
+
+def is_script(arguments: Namespace) -> bool:
+    """Whether the text has several statements, or names streams."""
+    if arguments.input:
+        return True
+    try:
+        text = one_query(arguments)
+    except ArgumentError:
+        return False  # which is said behind what is wrong with other arguments
+    if _SIGNS.search(text) is None:
+        return False
+    from sase.errors import QueryError
+    from sase.lang.parser import parse_script
+
+    try:
+        first, *others = parse_script(text).statements
+    except QueryError:
+        return False  # which is said as of any query
+    return bool(others) or first.stream is not None or bool(first.query.sources)
+
+
+def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
+    """The arguments for each input, by its name; None is the one of --events."""
+    found: dict[str | None, Namespace] = {} if arguments.events is None else {None: arguments}
+    for text in arguments.input:
+        name, path = named_value("--input", text, "NAME=PATH")
+        own = dict[str, str]()
+        while (match := _OWN.fullmatch(path)) is not None:
+            path, option, value = match.groups()
+            own[option] = value
+        if name in found:
+            raise ArgumentError(f"--input {name} is given twice: which files are meant?")
+        found[name] = Namespace(**{**vars(arguments), "events": path, **own})
+    if sum(each.events == STANDARD_INPUT for each in found.values()) > 1:
+        raise ArgumentError("two inputs cannot both come on standard input: give one as a file")
+    return found
+
+
+def events_of_script(
+    arguments: Namespace,
+) -> tuple[Discovered | None, dict[str, Discovered] | None]:
+    """The events of the input without a name, and of those that have one."""
+    found = {name: discovered(each) for name, each in named_inputs(arguments).items()}
+    unnamed = found.pop(None, None)
+    return unnamed, {str(name): each for name, each in found.items()} or None

@@ -1,0 +1,72 @@
+"""`sase explain` and `sase why` of scripts name the statement that they speak of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sase.cli.main import main
+
+EVENTS = "ts,type,user\n1,Failure,ann\n2,Failure,ann\n5,Success,bob\n"
+SCRIPT = """CREATE STREAM pairs AS EVENT SEQ(Failure a, Failure b) WHERE [user] WITHIN 60
+RETURN Pair(a.user AS user);
+FROM pairs, logins EVENT SEQ(Pair p, Success s) WHERE [user] WITHIN 600
+"""
+INPUT = ("--input", "logins=logins.csv")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logins.csv").write_text(EVENTS, encoding="utf-8")
+    Path("rules.sase").write_text(SCRIPT, encoding="utf-8")
+
+
+def test_explain_has_the_plan_of_each_statement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "rules.sase"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("statement pairs, which reads logins\n")
+    assert "\n\nstatement query_2, which reads pairs, logins\n" in printed
+
+
+def test_analyze_says_what_each_statement_did(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "rules.sase", *INPUT, "--analyze", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["statements"]
+    assert [each["name"] for each in found] == ["pairs", "query_2"]
+    assert all("actual" in json.dumps(each) for each in found)
+
+
+def test_why_is_of_the_statement_that_no_other_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "rules.sase", *INPUT]) == 0
+    printed = capsys.readouterr().out
+    assert "Pair p" in printed
+    assert "[user]" in printed
+
+
+def test_why_of_a_statement_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "rules.sase", *INPUT, "--statement", "pairs"]) == 0
+    printed = capsys.readouterr().out
+    assert "Failure a" in printed
+    assert "There is 1 match." in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["explain", "rules.sase", "--analyze"], "give it --events or --input"),
+        (["explain", "rules.sase", "--format", "dot"], "--format dot does not go with a script"),
+        (["explain", "rules.sase", "--spark"], "--spark does not go with a script"),
+        (["why", "-q", "EVENT Failure a; EVENT Success b", "--events", "logins.csv"],
+         "name it with  --statement ; there are query_1, query_2"),
+        (["why", "rules.sase", *INPUT, "--statement", "pears"], "there is no statement `pears`"),
+        (["why", "-q", "EVENT Failure a", "--events", "logins.csv", "--statement", "a"],
+         "--statement does not go with a single query"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert problem in capsys.readouterr().err
