@@ -16,7 +16,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
-from sase.binding.statement_text import with_statements, without_statement
+from sase.binding.statement_text import numbered, with_statements, without_statement
 from sase.engine.pipeline.limits import working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SaseError
@@ -267,8 +267,9 @@ class ScriptMatcher:
         """
         check_query(text)
         with self._alone():
-            before = self.statements
-            self._run(with_statements(self._compiled.graph, text))
+            before, pipeline = self.statements, self._pipeline
+            self._run(with_statements(self._compiled.graph, text, pipeline.numbered))
+            pipeline.numbered = max(pipeline.numbered, numbered(self._compiled.graph))
             return self.statements[len(before) :]
 
     def remove(self, name: str) -> None:

@@ -15,11 +15,15 @@ NUMBERED = re.compile(r"query_([0-9]+)")
 BETWEEN = "\n;\n"
 
 
-def with_statements(graph: StatementGraph, text: str) -> str:
-    """The text of a script with more statements; no number of a statement is used again."""
-    first = len(graph.statements)
+def numbered(graph: StatementGraph) -> int:
+    """The greatest number that a statement has, or that its place gives it."""
     names = (NUMBERED.fullmatch(each.name) for each in graph.statements)
-    used = max((int(found[1]) for found in names if found), default=0)
+    return max((int(found[1]) for found in names if found), default=0)
+
+
+def with_statements(graph: StatementGraph, text: str, used: int) -> str:
+    """The text of a script with more statements; no number up to those `used` is used again."""
+    first, used = len(graph.statements), max(used, numbered(graph))
     added = []
     for number, statement in enumerate(parse_script(text, "script").statements, start=1):
         own = text[slice(*statement.span)]

@@ -146,7 +146,10 @@ def test_statements_are_added_to_a_matcher_and_removed() -> None:
     matcher = matcher.script.restore(matcher.snapshot())
     assert matcher.statements == ("pairs", "query_3", "query_4", "query_5")
     parts.append(matcher.push("raw", streams["raw"][5:8]))
-    assert matcher.add("EVENT C c; EVENT B b") == ("query_6", "query_7")
+    matcher.add("EVENT D d")
+    matcher.remove("query_6")
+    matcher = matcher.script.restore(matcher.snapshot())
+    assert matcher.add("EVENT C c; EVENT B b") == ("query_7", "query_8")
     parts += [matcher.push("raw", streams["raw"][8:]), matcher.finish()]
     found = shown(*parts)
     whole = shown(script.run(streams=streams))
@@ -154,11 +157,11 @@ def test_statements_are_added_to_a_matcher_and_removed() -> None:
     assert {name: found[name] for name in ("pairs", "query_3")} == {
         name: whole[name] for name in ("pairs", "query_3")
     }
-    assert {name: len(found[name]) for name in ("query_4", "query_5", "query_6", "query_7")} == {
+    assert {name: len(found[name]) for name in ("query_4", "query_5", "query_7", "query_8")} == {
         "query_4": 5,
         "query_5": 2,
-        "query_6": 1,
         "query_7": 1,
+        "query_8": 1,
     }
     assert "query_2" not in found
 

@@ -23,6 +23,7 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
     state = {
         "format": FORMAT,
         "version": release(),
+        "numbered": pipeline.numbered,
         "inputs": {_written(name): each.checkpoint() for name, each in pipeline.inputs.items()},
         "statements": {name: _statement(each) for name, each in pipeline.statements.items()},
     }
@@ -49,6 +50,7 @@ def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> 
     saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
     pipeline = ScriptPipeline(plan)
     inputs = {_written(name): each for name, each in pipeline.inputs.items()}
+    pipeline.numbered = saved.part("numbered").count()
     try:
         _fill(pipeline.statements, inputs, saved)
     except (SchemaError, DataError) as problem:

@@ -48,6 +48,8 @@ class ScriptPipeline:
         self._streaming, self._check = streaming, check
         self.statements = {each.name: self._opened(each) for each in plan.statements}
         self._shared = dict(self._shared_readings())
+        # The greatest number that a statement has had: none is used again.
+        self.numbered = len(plan.statements)
         # Whether some statements know what came last, and others not yet.
         self.is_in_midst = self.is_finished = False
 
