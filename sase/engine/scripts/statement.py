@@ -74,8 +74,8 @@ class RunningStatement:
         composite = self.plan.composite
         assert composite is not None, "nobody reads it"
         found = [part for part in matches.parts if len(part)]
-        if not self._is_known:  # an empty piece tells the columns
-            found = found or list(matches.parts[:1])
+        if not self._is_known and not found and self.matcher.pipeline.state.history.pieces:
+            found = list(matches.parts[:1])  # an empty piece tells the columns
         self._is_known |= bool(found)
         pieces = []
         for part in found:
