@@ -33,7 +33,8 @@ def hunt(first: int, count: int, form: str | None = None) -> Counter[str]:
         except Exception:
             seen[FAULT] += 1
             rows = "\n".join(f"    {row}" for row in drawn.rows)
-            print(f"{number} {Way.of(number)}\n  {drawn.text}\n{rows}\n{traceback.format_exc()}")
+            told = f"{number} {Way.of(number)}\n  {drawn.text}\n{rows}\n{traceback.format_exc()}"
+            print(told, flush=True)
             continue
         if isinstance(found, str):
             seen["refused"] += 1
