@@ -55,11 +55,12 @@ class StatementGraph:
         streams = {n for n, each in zip(names, tree.statements, strict=True) if each.stream}
         inputs = _inputs(tree, names) if given is None else set(given)
         _check_sources(tree, source, streams, names, inputs, found)
+        blank = _blank(text)
         statements = tuple(
-            _statement(each, own, inputs, source, found)
+            _statement(each, own, inputs, source, blank, found)
             for each, own in zip(tree.statements, names, strict=True)
         )
-        if not found:
+        if not found and len(_placed(statements)) < len(statements):
             found += _cycles(tree, statements, source)
         if found:
             raise BindingError(sorted(found, key=lambda each: each.span))
@@ -75,18 +76,7 @@ class StatementGraph:
     @property
     def order(self) -> tuple[NamedQuery, ...]:
         """The statements, each behind those that it reads, and otherwise as they are written."""
-        by_name = {each.name: each for each in self.statements if each.is_stream}
-        found: dict[str, NamedQuery] = {}
-
-        def place(statement: NamedQuery) -> None:
-            for name in statement.sources:
-                if name in by_name and name not in found:
-                    place(by_name[name])
-            found.setdefault(statement.name, statement)
-
-        for each in self.statements:
-            place(each)
-        return tuple(found.values())
+        return tuple(_placed(self.statements).values())
 
     def readers(self, name: str) -> tuple[NamedQuery, ...]:
         """The statements that read a stream or an input."""
@@ -251,6 +241,7 @@ def _statement(
     name: str,
     inputs: Collection[str | None],
     source: Source,
+    blank: str,
     found: list[Diagnostic],
 ) -> NamedQuery:
     query = statement.query
@@ -261,7 +252,7 @@ def _statement(
     if query.sources and source.text[begin : begin + 1] == "`":
         begin += 1
     written = source.text[begin : query.span.end]
-    text = _blank(source.text[:begin]) + written + _blank(source.text[query.span.end :])
+    text = blank[:begin] + written + blank[query.span.end :]
     tree = replace(query, sources=())
     places = tuple(each.span for each in query.sources) or (query.pattern.span,)
     is_stream = statement.stream is not None
@@ -288,6 +279,26 @@ def _only(
 def _blank(text: str) -> str:
     """Blanks in place of a text, and the same lines."""
     return "".join(each if each in "\r\n" else " " for each in text)
+
+
+def _placed(queries: Iterable[NamedQuery]) -> dict[str, NamedQuery]:
+    """Statements, each behind those that it reads; not all if some read themselves."""
+    by_name = {each.name: each for each in queries if each.is_stream}
+    found: dict[str, NamedQuery] = {}
+    for each in queries:
+        way = {each.name: each}
+        while way:
+            last = way[next(reversed(way))]
+            left = (by_name[n] for n in last.sources if n in by_name and n not in found)
+            before = None if last.name in found else next(left, None)
+            if before is None:
+                found.setdefault(last.name, last)
+                del way[last.name]
+            elif before.name in way:
+                break
+            else:
+                way[before.name] = before
+    return found
 
 
 def _cycles(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sase
+from sase.binding.script import StatementGraph
 
 Rows = list[dict[str, Any]]
 PAIRS = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 2 RETURN Pair(a.ts AS at, b.v AS v);
@@ -139,3 +140,11 @@ def test_a_name_after_from_in_a_query_by_itself_is_an_error() -> None:
         sase.compile("FROM p EVENT A a", events("A1"))
     with pytest.raises(sase.QuerySyntaxError, match="one query is expected here"):
         sase.compile("CREATE STREAM s AS EVENT A a", events("A1"))
+
+
+def test_long_chains_have_an_order() -> None:
+    count = 1200
+    links = (f"CREATE STREAM s{n} AS FROM s{n + 1} EVENT s{n + 1} x" for n in range(count))
+    text = ";".join([*links, f"CREATE STREAM s{count} AS EVENT A x"])
+    order = [each.name for each in StatementGraph.of(text).order]
+    assert order == [f"s{n}" for n in range(count, -1, -1)]
