@@ -12,11 +12,17 @@ from sase.planning.nodes import name_of
 from sase.planning.physical import OF_OTHER_PLANS, executed
 from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
-from sase.planning.rewrites.contract import KEPT_OUT, NONE_RARE, NOT_AT_HAND, NOT_KNOWN
+from sase.planning.rewrites.contract import (
+    IS_PRECISE,
+    KEPT_OUT,
+    NONE_RARE,
+    NOT_AT_HAND,
+    NOT_KNOWN,
+)
 from sase.printable import printable
 
 # Rewrites that are listed; None is one that applied.
-_UNLIKELY = (NOT_KNOWN, NOT_AT_HAND, NONE_RARE, KEPT_OUT)
+_UNLIKELY = (NOT_KNOWN, NOT_AT_HAND, NONE_RARE, KEPT_OUT, IS_PRECISE)
 _PASSED = (None, *OF_OTHER_PLANS, *(each.reason for each in _UNLIKELY))
 
 

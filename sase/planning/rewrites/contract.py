@@ -38,6 +38,7 @@ NO_TREE = Declined("the plan has no tree of joins")
 # Why a walk is kept without a look at what joins by a tree would cost.
 NOT_KNOWN = Declined("without statistics it is not known whether a component is rare")
 NOT_AT_HAND = Declined("joins pay where all events are at hand, and these may come in pieces")
+IS_PRECISE = Declined("time is precise")
 KEPT_OUT = Declined("stacks and leaves keep what nothing leads up to out themselves")
 NONE_RARE = Declined("no component is so rare that joins would begin at its events")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.nodes import Confidence, Operator, exchanged, find
-from sase.planning.rewrites.contract import Declined, Outcome
-from sase.planning.rewrites.prune_by_confidence import NO_CONFIDENCE
+from sase.planning.rewrites.contract import IS_PRECISE, Declined, Outcome
 
 
 def enumerate_worlds(plan: Operator) -> Outcome:
     """It takes as long as there are worlds, and is for comparison."""
     confidence = find(plan, Confidence)
     if confidence is None:
-        return NO_CONFIDENCE
+        return IS_PRECISE
     if confidence.enumerates:
         return Declined("worlds are enumerated already")
     return exchanged(plan, replace(confidence, enumerates=True))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.nodes import Confidence, Operator, RunEvaluation, exchanged, find, require
-from sase.planning.rewrites.contract import Declined, Outcome
-
-NO_CONFIDENCE = Declined("time is precise")
+from sase.planning.rewrites.contract import IS_PRECISE, Declined, Outcome
 
 
 def prune_by_confidence(plan: Operator) -> Outcome:
     """The probability of the order of events never rises when an event is added."""
     confidence = find(plan, Confidence)
     if confidence is None:
-        return NO_CONFIDENCE
+        return IS_PRECISE
     runs = require(plan, RunEvaluation)
     if confidence.threshold is None:
         return Declined("there is no threshold")
