@@ -32,7 +32,7 @@ RUNTIME, MULTI = (
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 JOINS = "sase/engine/kernels/scan/joins.py"
-KLEENE = "sase/engine/kernels/kleene"
+KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
 SET_NODES, SET_RUNS = f"{KLEENE}/set_nodes.py", f"{KLEENE}/set_runs.py"
@@ -898,5 +898,30 @@ FAULTS = [
         "Fed((), self._floor(name))",
         "Fed()",
         "scripts",
+    ),
+    # ------------------------------------------------------------ imprecise time
+    Fault(
+        "start-of-intervals-too-late",
+        f"{CONFIDENCE}/placed_negatives.py",
+        "lower = window_start(last, span)",
+        "lower = window_start(last, span) + 1",
+    ),
+    Fault(
+        "simultaneous-is-sure",
+        f"{CONFIDENCE}/candidate_orders.py",
+        "before < own and until < behind",
+        "before <= own and until < behind",
+    ),
+    Fault(
+        "threshold-of-walks-too-high",
+        f"{CONFIDENCE}/interval_walk.py",
+        "likely.least - EXACT",
+        "likely.least + 0.05",
+    ),
+    Fault(
+        "orders-of-a-sequence-are-the-same",
+        f"{OPERATORS}/union_bindings.py",
+        "order = np.lexsort((self.slots, matches))",
+        "order = np.lexsort((self.slots, self.events, matches))",
     ),
 ]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.binding.folding import INT64_MAX
+from sase.binding.folding import INT64_MAX, INT64_MIN
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.confidence.gaps import BETWEEN, OR_WITH_LAST, OR_WITH_NEXT, OUTSIDE
 from sase.engine.operators.confidence import GapConfidence
@@ -70,8 +70,12 @@ class CandidateConfidence:
         self, steps: Sequence[Sequence[TimeBounds]], negatives: Sequence[PlacedNegative]
     ) -> float:
         """Return that of steps in the order of the pattern: an event, or all events of a set."""
+        span = max(each.hi for each in steps[-1]) - min(each.lo for each in steps[0])
+        if not negatives and span <= self._reach:
+            steps = _unsure(steps)
+            if not steps:
+                return 1.0
         last = len(steps) - 1
-        span = max(each.hi for each in steps[last]) - min(each.lo for each in steps[0])
         at_ends = [each for each in negatives if each.place in (0, last + 1)]
         is_bounded = bool(at_ends) or span > self._reach
         inner = [each for each in negatives if 0 < each.place <= last]
@@ -120,6 +124,17 @@ class CandidateConfidence:
         ends.append([each.place > 0 for each in at_ends])
         bounds = (np.array(each, np.int64) for each in ends)
         return self._gaps.by_first_time(self._reach, _columns(order, gaps), *bounds)
+
+
+def _unsure(steps: Sequence[Sequence[TimeBounds]]) -> list[list[TimeBounds]]:
+    """The events that are not between their neighbours in every world."""
+    begins = [min(each.lo for each in step) for step in steps] + [INT64_MAX]
+    ends = [INT64_MIN, *(max(each.hi for each in step) for step in steps)]
+    left = [
+        [each for each in step if not (ends[n] < each.lo and each.hi < begins[n + 1])]
+        for n, step in enumerate(steps)
+    ]
+    return [step for step in left if step]
 
 
 def _columns(order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> list[Numbers]:

@@ -27,9 +27,16 @@ from sase.engine.operators.interval_negatives import IntervalNegatives
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.operators.world_enumeration import WorldEnumeration
+from sase.engine.resources import is_too_much
 from sase.engine.snapshots.saved_state import Saved
+from sase.errors import BudgetError
 from sase.planning.nodes import Confidence
 from sase.planning.split import may_end
+
+TOO_MANY = (
+    "the candidates of this query that wait until time has passed them need more memory than there"
+    " is: narrow its conditions, give it a smaller WITHIN, or ask for a higher WITH CONFIDENCE"
+)
 
 
 class ConfidenceState:
@@ -94,7 +101,15 @@ class ConfidenceState:
             likely = self._likely(self._timed(found))
             if likely.size:
                 self._queue.add(likely, likely.times[DETECTED])
+                self._check_memory()
                 self._most_waiting = max(self._most_waiting, len(self._queue))
+
+    def _check_memory(self) -> None:
+        """Refuse more candidates than memory can hold: none is told before time has passed it."""
+        waiting = self._queue.nbytes
+        self._context.check(waiting)
+        if is_too_much(waiting):
+            raise BudgetError(TOO_MANY)
 
     def _timed(self, found: Bindings) -> CandidateBindings:
         """Candidates with their times, and no confidence yet."""

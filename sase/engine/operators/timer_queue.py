@@ -58,6 +58,11 @@ class TimerQueue:
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the sequences."""
+        return sum(int(run.sequences.nbytes) for run in self._runs)
+
     def add(self, sequences: Sequences | Bindings, due: NDArray[np.int64]) -> None:
         """Queue sequences."""
         if not len(due):

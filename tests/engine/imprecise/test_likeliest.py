@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import sase
-from sase.errors import PlanError
+from sase.engine.operators import confidence_filter
+from sase.errors import BudgetError, PlanError
 
 # How likely each of its two matches is: 5/12 and 2/3; the last A is before the last B for certain.
 ROWS = [
@@ -67,3 +68,28 @@ def test_rows_of_the_collapsed_form_end_at_the_latest_times() -> None:
 def test_where_time_is_precise_no_match_is_likelier(ask: Any) -> None:
     with pytest.raises(PlanError, match="is precise: every match is certain"):
         ask(compressed(time="lo"))
+
+
+def test_more_candidates_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is told before time has passed it, so that a limit on matches comes too late."""
+    monkeypatch.setattr(confidence_filter, "is_too_much", lambda size: size > 50)
+    with pytest.raises(BudgetError, match="ask for a higher WITH CONFIDENCE"):
+        len(sase.match(QUERY, ROWS, time=("lo", "hi"), type="type"))
+
+
+def test_what_is_in_order_in_every_world_leaves_a_confidence_as_it_is() -> None:
+    """Bit by bit: an A before all others, and a D behind them."""
+    intervals = [("A", 1, 2), ("B", 2, 5), ("B", 4, 7), ("C", 6, 9)]
+    certain = [("A", -9, -9), *intervals, ("D", 30, 31)]
+    of = {}
+    for name, rows, pattern in (
+        ("bare", intervals, "SEQ(A a, B{2} b[], C c)"),
+        ("more", certain, "SEQ(A{2} x[], B{2} b[], C c, D d)"),
+    ):
+        table = [
+            {"type": kind, "lo": lo, "hi": hi, "n": n} for n, (kind, lo, hi) in enumerate(rows)
+        ]
+        found = sase.match(f"EVENT {pattern}", table, time=("lo", "hi"), type="type")
+        of[name] = max(each["confidence"] for each in found.to_pylist())
+    assert of["bare"] == pytest.approx(91 / 128, abs=1e-12)
+    assert of["more"] == of["bare"]

@@ -133,7 +133,7 @@ def place_negatives(
             upper = latest_of_first(matches, number, split, sets, times, mask)
             lower = earliest_of_last(matches, number, split, sets, times, mask) + 1
         key = times.key[matches.events[begin] & mask] if times.key.shape[0] > 0 else 0
-        if key + 1 < index.begins.shape[0]:
+        if key >= 0 and key + 1 < index.begins.shape[0]:
             node = rebuilt(machine, cells, matches, number)
             place = behind(index, key, upper) - 1
             while place >= index.begins[key] and index.most[place] >= lower:
