@@ -344,8 +344,7 @@ FAULTS = [
         "state[DEPTH], state[WAYS] = 0,",
     ),
     Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass", "series"),
-    Fault("line-of-another-event", LINE_STORE, " and lines.heap[cells[line + AT]] == event", ""),
-    Fault("all-lines-left-alone", LINES, "event.takes != 1 or rules.str", "rules.str", "series"),
+    Fault("line-of-another-event", LINE_STORE, " and lines.homes[line] == event", "", "series"),
     Fault("told-lines-ended", LINE_SCAN, "if begin <= lasts[i] or", "if True or", "series"),
     Fault("told-lines-go-on", LINE_SCAN, "if begin <= lasts[i] or", "if False and", "series"),
     Fault(

@@ -23,11 +23,13 @@ from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
 from sase.engine.operators.evaluation import FEWEST
 from sase.engine.operators.run_evaluation import IncrementalEvaluation, wanted
-from sase.engine.operators.saved_lines import check_line_nodes, restored_lines
+from sase.engine.operators.saved_lines import check_line_nodes, restored_lines, saved_lines
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
+# Of fewer lines there is room for four times as many at once.
+FEW_LINES = 1 << 17
 # The words of the heap that there is room for at first.
 HEAP = 1 << 14
 MEASURES = {
@@ -66,9 +68,11 @@ class LineEvaluationState(IncrementalEvaluation):
         rows = max(context.options.stack, 2 * store.FIRST_LINE // store.FIELDS)
         self._nodes = self._program.cells(rows)
         counts = np.zeros(store.COUNTS, np.int64)
-        counts[store.USED], counts[store.FREE] = store.FIRST_LINE, NOTHING
+        counts[store.USED] = store.FIRST_LINE
         self._lines = store.Lines(
             np.zeros(rows * store.FIELDS, np.int64),
+            np.empty(rows * store.FIELDS + store.SLACK, np.int64),
+            np.empty(rows, np.int64),
             _new_keys(0),
             np.empty(HEAP, np.int64),
             np.full(store.SIZES, NOTHING, np.int64),
@@ -272,10 +276,26 @@ class LineEvaluationState(IncrementalEvaluation):
         elif why == store.NO_EXTENT:
             self._lines = self._lines._replace(heap=self._doubled(self._lines.heap))
         elif why == store.NO_LINE:
-            self._lines = self._lines._replace(cells=self._doubled(self._lines.cells))
-            self._nodes = self._doubled(self._nodes)
+            self._make_room_for_lines()
         elif why == store.NO_ENTRY:
             self._make_room_for_entries()
+
+    def _make_room_for_lines(self) -> None:
+        """Make room for twice as many lines, or more where they are few; pages come when needed.
+
+        Nodes of theirs are bound of blocks alone.
+        """
+        lines = self._lines
+        rows = len(lines.spare) * (4 if len(lines.spare) < FEW_LINES else 2)
+        self._check_memory((2 * store.FIELDS + 1) * 8 * rows)
+        self._lines = lines._replace(
+            cells=grown(lines.cells, rows * store.FIELDS),
+            homes=grown(lines.homes, rows * store.FIELDS + store.SLACK),
+            spare=grown(lines.spare, rows),
+        )
+        if self._compared is None:
+            self._check_memory(self._nodes.nbytes * rows // len(self._nodes))
+            self._nodes = grown(self._nodes, rows)
 
     def _make_room_for_entries(self) -> None:
         """Leave no entry of a line that is over in the ring, and enlarge it if most are left."""
@@ -318,7 +338,7 @@ class LineEvaluationState(IncrementalEvaluation):
     def counters(self) -> Counters:
         """Count events, lines made and alive, steps, and matches."""
         lines = self._lines
-        held = [lines.cells, lines.heap, lines.order, self._nodes, self._output.events]
+        held = [lines.cells, lines.homes, lines.heap, lines.order, self._nodes, self._output.events]
         return self._counters(
             lines.counts[store.MADE : store.SPLIT + 1], sum(each.nbytes for each in held)
         )
@@ -326,14 +346,17 @@ class LineEvaluationState(IncrementalEvaluation):
     def checkpoint(self) -> Checkpoint:
         """The lines, and their events."""
         lines = self._lines
-        used, top = int(lines.counts[store.USED]), int(lines.counts[store.TOP])
+        used = int(lines.counts[store.USED])
+        cells, heap, free = saved_lines(lines)
+        counts = lines.counts[: store.SAVED].copy()
+        counts[store.FREE] = free
         return {
             **super().checkpoint(),
-            "lines": lines.cells[:used],
+            "lines": cells,
             "keys": lines.keys,
-            "heap": lines.heap[:top],
+            "heap": heap,
             "free": lines.free,
-            "counts": lines.counts[: store.SAVED],
+            "counts": counts,
             "nodes": self._nodes[: used // store.FIELDS],
             "kind": self._rules.kind,
             **({} if self._taken is None else {"taken": self._taken.checkpoint()}),

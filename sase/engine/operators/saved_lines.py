@@ -11,11 +11,35 @@ import numpy as np
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.run_nodes import LEVEL, PREVIOUS
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 # What is counted besides what is made anew.
 _COUNTED = slice(store.MADE, store.SPLIT + 1)
+
+
+def saved_lines(lines: store.Lines) -> tuple[Numbers, Numbers, int]:
+    """The lines that were ever used, the events of those that are alive, and the first free one.
+
+    Those that are free are saved as a list.
+    """
+    cells = lines.cells[: lines.counts[store.USED]].reshape(-1, store.FIELDS).copy()
+    is_live = cells[:, store.START] != LATEST
+    is_live[: store.FIRST_LINE // store.FIELDS] = False
+    live = np.flatnonzero(is_live)
+    sizes, begins = cells[live, store.SIZE], cells[live, store.AT]
+    cells[live, store.AT] = ends = np.append(0, np.cumsum(sizes))[: len(live)]
+    events = np.empty(int(sizes.sum()), np.int64)
+    for stored, at, is_there in (
+        (lines.homes, live * store.FIELDS, sizes <= store.HOME),
+        (lines.heap, begins, sizes > store.HOME),
+    ):
+        into = _places(ends[is_there], sizes[is_there])
+        events[into] = stored[_places(at[is_there], sizes[is_there])]
+    spare = lines.spare[: lines.counts[store.FREE]]
+    links = np.append(NOTHING, spare)
+    cells[spare // store.FIELDS, store.NEXT] = links[:-1]
+    return cells.reshape(-1), events, int(links[-1])
 
 
 def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -> store.Lines:
@@ -32,22 +56,30 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     is_free = np.arange(used) >= first
     is_free[live[0]] = False
     free = np.flatnonzero(is_free)
-    cells[free, store.NEXT] = np.append(free[1:] * store.FIELDS, NOTHING)[: len(free)]
-    top = int(_rooms(cells[live[0], store.SIZE]).sum())
+    cells[free, store.START] = LATEST
+    spare = np.empty(rows, np.int64)
+    spare[: len(free)] = free[::-1] * store.FIELDS
+    sizes = cells[live[0], store.SIZE]
+    top = int(_rooms(sizes).sum())
     room = np.empty(max(top + store.SMALLEST, heap), np.int64)
-    room[_places(cells[live[0], store.AT], cells[live[0], store.SIZE])] = bound
+    is_long, begins = sizes > store.HOME, np.append(0, np.cumsum(sizes))[: len(sizes)]
+    long = _places(cells[live[0], store.AT][is_long], sizes[is_long])
+    room[long] = bound[_places(begins[is_long], sizes[is_long])]
+    homes = np.empty(rows * store.FIELDS + store.SLACK, np.int64)
+    first_ones = np.minimum(sizes, store.HOME)
+    homes[_places(live[0] * store.FIELDS, first_ones)] = bound[_places(begins, first_ones)]
     made = np.zeros(store.COUNTS, np.int64)
     made[_COUNTED] = counts[_COUNTED]
     made[store.USED], made[store.TOP] = used * store.FIELDS, top
-    made[store.FREE] = free[0] * store.FIELDS if len(free) else NOTHING
+    made[store.FREE], made[store.LONG] = len(free), sizes[sizes >= store.HOME].sum()
     made[store.HELD], made[store.LIVE] = len(bound), len(live[0])
     table = np.empty((rows, store.FIELDS), np.int64)
     table[:used] = cells
     table[:first] = 0
     none = np.full(store.SIZES, NOTHING, np.int64)
-    order = _order(live[0], room[cells[live[0], store.AT]])
+    order = _order(live[0], bound[begins])
     made[store.BEHIND] = len(live[0])
-    return store.Lines(table.reshape(-1), keys.reshape(-1), room, none, order, made)
+    return store.Lines(table.reshape(-1), homes, spare, keys.reshape(-1), room, none, order, made)
 
 
 def check_line_nodes(saved: Saved, nodes: Numbers, levels: int) -> None:
@@ -107,9 +139,10 @@ def _events(saved: Saved, cells: Numbers, lines: Numbers) -> Numbers:
 
 
 def _rooms(sizes: Numbers) -> Numbers:
-    """The room of the least extent for so many events each."""
+    """The room of the least extent for so many events each; none where they are beside a line."""
     steps = np.maximum(np.ceil(np.log2(np.maximum(sizes / store.SMALLEST, 1))), 0)
-    return np.asarray(store.SMALLEST << steps.astype(np.int64), np.int64)
+    rooms = np.asarray(store.SMALLEST << steps.astype(np.int64), np.int64)
+    return np.where(sizes > store.HOME, rooms, 0)
 
 
 def _order(lines: Numbers, begins: Numbers) -> Numbers:

@@ -21,7 +21,6 @@ from sase.engine.kernels.kleene.line_store import (
     LineRules,
     Lines,
     drop,
-    fetch_lines,
     has_room,
     is_alive,
     lacks,
@@ -41,8 +40,8 @@ BY_TIME, BY_PLACE, BY_RANK = range(3)
 PIECE = 1 << 10
 WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
 READ = 5 * PIECE
-# So many entries of the ring are fetched at a time.
-FETCHED = 1 << 6
+# So many entries of the ring are fetched at a time. Where keys are fewer they stay in the cache.
+FETCHED, MANY = 1 << 6, 1 << 13
 # What an event may change: nothing, lines in their series, also others, or it may begin one.
 NONE, INSIDE, ANY, BEGINS = range(4)
 
@@ -155,6 +154,30 @@ def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int
         place += 1
     lines.counts[store.STEPS] += steps
     return place
+
+
+@inlined
+def fetch_lines(lines: Lines, codes: Ints, first: int, count: int, scale: int) -> None:
+    """Fetch what the next events read of their keys, of which there are so many that it is far off.
+
+    Each pass waits for nothing that it asks for: the next one has it near.
+    """
+    cells, keys = lines.cells, lines.keys
+    if keys.shape[0] < MANY * store.KEY_FIELDS:
+        return
+    for place in range(first, first + count):
+        prefetch(keys, codes[place] * scale)
+    for place in range(first, first + count):
+        prefetch(cells, keys[max(codes[place] * scale, 0) + store.HEAD])
+    for place in range(first, first + count):
+        line = max(keys[max(codes[place] * scale, 0) + store.HEAD], 0)
+        prefetch(lines.homes, line)
+        prefetch(cells, cells[line + store.NEXT])
+    for place in range(first, first + count):
+        line = max(keys[max(codes[place] * scale, 0) + store.HEAD], 0)
+        line = max(cells[line + store.NEXT], 0)
+        prefetch(lines.homes, line)
+        prefetch(cells, cells[line + store.NEXT])
 
 
 @inlined
@@ -293,7 +316,7 @@ def end_overlapping_lines(lines: Lines, taken: OutInts, numbers: OutInts, lasts:
         keys[key + store.TAKEN] = order
         ahead, line = NOTHING, keys[key + store.HEAD]
         while line != NOTHING:
-            after, begin = cells[line + store.NEXT], lines.heap[cells[line + store.AT]]
+            after, begin = cells[line + store.NEXT], lines.homes[line]
             if begin <= lasts[i] or cells[line + store.TIE] <= order:
                 lines.counts[store.EXPIRED] += 1
                 link(lines, key, ahead, after)
@@ -334,10 +357,15 @@ def fetch_entries(lines: Lines, first: int, behind: int) -> None:
     order, mask = lines.order, lines.order.shape[0] // 2 - 1
     for number in range(first, behind):
         prefetch(lines.cells, order[2 * (number & mask)])
+        prefetch(lines.homes, order[2 * (number & mask)])
     for number in range(first, behind):
-        line = order[2 * (number & mask)]
-        prefetch(lines.keys, lines.cells[line + store.KEY])
-        prefetch(lines.heap, lines.cells[line + store.AT])
+        prefetch(lines.keys, lines.cells[order[2 * (number & mask)] + store.KEY])
+    for number in range(first, behind):
+        key = lines.cells[order[2 * (number & mask)] + store.KEY]
+        prefetch(lines.cells, lines.keys[key + store.HEAD])
+    for number in range(first, behind):
+        key = lines.cells[order[2 * (number & mask)] + store.KEY]
+        prefetch(lines.cells, lines.cells[max(lines.keys[key + store.HEAD], 0) + store.NEXT])
 
 
 @kernel

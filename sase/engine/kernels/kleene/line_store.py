@@ -1,7 +1,9 @@
-"""Lines: runs that share nothing, eight numbers each, and their events in a heap.
+"""Lines: runs that share nothing, eight numbers each, and their events.
 
-    lines   ‖ … ‖ 16: … SIZE 3, AT 16, KEY 40 ‖      heap   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 32: … ‖
+    lines   ‖ … ‖ 16: … SIZE 3, … KEY 40 ‖ 24: … ‖     homes   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 24: … ‖
 
+The first eight events of a line have a home beside it, at the same index. All events of a longer
+one are in a heap as well, in an extent that begins AT.
 A line is the index of the first of its numbers, and a key that of the first of its own. An extent
 of the heap has room for 16 events, or twice as many, and so on; the free ones of each size are a
 list.
@@ -26,7 +28,7 @@ from sase.engine.kernels.sentinels import LATEST, NOTHING
 
 # A line: the next of its key, the measure of its first event, how many events it has, the tie and
 # the spot of the last one, what a further event of the series is compared with, where in the heap
-# its events begin, and its key.
+# its events begin if they are there, and its key.
 NEXT, START, SIZE, TIE, SPOT, MET, AT, KEY = range(8)
 FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
@@ -37,18 +39,22 @@ TRIAL, FIRST_LINE = 1, 2 * FIELDS
 # must not overlap.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
-# What is counted: the event to go on with, where the lines used end and the first free one, words
+# What is counted: the event to go on with, where the lines used end, how many are free, words
 # of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts; not
-# saved are the oldest entry of the ring, and the one after the youngest.
+# saved are the oldest entry of the ring, the one after the youngest, and the events of lines that
+# have no more room beside them.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(12)
-OLDEST, BEHIND = 12, 13
-SAVED, COUNTS = 12, 14
-# The room of the smallest extent of the heap, and how many sizes there are.
-SMALLEST, SIZES = BLOCK, 48
+OLDEST, BEHIND, LONG = 12, 13, 14
+SAVED, COUNTS = 12, 15
+# The events that a line has room for beside it; the room of the smallest extent of the heap, and
+# how many sizes there are.
+HOME, SMALLEST, SIZES = FIELDS, BLOCK, 48
+# The words behind homes and extents: what is copied in blocks is read beyond the last event.
+SLACK = BLOCK
 # What there is no room for, besides results.
 NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
-# Where keys are fewer they stay in the cache.
-MANY = 1 << 13
+# So many lines that are taken later are fetched before.
+FETCHED = 16
 # The entries that the ring has room for at first.
 FEWEST_ENTRIES = 1 << 6
 # The orders that are accepted, as bits: less, equal, more.
@@ -114,9 +120,14 @@ class LineEvent(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The lines, what is known of each key, the heap and its free extents, the ring, the counts."""
+    """Lines and their first events, what is known of keys, the heap, the ring, and the counts.
+
+    `spare` are the lines that are free, the next one last.
+    """
 
     cells: OutInts
+    homes: OutInts
+    spare: OutInts
     keys: OutInts
     heap: OutInts
     free: OutInts
@@ -167,8 +178,8 @@ def release(lines: Lines, extent: int, events: int) -> None:
 
 @inlined
 def is_full(size: int) -> bool:
-    """Whether the extent of so many events has no more room."""
-    return size >= SMALLEST and size & (size - 1) == 0
+    """Whether there is no more room where so many events are."""
+    return size >= HOME and size & (size - 1) == 0
 
 
 @inlined
@@ -178,26 +189,37 @@ def append(lines: Lines, line: int, event: int) -> None:
     size = cells[line + SIZE]
     if is_full(size):
         extent = allocate(lines, 2 * size)
-        copy_blocks(lines.heap, cells[line + AT], lines.heap, extent, size)
-        release(lines, cells[line + AT], size)
+        if size == HOME:
+            copy_blocks(lines.homes, line, lines.heap, extent, size)
+        else:
+            copy_blocks(lines.heap, cells[line + AT], lines.heap, extent, size)
+            release(lines, cells[line + AT], size)
         cells[line + AT] = extent
-    lines.heap[cells[line + AT] + size] = event
+    if size < HOME:
+        lines.homes[line + size] = event
+    else:
+        lines.heap[cells[line + AT] + size] = event
     cells[line + SIZE] = size + 1
     lines.counts[HELD] += 1
+    if size + 1 >= HOME:
+        lines.counts[LONG] += HOME if size + 1 == HOME else 1
 
 
 @inlined
 def new_line(lines: Lines, key: int, measure: int, event: int) -> int:
     """Make a line that begins with an event, which it does not have yet, and is in no list yet."""
     counts, cells = lines.counts, lines.cells
-    line = counts[FREE]
-    if line == NOTHING:
+    if counts[FREE] == 0:
         line = counts[USED]
         counts[USED] += FIELDS
     else:
-        counts[FREE] = cells[line + NEXT]
+        counts[FREE] -= 1
+        line = lines.spare[counts[FREE]]
+        later = lines.spare[max(counts[FREE] - FETCHED, 0)]
+        prefetch(cells, later)
+        prefetch(lines.homes, later)
     cells[line + NEXT], cells[line + START], cells[line + SIZE] = NOTHING, measure, 0
-    cells[line + AT], cells[line + KEY] = allocate(lines, SMALLEST), key
+    cells[line + KEY] = key
     entry = 2 * (counts[BEHIND] & (lines.order.shape[0] // 2 - 1))
     lines.order[entry], lines.order[entry + 1] = line, event
     counts[BEHIND] += 1
@@ -211,10 +233,14 @@ def drop(lines: Lines, key: int, line: int) -> None:
     """Free a line that is in no list any more."""
     cells, counts = lines.cells, lines.counts
     lines.keys[key + COUNT] -= 1
-    release(lines, cells[line + AT], cells[line + SIZE])
+    if cells[line + SIZE] >= HOME:
+        counts[LONG] -= cells[line + SIZE]
+    if cells[line + SIZE] > HOME:
+        release(lines, cells[line + AT], cells[line + SIZE])
     counts[HELD] -= cells[line + SIZE]
     counts[LIVE] -= 1
-    cells[line + NEXT], counts[FREE] = counts[FREE], line
+    lines.spare[counts[FREE]] = line
+    counts[FREE] += 1
     cells[line + START] = LATEST
 
 
@@ -230,8 +256,7 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
 @inlined
 def is_alive(lines: Lines, line: int, event: int) -> bool:
     """Whether a line begins with an event: no other line does."""
-    cells = lines.cells
-    return bool(cells[line + START] != LATEST and lines.heap[cells[line + AT]] == event)
+    return bool(lines.cells[line + START] != LATEST and lines.homes[line] == event)
 
 
 @linked
@@ -264,14 +289,25 @@ def end_lines(lines: Lines, event: LineEvent, new: int) -> None:
 
 
 @inlined
+def event_of(lines: Lines, line: int, place: int, size: int) -> int:
+    """Return one of so many events of a line."""
+    if size <= HOME:
+        return int(lines.homes[line + place])
+    return int(lines.heap[lines.cells[line + AT] + place])
+
+
+@inlined
 def write_line(rules: LineRules, lines: Lines, output: LineMatches, line: int, last: int) -> None:
     """Write a match: the events of a line, and `last` unless that is `NOTHING`."""
-    heap, sizes = lines.heap, output.sizes
-    count, to, at, size = sizes[0], sizes[1], lines.cells[line + AT], lines.cells[line + SIZE]
+    sizes, size = output.sizes, lines.cells[line + SIZE]
+    count, to = sizes[0], sizes[1]
     single = min(rules.listed, size)
     for level in range(single):
-        output.singles[level, count] = heap[at + level]
-    copy_blocks(heap, at + single, output.events, to, size - single)
+        output.singles[level, count] = event_of(lines, line, level, size)
+    if size <= HOME:
+        copy_blocks(lines.homes, line + single, output.events, to, size - single)
+    else:
+        copy_blocks(lines.heap, lines.cells[line + AT] + single, output.events, to, size - single)
     to += size - single
     if last != NOTHING:
         output.singles[rules.levels - 1, count] = last
@@ -300,7 +336,7 @@ def free_events(output: LineMatches) -> int:
 @inlined
 def lacks_line(lines: Lines, begins: int) -> bool:
     """Whether an event may begin a line for which there is no room."""
-    is_full = lines.counts[FREE] == NOTHING and lines.counts[USED] == lines.cells.shape[0]
+    is_full = lines.counts[FREE] == 0 and lines.counts[USED] == lines.cells.shape[0]
     return bool(begins & 1 and is_full)
 
 
@@ -316,7 +352,7 @@ def lacks_entry(lines: Lines, begins: int) -> bool:
 def has_room(lines: Lines, output: LineMatches, begins: int, writes: int) -> bool:
     """Whether there is room for all that an event may need if all lines are of its key."""
     held, live = lines.counts[HELD], lines.counts[LIVE]
-    if free_words(lines) < 2 * held + SMALLEST or lacks_line(lines, begins):
+    if free_words(lines) < 2 * lines.counts[LONG] or lacks_line(lines, begins):
         return False
     if lacks_entry(lines, begins):
         return False
@@ -334,7 +370,7 @@ def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int)
     if lacks_entry(lines, begins):
         return NO_ENTRY
     cells, live = lines.cells, lines.keys[key + COUNT]
-    held, grown, line = 0, SMALLEST, lines.keys[key + HEAD]
+    held, grown, line = 0, 0, lines.keys[key + HEAD]
     while line != NOTHING:
         size = cells[line + SIZE]
         held += size
@@ -347,25 +383,3 @@ def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int)
     if writes == 0 or (is_enough and free_events(output) > held + live):
         return DONE
     return FULL
-
-
-# ---------------------------------------------------------------- many keys
-
-
-@inlined
-def fetch_lines(lines: Lines, codes: Ints, first: int, count: int, scale: int) -> None:
-    """Fetch what the next events read of their keys, of which there are so many that it is far off.
-
-    Each pass waits for nothing that it asks for: the next one has it near.
-    """
-    cells, keys = lines.cells, lines.keys
-    if keys.shape[0] < MANY * KEY_FIELDS:
-        return
-    for place in range(first, first + count):
-        prefetch(keys, codes[place] * scale)
-    for place in range(first, first + count):
-        prefetch(cells, keys[max(codes[place] * scale, 0) + HEAD])
-    for place in range(first, first + count):
-        line = max(keys[max(codes[place] * scale, 0) + HEAD], 0)
-        prefetch(lines.heap, cells[line + AT])
-        prefetch(cells, cells[line + NEXT])

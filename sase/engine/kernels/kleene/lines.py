@@ -27,6 +27,7 @@ from sase.engine.kernels.kleene.line_store import (
     append,
     drop,
     end_lines,
+    event_of,
     link,
     new_line,
     write_line,
@@ -181,7 +182,7 @@ def bind_node(rules: LineRules, conditions: LineConditions, lines: Lines, line: 
     """
     cells, nodes, node = lines.cells, conditions.nodes, line >> store.NODE_SHIFT
     size = cells[line + store.SIZE]
-    event, before = lines.heap[cells[line + store.AT] + size - 1], node if size > 1 else ROOT
+    event, before = event_of(lines, line, size - 1, size), node if size > 1 else ROOT
     bind(conditions.machine, nodes, node, before, level_of(rules, size), event)
     if conditions.gate != NOTHING and size > rules.series:
         check = conditions.machine.tables[conditions.gate, PLAIN:]

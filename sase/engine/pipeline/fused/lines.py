@@ -28,7 +28,7 @@ from sase.planning.nodes import Evaluation
 from sase.planning.rewrites.contract import Declined
 
 # There is a bit for each level in a byte, and for each key a line of the cache.
-MOST_LEVELS, MOST_KEYS = 8, 1 << 22
+MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 # The conditions on single events are decided for so many blocks at once, as they take a byte each.
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
