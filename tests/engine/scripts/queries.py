@@ -53,7 +53,7 @@ def statement(
     random: Random, number: int, inputs: Sequence[Table], known: Sequence[Table], unit: str
 ) -> Statement:
     sources = _sources(random, inputs, known)
-    writer = _Writer(random, sources, unit)
+    writer = _Writer(random, sources, unit, number)
     creates = random.random() < 0.65
     query = writer.query(creates)
     source = ", ".join(str(each.name) for each in sources if each.name is not None)
@@ -84,7 +84,8 @@ def _sources(random: Random, inputs: Sequence[Table], known: Sequence[Table]) ->
 class _Writer:
     """Writes one query."""
 
-    def __init__(self, random: Random, sources: Sequence[Table], unit: str) -> None:
+    def __init__(self, random: Random, sources: Sequence[Table], unit: str, number: int) -> None:
+        self._number = number
         self._random, self._unit = random, unit
         self._types = dict[str, tuple[str, ...]]()
         for each in sources:
@@ -209,7 +210,9 @@ class _Writer:
         self.attributes = tuple(items)
         texts = [f"{text} AS {name}" for name, text in items.items()]
         if creates and self._random.random() < 0.4:
-            self.type_name = self._random.choice(["T", "U"])
+            # Two streams may make one type, which then has the attributes of both: the naive way
+            # knows those of each event alone.
+            self.type_name = f"{self._random.choice('TU')}{self._number}"
             return f"RETURN {self.type_name}({', '.join(texts)})"
         return f"RETURN {', '.join(texts)}"
 
