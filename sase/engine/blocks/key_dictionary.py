@@ -24,8 +24,8 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 
 # The bits of the widest dense codes: always, and where all events are there, by as many more as
-# their number has; the first room of a table.
-FEWEST_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 23, 4, 1 << 10
+# their number has up to some bits, and that many above; the first room of a table.
+FEWEST_BITS, SOME_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 23, 4, 1 << 10
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
@@ -217,7 +217,8 @@ class KeyDictionary:
     def _most_bits(self, events: int) -> int:
         if self._streaming:
             return FEWEST_BITS
-        return max(FEWEST_BITS, min(events.bit_length() + MORE_BITS, MOST_BITS))
+        bits = events.bit_length()
+        return min(max(FEWEST_BITS, min(bits + MORE_BITS, SOME_BITS), bits), MOST_BITS)
 
     def _hash(self, rows: int, numbers: Numbers) -> None:
         """Change to a table; codes that were given out stay."""
