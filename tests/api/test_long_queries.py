@@ -10,6 +10,7 @@ import pytest
 
 import sase
 from sase.binding import OPEN, bind_text
+from sase.lang import parser
 from sase.planning.explain import runs
 
 FEW, MANY = 50, 200
@@ -55,7 +56,8 @@ def calls(work: Callable[[str], object], text: str) -> int:
 
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("shape", PARTS)
-def test_steps_grow_with_the_query(shape: str, work: str) -> None:
+def test_steps_grow_with_the_query(shape: str, work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "LENGTH", 0)  # no tree is kept from another test
     WORK[work](query(shape, 3))  # loads what is loaded once
     few, many = (calls(WORK[work], query(shape, size)) for size in (FEW, MANY))
     assert many < few * (MANY / FEW) * 1.2
