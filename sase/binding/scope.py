@@ -179,9 +179,12 @@ class Scope:
 
 def unit_of_integer_time(span: Span, scope: Scope) -> None:
     """The error for a time with a unit where the time column holds integers of an unknown one."""
+    times = f"the time column `{scope.schema.time}` holds"
+    if scope.schema.is_merged:
+        times = "the time columns of these streams hold"
     scope.problems.error(
         "unit-of-integer-time",
-        f"the time column `{scope.schema.time}` holds integers, and what they count is not known",
+        f"{times} integers, and what they count is not known",
         span,
         'say it with  time_unit="ms"  (--time-unit ms), or write a plain number of its units',
     )

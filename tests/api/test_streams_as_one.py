@@ -216,3 +216,16 @@ def test_times_that_do_not_fit_the_finest_unit_are_refused() -> None:
     script = sase.Script("FROM p, q EVENT A a", time_unit={"p": "weeks", "q": "ns"})
     with pytest.raises(sase.DataError, match="a time of `p` does not fit 64 bits"):
         script.run(streams={"p": [{"type": "A", "ts": 2**60}], "q": events("A1")})
+
+
+def test_messages_about_time_name_no_column_that_is_not_there() -> None:
+    script = "FROM p, q EVENT SEQ(A a, B b) WITHIN 2 seconds"
+    found = problem(script, {"p": events("A1"), "q": events("B2")})
+    assert found.message == (
+        "the time columns of these streams hold integers, and what they count is not known"
+    )
+    ties = sase.Script("FROM p, q EVENT SEQ(A a, B b)").run(
+        streams={"p": events("A1 B1"), "q": events("B2")}
+    )
+    (warning,) = ties["query_1"].report.warnings
+    assert "67 % of the 3 events that the query sees share their time with another" in warning

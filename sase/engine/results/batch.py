@@ -18,6 +18,7 @@ from sase.binding.schema import MERGED, OTHERS
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
+from sase.engine.columns.time_column import microseconds
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.candidate_bindings import CandidateBindings
@@ -279,17 +280,20 @@ class MatchBatch:
 
         Times in seconds as floats are the microseconds that they are everywhere else.
         """
-        if name == self.shape.schema.time:
-            given = self.history.type_of(name, component.types)
-            if self._time_type(given).kind is Kind.FLOAT:
-                return pa.chunked_array([pa.array(self.history.times(positions))])
+        schema = self.shape.schema
+        given = self.history.type_of(name, component.types) if name in schema.times else None
+        is_seconds = given is not None and self._time_type(given).kind is Kind.FLOAT
+        if is_seconds and name == schema.time:
+            return pa.chunked_array([pa.array(self.history.times(positions))])
         places = self.history.places(positions)
         values = self.history.column(name, places, component.types)
+        if is_seconds:
+            latest = values.cast(pa.float64()).to_numpy()
+            return pa.chunked_array([pa.array(microseconds(latest))])
         declaring = self._declaring(component, name)
         admitted = component.types or self.shape.schema.type_names
         if admitted is None or declaring == frozenset(admitted):
             return values
-        schema = self.shape.schema
         others = schema.type_names if OTHERS in declaring and schema.has_others else None
         is_declared = self.history.is_type(positions, declaring, others)
         return pc.if_else(pa.array(is_declared), values, pa.nulls(len(places), values.type))

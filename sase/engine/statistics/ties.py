@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.binding.schema import ROW_ORDER
+from sase.binding.schema import MERGED_ORDER, ROW_ORDER
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 from sase.engine.plan import EnginePlan
@@ -164,7 +164,8 @@ class TieShare:
         share = f"{percent} % of the {self.events:,} events that the query sees"
         if self.is_sample:
             share = f"{percent} % of a sample of {self.events:,} events that the query sees"
-        key, kind = ("time", "") if seq is None else (f"time and `{seq}`", " without repeating")
+        is_named = seq not in (None, MERGED_ORDER)
+        key, kind = (f"time and `{seq}`", " without repeating") if is_named else ("time", "")
         return (
             f"{share} share their {key} with another, and neither of two such events is before the"
             f" other: name with  seq=…  a column of integers that numbers events{kind}, or say "

@@ -227,5 +227,9 @@ def split_text(split: Split) -> str:
         ways.append("by " + ", ".join(test.attribute for test in split.keys))
     if split.before is not None:
         around = "before and after" if split.after is not None else "before"
-        ways.append(f"in slices of time that look {duration_text(split.before)} {around}")
+        span = duration_text(split.before)
+        if split.by_detection:  # how long the longest is, only the events tell
+            span = f"{split.windows} × {span}" if split.windows > 1 else span
+            span += " and twice the longest interval"
+        ways.append(f"in slices of time that look {span} {around}")
     return " or ".join(ways) or f"not at all: {split.reason}"

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+import sase
 from sase.planning.explain import Explanation
 from sase.planning.explain.value import ExplainedAlternative, Measured
 from sase.planning.quantities import counted, duration, percentage, size
@@ -277,6 +278,15 @@ def test_counts(number: float, text: str) -> None:
 )  # fmt: skip
 def test_times(nanoseconds: float, text: str) -> None:
     assert duration(nanoseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "looks"),
+    [("B b", "5 units of time"), ("!(B b)", "2 × 5 units of time")],
+)
+def test_slices_of_imprecise_time_look_past_the_longest_interval(pattern: str, looks: str) -> None:
+    text = str(sase.explain(f"EVENT SEQ(A a, {pattern}) WITHIN 5", time=("lo", "hi")))
+    assert f"slices of time that look {looks} and twice the longest interval before\n" in text
 
 
 @pytest.mark.parametrize(
