@@ -229,3 +229,19 @@ def test_messages_about_time_name_no_column_that_is_not_there() -> None:
     )
     (warning,) = ties["query_1"].report.warnings
     assert "67 % of the 3 events that the query sees share their time with another" in warning
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", None])
+def test_a_column_of_several_zones_keeps_its_instants(zone: str | None) -> None:
+    stamps = {"p": pa.array([0], pa.timestamp("s", "UTC")), "q": pa.array([10**6])}
+    stamps["q"] = stamps["q"].cast(pa.timestamp("us", zone))
+    streams = {
+        name: pa.table({"type": [kind], "ts": stamps[name]})
+        for name, kind in (("p", "A"), ("q", "B"))
+    }
+    script = """FROM p, q EVENT SEQ(A a, B b) WITHIN 1 hour;
+                FROM p, q EVENT SEQ(A a, B b) WHERE b.ts - a.ts = 1 second RETURN b.ts AS at"""
+    found = sase.Script(script).run(streams=streams)
+    second = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
+    (whole,), (part,) = (matches.to_pylist() for matches in found.values())
+    assert [whole["b"]["ts"], part["at"]] == [second, second]

@@ -67,15 +67,26 @@ def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictionary
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
-    """Cast chunks to one type: integers beside floats to the nearest floats; else to strings."""
+    """Cast chunks to one type: integers beside floats to the nearest floats; else to strings.
+
+    Timestamps of several zones become the same instants in UTC.
+    """
     kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
         return chunks
-    target = known[0] if len(known) == 1 else common_type(known) or pa.string()
+    target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()
     return [_cast(chunk, target) for chunk in chunks]
+
+
+def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
+    """The type that has the instants of timestamps with several zones, if all are such."""
+    if not all(map(pa.types.is_timestamp, kinds)):
+        return None
+    found = common_type([pa.timestamp(kind.unit) for kind in kinds])
+    return None if found is None else pa.timestamp(found.unit, "UTC")
 
 
 def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
