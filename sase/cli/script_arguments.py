@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # One of these is in every script.
 _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
-# What an input may have that differs from the others.
-_OWN = re.compile(r"(.*),(time|type|seq|time_unit|types)=([^,]*)", re.DOTALL)
+# What an input may have that differs from the others; imprecise time has two columns.
+_OWN = re.compile(r"(.*),(time|type|seq|time_unit|types)=((?<=,time=)[^,]*,[^,]*|[^,]*)", re.DOTALL)
 
 
 def add_inputs(parser: ArgumentParser) -> None:

@@ -91,6 +91,14 @@ def test_the_input_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["query"] for each in lines(capsys.readouterr().out)] == ["pairs", "query_2"]
 
 
+def test_an_input_of_imprecise_time(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tasks.csv").write_text("kind,lo,hi\nA,0,9\nB,0,9\n", encoding="utf-8")
+    text = "FROM tasks EVENT SEQ(A a, B b) RETURN confidence AS sure"
+    words = ["--input", "tasks=tasks.csv,time=lo,hi,type=kind", "--format", "jsonl"]
+    assert main(["run", "-q", text, *words]) == 0
+    assert '"sure": 0.45' in capsys.readouterr().out
+
+
 def test_inputs_differ_in_their_columns(capsys: pytest.CaptureFixture[str]) -> None:
     Path("calls.csv").write_text("at,kind,user\n3000,Call,ann\n3000,Call,bob\n", encoding="utf-8")
     Path("rules.sase").write_text(
