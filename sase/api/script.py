@@ -14,7 +14,7 @@ from sase.api.compiled_script import CompiledScript, Sources, discovered, of_inp
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import Schema
-from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.binding.input_options import InputKeywords, InputOptions, check_name, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.binding.statement_text import numbered, with_statements, without_statement
 from sase.engine.pipeline.limits import working
@@ -274,6 +274,7 @@ class ScriptMatcher:
 
     def remove(self, name: str) -> None:
         """Run a statement no more, which no other reads; what it waited for is not told."""
+        check_name("name", name, may_be_none=False)
         with self._alone():
             graph = self._compiled.graph
             if name not in self.statements:

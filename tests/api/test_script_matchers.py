@@ -191,6 +191,8 @@ def test_what_cannot_be_added_or_removed() -> None:
         matcher.remove("s")
     with pytest.raises(sase.PlanError, match="did you mean `query_2`"):
         matcher.remove("query_3")
+    with pytest.raises(sase.PlanError, match="name=None: give a name as text"):
+        matcher.remove(None)  # type: ignore[arg-type]
     matcher.remove("query_2")
     with pytest.raises(sase.PlanError, match="the only statement"):
         matcher.remove("s")
