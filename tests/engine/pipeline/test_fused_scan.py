@@ -104,12 +104,18 @@ def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.Monkey
         stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
-    # What is dropped early is not counted as forbidden: it is dropped no earlier than by blocks.
+    # What is dropped early is not counted as forbidden: it is dropped no earlier than by blocks,
+    # but where steps are shorter than these, as stacks are.
+    is_shorter = 2 * sizes.stack < sizes.block
     most = 1000 if sizes.block > 5 else random.choice([sizes.block, 50, 1000])
     monkeypatch.setattr(scan, "MOST", most)
     expected = found(unfused(plan), events, threads=1)
     assert taken == []
-    assert found(plan, events, threads=1) == expected
+    by_fused = found(plan, events, threads=1)
+    for _, counters in [*expected[1], *by_fused[1]]:
+        if is_shorter:
+            counters.pop("forbidden", None)
+    assert by_fused == expected
     assert taken == [(400, 400)]
     assert found(plan, events, threads=3)[0] == expected[0]
     assert all(reached == count for count, reached in taken)
