@@ -16,9 +16,10 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.binding.bound import BoundComponent, EquivalenceTest
+from sase.binding.folding import INT64_MAX
 from sase.engine.columns.loader import NO_SEQ
 from sase.engine.columns.numbers import TOO_LONG
-from sase.engine.columns.time_column import NO_TIME, before_earliest
+from sase.engine.columns.time_column import LONGEST, NO_TIME, before_earliest, beyond_latest
 from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
@@ -152,6 +153,10 @@ class SourceScan:
             is_before = self._raw_time(frame, schema.until) < self.time(frame)
             why = before_earliest(schema)
             found.append(BadValue(schema.until, why, sf.coalesce(is_before, sf.lit(False))))
+            is_far = self._raw_time(frame, schema.until) == INT64_MAX
+            is_far |= self.interval(frame) > LONGEST
+            why = beyond_latest(schema)
+            found.append(BadValue(schema.until, why, sf.coalesce(is_far, sf.lit(False))))
         if schema.type is not None and not self.source.is_typed:
             found.append(BadValue(schema.type, NO_TYPE, frame[schema.type].isNull()))
         if schema.seq is not None:

@@ -52,9 +52,12 @@ def test_dates_floats_and_integers_with_a_unit() -> None:
 
 
 def test_times_stop_at_the_ends_of_64_bits() -> None:
-    least, most = -(2**63), 2**63 - 1
+    """The greatest number ends no interval."""
+    least, most = -(2**63), 2**63 - 2
     found = sase.interval([{"ts": least + 1}, {"ts": most - 1}], before=5, after=5)
     assert bounds(found) == [(least, least + 6), (most - 6, most)]
+    whole = sase.interval([{"ts": least}], after=2**62, time="ts")
+    assert bounds(whole) == [(least, least + 2**62)]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_in_sql(spark: SparkSession) -> None:
 
 def test_rows_with_intervals_that_end_before_they_begin_are_bad(spark: SparkSession) -> None:
     odd = [{"lo": 3, "hi": 2}, {"lo": None, "hi": 2}, {"lo": 3, "hi": None}]
+    odd += [{"lo": 2**62, "hi": 2**63 - 1}, {"lo": -(2**62), "hi": 2**62}]
     rows = [{"type": "A", "id": 1, "v": 1, "n": number, **each} for number, each in enumerate(odd)]
     df = frame(spark, pa.concat_tables([TABLE, pa.Table.from_pylist(rows, TABLE.schema)]))
     found = on_spark.replay(
@@ -119,7 +120,7 @@ def test_rows_with_intervals_that_end_before_they_begin_are_bad(spark: SparkSess
     assert told(found.matches.toArrow().to_pylist()) == told(on_one_thread(PAIRS).to_pylist())
     bad = found.bad_rows.select("n", "sase_column", "sase_reason").toArrow().to_pylist()
     assert sorted((row["n"], row["sase_column"]) for row in bad) == [
-        (0, "hi"), (1, "lo"), (2, "hi"),
+        (0, "hi"), (1, "lo"), (2, "hi"), (3, "hi"), (4, "hi"),
     ]  # fmt: skip
     assert any("before `lo`" in row["sase_reason"] for row in bad)
     with pytest.raises((sase.errors.DataError, PySparkException), match="it is before `lo`"):

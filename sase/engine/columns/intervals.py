@@ -69,10 +69,10 @@ def _raw(times: pa.Array) -> Numbers:
 
 
 def _moved(raw: Numbers, units: int) -> Numbers:
-    """Move times, which stop at the ends of 64 bits."""
+    """Move times, which stop at the ends of 64 bits, of which the greatest ends no interval."""
     if units < 0:
         return np.maximum(raw, LEAST - units) + units
-    return np.minimum(raw, INT64_MAX - units) + units
+    return np.minimum(raw, max(INT64_MAX - 1 - units, LEAST)) + units
 
 
 def _column(raw: Numbers, times: pa.Array) -> pa.Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import Schema
+from sase.binding.folding import INT64_MAX
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import nanoseconds
@@ -25,6 +26,7 @@ _LATEST, _USUAL = (5000 - 1970) * _YEAR, (2200 - 1970) * _YEAR
 FLOAT_UNIT = "us"  # the unit of float seconds once they are decoded
 _END = 2.0**63
 _EXACT_END = 2.0**52  # below, a product has a fraction of a half or finer
+LONGEST = 2**62 - 1  # of intervals, whose units are counted in 64 bits
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
@@ -104,24 +106,36 @@ def read_times(reading: Projection, name: str, time: DataType) -> Numbers:
 
 
 def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers) -> Numbers | None:
-    """Return the latest times of all rows, and log those before the earliest; None of precise time.
+    """Return the latest times of all rows, and log those that end no interval; None if precise.
 
     Of rows that are logged the number means nothing.
     """
     if schema.until is None:
         return None
     until = read_times(reading, schema.until, time)
-    before = np.flatnonzero(until < ts)
-    bad = before[~np.isin(before, reading.faults.rows_of(*schema.times))]
-    why = before_earliest(schema)
-    value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
-    reading.faults.refuse(schema.until, bad, why, value)
+    is_before = until < ts
+    length = until.view(np.uint64) - ts.view(np.uint64)  # which may need the 64th bit
+    is_far = ~is_before & ((length > LONGEST) | (until == INT64_MAX))
+    known = reading.faults.rows_of(*schema.times)
+    for mask, why in ((is_before, before_earliest(schema)), (is_far, beyond_latest(schema))):
+        marked = np.flatnonzero(mask)
+        bad = marked[~np.isin(marked, known)]
+        value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
+        reading.faults.refuse(schema.until, bad, why, value)
     return until
 
 
 def before_earliest(schema: Schema) -> str:
     """Return why a latest time is bad that is before the earliest."""
     return f"it is before `{schema.time}`: an event is at one of the times between the two"
+
+
+def beyond_latest(schema: Schema) -> str:
+    """Return why a latest time is bad up to which nobody can count."""
+    return (
+        f"it is the greatest number of 64 bits, or 2^62 units or more after `{schema.time}`: an"
+        " interval ends before, and is shorter"
+    )
 
 
 def _from_floats(reading: Projection, name: str) -> Numbers:

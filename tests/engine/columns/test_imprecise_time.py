@@ -60,12 +60,19 @@ def test_seconds_as_floats_are_microseconds() -> None:
         ([1, 5], [2, 4], "row 1.*`?hi`?.*4.*before `lo`"),
         ([1, None], [2, 4], "row 1.*`?lo`?.*needs a time"),
         ([1, 3], [2, None], "row 1.*`?hi`?.*needs a time"),
+        ([1, 5], [2, 2**63 - 1], "row 1.*`?hi`?.*greatest number of 64 bits"),
+        ([1, -(2**61)], [2, 2**61 + 2**61], "row 1.*`?hi`?.*2\\^62 units or more after `lo`"),
         (moments(0, 2), moments(1, 1), "row 1.*2026-01-01T00:00:01.*before `lo`"),
     ],
 )
 def test_a_row_without_an_interval_is_bad(lo: Any, hi: Any, message: str) -> None:
     with pytest.raises(DataError, match=f"(?s){message}"):
         loaded(table(lo, hi))
+
+
+def test_what_is_nearly_too_long_is_an_interval() -> None:
+    events = loaded(table([0, -(2**63), 2**63 - 2], [2**62 - 1, -(2**62) - 1, 2**63 - 2]))
+    assert (events.until - events.ts).tolist() == [2**62 - 1, 2**62 - 1, 0]
 
 
 def test_bad_rows_go_into_quarantine_with_one_reason() -> None:
