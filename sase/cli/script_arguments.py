@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import discovered, one_query
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError, named_value
+from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from sase.engine.sources.discovered import Discovered
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 # One of these is in every script.
 _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
 # What an input may have that differs from the others; imprecise time has two columns.
-_OWN = re.compile(r"(.*),(time|type|seq|time_unit|types)=((?<=,time=)[^,]*,[^,]*|[^,]*)", re.DOTALL)
+_OPTIONS = ("time", "type", "seq", "time_unit", "types")
+_OWN = re.compile(rf"(.*),({'|'.join(_OPTIONS)})=((?<=,time=)[^,]*,[^,=]*|[^,]*)", re.DOTALL)
+_OTHER = re.compile(r".*,(\w+)=[^,]*", re.DOTALL)
 
 
 def add_inputs(parser: ArgumentParser) -> None:
@@ -60,6 +64,12 @@ def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
         while (match := _OWN.fullmatch(path)) is not None:
             path, option, value = match.groups()
             own[option] = value
+        other = _OTHER.fullmatch(path)
+        if other is not None and not Path(path).exists():
+            hint = did_you_mean(other[1], _OPTIONS) or (f"there are {', '.join(_OPTIONS)}",)
+            raise ArgumentError(f"--input {name}: an input has no option `{other[1]}`: {hint[0]}")
+        if not path:
+            raise ArgumentError(f"--input {name}= names no file:  --input {name}=PATH")
         if name in found:
             raise ArgumentError(f"--input {name} is given twice: which files are meant?")
         found[name] = Namespace(**{**vars(arguments), "events": path, **own})

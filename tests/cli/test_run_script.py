@@ -99,6 +99,21 @@ def test_an_input_of_imprecise_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert '"sure": 0.45' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("tasks=tasks.csv,tim=ts", "an input has no option `tim`: did you mean `time`?"),
+        ("tasks=tasks.csv,time=ts,x=1", "an input has no option `x`: there are time, type, seq"),
+        ("tasks=", "--input tasks= names no file"),
+    ],
+)  # fmt: skip
+def test_an_input_that_is_misspelled(
+    given: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "-q", "FROM tasks EVENT A a", "--input", given]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_inputs_differ_in_their_columns(capsys: pytest.CaptureFixture[str]) -> None:
     Path("calls.csv").write_text("at,kind,user\n3000,Call,ann\n3000,Call,bob\n", encoding="utf-8")
     Path("rules.sase").write_text(
