@@ -22,6 +22,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, span_o
 from sase.engine.operators.early_filters import EarlyProgram
 from sase.engine.operators.evaluation import RunEvaluationBase, narrowed, up_to_required
 from sase.engine.operators.series_program import pattern_of
+from sase.engine.operators.walked_instances import counted_walks, oldest_event, saved_instances
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -131,24 +132,16 @@ class IntervalEvaluationState(RunEvaluationBase):
         """The oldest instance that may be in a candidate."""
         if self._watermark.is_final:
             return None
-        found, state = self._walk, self._walk.state
-        if found.bounds.prunes:
-            walk.evict_instances(found, self._due, self._watermark.ts)
-        if state[of.TAIL] == state[of.COUNT]:
-            return None
-        return int(found.cells[state[of.TAIL] & (len(found.cells) - 1), walk.ROW])
+        if self._walk.bounds.prunes:
+            walk.evict_instances(self._walk, self._due, self._watermark.ts)
+        return oldest_event(self._walk, walk.ROW)
 
     def counters(self) -> Counters:
         """Events, instances and live ones; walks, visits, candidates, what was turned away."""
         state = self._walk.state
         return {
             "events": self._seen,
-            "instances": int(state[of.COUNT]),
-            "alive": int(state[of.COUNT] - state[of.TAIL]),
-            "walks": int(state[of.WALKS]),
-            "visited": int(state[of.VISITED]),
-            "bound": int(state[of.BOUND]),
-            "failed": int(state[of.FAILED]),
+            **counted_walks(state),
             "unlikely": int(state[walk.UNLIKELY]),
             "matches": self._built,
             **self._counted(sum(array.nbytes for array in (*self._walk[2:], self._due))),
@@ -156,14 +149,10 @@ class IntervalEvaluationState(RunEvaluationBase):
 
     def checkpoint(self) -> Checkpoint:
         """The instances, the state of partitions, and what waits; between pushes is no walk."""
-        found = self._walk
-        numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
         return {
             **super().checkpoint(),
-            "cells": found.cells[numbers & (len(found.cells) - 1)],
-            "known": found.known,
-            "state": found.state,
-            "due": self._due[: found.state[walk.WAITING]],
+            **saved_instances(self._walk),
+            "due": self._due[: self._walk.state[walk.WAITING]],
         }
 
     def restore(self, saved: Saved) -> None:

@@ -21,6 +21,7 @@ from sase.engine.operators.evaluation import FEWEST, RunEvaluationBase, narrowed
 from sase.engine.operators.run_evaluation import wanted
 from sase.engine.operators.series_program import pattern_of
 from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.operators.walked_instances import counted_walks, oldest_event, saved_instances
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -145,15 +146,13 @@ class WalkBackEvaluationState(RunEvaluationBase):
 
     def horizon(self) -> int | None:
         """The oldest instance."""
-        found, state = self._walk, self._walk.state
+        found = self._walk
         if self._watermark.is_final:
             return None
         if found.bounds.prunes or self._taken is not None:
             bound = bound_of(self._watermark, self._window) if found.bounds.prunes else EARLIEST
             of.evict(found.cells, found.state, bound)
-        first = None
-        if state[of.TAIL] < state[of.COUNT]:
-            first = int(found.cells[state[of.TAIL] & (len(found.cells) - 1), of.ROW])
+        first = oldest_event(found, of.ROW)
         return first if self._taken is None else self._taken.horizon(first)
 
     def counters(self) -> Counters:
@@ -161,12 +160,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         state = self._walk.state
         return {
             "events": self._seen,
-            "instances": int(state[of.COUNT]),
-            "alive": int(state[of.COUNT] - state[of.TAIL]),
-            "walks": int(state[of.WALKS]),
-            "visited": int(state[of.VISITED]),
-            "bound": int(state[of.BOUND]),
-            "failed": int(state[of.FAILED]),
+            **counted_walks(state),
             "dismissed": int(state[of.DISMISSED]),
             "safe": int(state[of.SAFE_WALKS]),
             "matches": self._built,
@@ -175,13 +169,9 @@ class WalkBackEvaluationState(RunEvaluationBase):
 
     def checkpoint(self) -> Checkpoint:
         """The instances and the state of partitions; between pushes there is no walk."""
-        found = self._walk
-        numbers = np.arange(found.state[of.TAIL], found.state[of.COUNT])
         return {
             **super().checkpoint(),
-            "cells": found.cells[numbers & (len(found.cells) - 1)],
-            "known": found.known,
-            "state": found.state,
+            **saved_instances(self._walk),
             **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
         }
 
