@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import ahead, falls_faster
+from experiments.core.checks import CPU_RATE, ahead, falls_faster
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Size
 from experiments.core.ways import listed
 from experiments.figures.relational import duckdb_join, polars_join, streaming_join
-from experiments.figures.sequences import SOURCE, rate, stream, template
+from experiments.figures.sequences import SOURCE, stream, template
 
 WINDOW = 10_000
 TESTS = {"1 equiv": ("attr1",), "2 equivs": ("attr1", "attr2")}
@@ -40,8 +40,8 @@ EXPERIMENT = Experiment(
     " lot where V1 is small, and the join little.",
     points,
     (
-        Plot("events_per_s", "normalized throughput", "V1", log_x=True, log_y=True, relative=True),
-        rate("V1"),
+        Plot(CPU_RATE, "normalized throughput", "V1", log_x=True, log_y=True, relative=True),
+        Plot(CPU_RATE, "events/s of the processor", "V1", log_x=True, log_y=True),
     ),
     tuple(
         finding
@@ -49,19 +49,19 @@ EXPERIMENT = Experiment(
         for finding in (
             Finding(
                 f"{panel}: the DuckDB join loses a greater share of its throughput than SASE",
-                falls_faster(DUCKDB, OURS, panel=panel, down=True),
+                falls_faster(DUCKDB, OURS, y=CPU_RATE, panel=panel, down=True),
             ),
             Finding(
                 f"{panel}: so does the streaming join",
-                falls_faster(STREAMING, OURS, panel=panel, down=True),
+                falls_faster(STREAMING, OURS, y=CPU_RATE, panel=panel, down=True),
             ),
             Finding(
                 f"{panel}: SASE is faster than the DuckDB join everywhere",
-                ahead(OURS, DUCKDB, panel=panel),
+                ahead(OURS, DUCKDB, y=CPU_RATE, panel=panel),
             ),
             Finding(
                 f"{panel}: and than the Polars join",
-                ahead(OURS, POLARS, panel=panel),
+                ahead(OURS, POLARS, y=CPU_RATE, panel=panel),
             ),
         )
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import between, every, slope
+from experiments.core.checks import CPU_RATE, between, every, slope
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
 from experiments.figures.stocks import FIVE, SOURCE, over_windows
 
@@ -34,14 +34,14 @@ EXPERIMENT = Experiment(
     " of the lengths of all matches.",
     points,
     (
-        Plot("events_per_s", "events/s", "W, events of a partition", log_y=True),
-        Plot("wall_s", "s", HELD, "held", log_x=True, log_y=True),
+        Plot(CPU_RATE, "events/s of the processor", "W, events of a partition", log_y=True),
+        Plot("cpu_s", "s of the processor", HELD, "held", log_x=True, log_y=True),
     ),
     (
-        Finding("p2-s2 hardly depends on W", slope("p2-s2", -0.35, 0.35, y="events_per_s")),
+        Finding("p2-s2 hardly depends on W", slope("p2-s2", -0.35, 0.35, y=CPU_RATE)),
         Finding(
             "p1-s3 and p3-s3 fall with the square of W (power −1.5 to −2.5)",
-            every(*(slope(name, -2.5, -1.5, y="events_per_s") for name in ("p1-s3", "p3-s3"))),
+            every(*(slope(name, -2.5, -1.5, y=CPU_RATE) for name in ("p1-s3", "p3-s3"))),
             (
                 Reason(
                     "Up to W = 1,500 both do. At 2,000 the memory of the results is there already"
@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
                     " less.",
                     every(
                         *(
-                            slope(name, -2.5, -1.5, y="events_per_s", when=short)
+                            slope(name, -2.5, -1.5, y=CPU_RATE, when=short)
                             for name in ("p1-s3", "p3-s3")
                         ),
                         *MEMORY,
@@ -60,14 +60,17 @@ EXPERIMENT = Experiment(
         Finding(
             "time grows linearly with the output complexity (power 0.7 to 1.2)",
             every(
-                *(slope(name, 0.7, 1.2, x="held") for name in ("p1-s3", "p2-s3", "p3-s3", "p3-s2"))
+                *(
+                    slope(name, 0.7, 1.2, x="held", y="cpu_s")
+                    for name in ("p1-s3", "p2-s3", "p3-s3", "p3-s2")
+                )
             ),
             (
                 Reason(
                     "It does of each query up to W = 1,500; at 2,000 memory is there already.",
                     every(
                         *(
-                            slope(name, 0.7, 1.2, x="held", when=short)
+                            slope(name, 0.7, 1.2, x="held", y="cpu_s", when=short)
                             for name in ("p1-s3", "p2-s3", "p3-s3", "p3-s2")
                         ),
                         *MEMORY,
