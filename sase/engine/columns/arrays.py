@@ -50,9 +50,14 @@ def grown_records(array: Numbers, count: int) -> Numbers:
 def grown_ring(array: NDArray[Any], room: int, numbers: Numbers, axis: int = 0) -> NDArray[Any]:
     """Copy the numbers of a ring buffer into a larger one; both have powers of two as room."""
     larger = np.zeros(_shape(array, room, axis), array.dtype)
-    before = array[_on(axis, numbers & (array.shape[axis] - 1))]
-    larger[_on(axis, numbers & (room - 1))] = before
+    copy_ring(array, larger, numbers, axis)
     return larger
+
+
+def copy_ring(array: NDArray[Any], other: NDArray[Any], numbers: Numbers, axis: int = 0) -> None:
+    """Copy the numbers of a ring buffer into another; both have powers of two as room."""
+    before = array[_on(axis, numbers & (array.shape[axis] - 1))]
+    other[_on(axis, numbers & (other.shape[axis] - 1))] = before
 
 
 def _on(axis: int, places: slice | Numbers) -> tuple[slice | Numbers, ...]:

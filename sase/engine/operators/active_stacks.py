@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers, grown, grown_records, grown_ring
+from sase.engine.columns.arrays import Numbers, copy_ring, grown, grown_records
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
@@ -252,12 +252,12 @@ class ActiveStacks:
 
     def _moved(self, array: Numbers, room: int, axis: int = 0) -> Numbers:
         """Enlarge the ring buffers of the levels; an instance stands at the place of its number."""
-        ends, levels = self.stacks.ends, np.moveaxis(array, axis, 0)
-        moved = [
-            grown_ring(levels[level], room, np.arange(tail, count), axis)
-            for level, (tail, count) in enumerate(zip(ends[TAIL], ends[COUNT], strict=True))
-        ]
-        return np.stack(moved, axis)
+        shape = (*array.shape[: axis + 1], room, *array.shape[axis + 2 :])
+        larger = np.zeros(shape, array.dtype)
+        levels, ends = (np.moveaxis(each, axis, 0) for each in (array, larger)), self.stacks.ends
+        for before, after, tail, count in zip(*levels, ends[TAIL], ends[COUNT], strict=True):
+            copy_ring(before, after, np.arange(tail, count), axis)
+        return larger
 
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""

@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.stacks import TAG_AT, TAG_BITS
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.contract import Context, Counters, OperatorState
+from sase.engine.operators.contract import Context, Counters, HasBranches, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.union_bindings import (
     BranchLevels,
@@ -34,7 +34,7 @@ Open: TypeAlias = Callable[[Operator, Context], list[OperatorState]]
 MOST_TAGS = 1 << TAG_BITS
 
 
-class BranchScan:
+class BranchScan(HasBranches):
     """The operators of a shared scan, but for those that make results.
 
     Of which branch a match is it knows by the types of its events. Where nothing is kept of events

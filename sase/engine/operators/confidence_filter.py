@@ -22,7 +22,14 @@ from sase.engine.operators.candidate_confidence import (
     TimeBounds,
 )
 from sase.engine.operators.confidence import OrderConfidence
-from sase.engine.operators.contract import Checkpoint, Context, Counters, size_of, span_of
+from sase.engine.operators.contract import (
+    Checkpoint,
+    Context,
+    Counters,
+    HasTimers,
+    size_of,
+    span_of,
+)
 from sase.engine.operators.interval_negatives import IntervalNegatives
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
@@ -39,7 +46,7 @@ TOO_MANY = (
 )
 
 
-class ConfidenceState:
+class ConfidenceState(HasTimers):
     """A running filter: candidates wait until time has passed all that is in them."""
 
     def __init__(self, node: Confidence, context: Context) -> None:

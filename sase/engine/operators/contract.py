@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -72,21 +73,22 @@ class OperatorState(Protocol):
         """Continue from a checkpoint, each value of which is checked as it is taken."""
 
 
-@runtime_checkable
-class HasTimers(Protocol):
+class HasTimers(ABC):
     """An operator that holds sequences back until a time."""
 
+    @abstractmethod
     def next_timer(self) -> int | None:
         """The time of the first timer; None without one."""
 
 
-@runtime_checkable
-class HasBranches(Protocol):
+class HasBranches(ABC):
     """An operator with the plans of branches below it, each with operators of its own."""
 
+    @abstractmethod
     def operators(self) -> Iterator[tuple[str, Counters]]:
         """The names of the operators of all branches, and what they count."""
 
+    @abstractmethod
     def time_by(self, stopwatch: Stopwatch) -> None:
         """Have the operators of all branches timed, as further parts in the same order."""
 

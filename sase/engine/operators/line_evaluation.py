@@ -30,6 +30,8 @@ from sase.planning.nodes import RunEvaluation
 
 # Of fewer lines there is room for four times as many at once.
 FEW_LINES = 1 << 17
+# A ring of fewer entries is enlarged before the kernel has to stop again for those that are over.
+FEW_ENTRIES = 1 << 13
 # The words of the heap that there is room for at first.
 HEAP = 1 << 14
 MEASURES = {
@@ -298,12 +300,12 @@ class LineEvaluationState(IncrementalEvaluation):
             self._nodes = grown(self._nodes, rows)
 
     def _make_room_for_entries(self) -> None:
-        """Leave no entry of a line that is over in the ring, and enlarge it if most are left."""
+        """Leave no entry of a line that is over in the ring; enlarge it if small or still full."""
         lines, counts = self._lines, self._lines.counts
         scan.keep_entries(self._rules, lines, EARLIEST, 0)
         oldest, behind = counts[store.OLDEST], counts[store.BEHIND]
         entries = lines.order.reshape(-1, 2)
-        if 2 * (behind - oldest) > len(entries):
+        if 2 * (behind - oldest) > len(entries) or len(entries) < FEW_ENTRIES:
             self._check_memory(2 * lines.order.nbytes)
             order = grown_ring(entries, 2 * len(entries), np.arange(oldest, behind))
             self._lines = lines._replace(order=order.reshape(-1))

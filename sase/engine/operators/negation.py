@@ -18,6 +18,7 @@ from sase.engine.operators.contract import (
     Checkpoint,
     Context,
     Counters,
+    HasTimers,
     Sequences,
     bound_of,
     size_of,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sase.engine.operators.tight_sequences import TightSequences
 
 
-class NegationBase:
+class NegationBase(HasTimers):
     """The base of negations: an index of each component, and a queue until the window passes."""
 
     def __init__(

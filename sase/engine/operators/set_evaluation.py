@@ -21,7 +21,15 @@ from sase.engine.kernels.kleene.set_runs import (
     oldest_of,
 )
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
+from sase.engine.operators.contract import (
+    Checkpoint,
+    Context,
+    Counters,
+    HasTimers,
+    bound_of,
+    detach,
+    span_of,
+)
 from sase.engine.operators.evaluation import EVENTS_A_MATCH
 from sase.engine.operators.negation import detected
 from sase.engine.operators.run_evaluation import RunEvaluationState
@@ -35,7 +43,7 @@ from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
 
 
-class SetEvaluationState(RunEvaluationState):
+class SetEvaluationState(RunEvaluationState, HasTimers):
     """A running evaluation whose states are sets of members.
 
     Under `earliest_maximal` a match that may grow waits until its window has passed; behind one of

@@ -23,6 +23,7 @@ from sase.engine.operators.contract import (
     Checkpoint,
     Context,
     Counters,
+    HasBranches,
     HasTimers,
     OperatorState,
     size_of,
@@ -48,7 +49,7 @@ from sase.planning.waiting import Waiting, waiting_of
 NO_TYPES = np.empty(0, np.int16)
 
 
-class UnionState:
+class UnionState(HasBranches, HasTimers):
     """A running union.
 
     The branches meet a block one after the other, and share what is known of its events. What they

@@ -11,7 +11,7 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.set_order import sort_detected
-from sase.engine.operators.contract import Checkpoint, Context
+from sase.engine.operators.contract import Checkpoint, Context, HasTimers
 from sase.engine.operators.negation import detected
 from sase.engine.operators.set_bindings import SetBindings, SetForm
 from sase.engine.operators.timer_queue import TimerQueue
@@ -19,7 +19,7 @@ from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 
-class WaitingMatches:
+class WaitingMatches(HasTimers):
     """A queue of matches by the time of detection, which sorts those of the same time.
 
     Behind one of the levels `ends` a negated end may stand, for which a match waits, too.

@@ -156,7 +156,7 @@ class KernelDispatcher(_Dispatcher):
 
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
-        self.absent, self._lock = absent, Lock()
+        self.absent, self._lock, self._was_cached = absent, Lock(), False
         self._cache = KernelCode(function)
 
     def prepare(self) -> None:
@@ -178,8 +178,11 @@ class KernelDispatcher(_Dispatcher):
 
     @property
     def is_cached(self) -> bool:
-        """Whether there is machine code of it in this installation, or it cannot be cached."""
-        return bool(self.overloads) or self._cache.is_filled(signature(self.py_func, self.absent))
+        """Whether there is, or was, machine code of it in this installation, or can be none."""
+        if not self._was_cached:
+            types_of = signature(self.py_func, self.absent)
+            self._was_cached = bool(self.overloads) or self._cache.is_filled(types_of)
+        return self._was_cached
 
     def _compile_for_args(self, *values: Any) -> Any:
         with self._lock:

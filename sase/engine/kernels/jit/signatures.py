@@ -100,6 +100,7 @@ def _array(data_type: str) -> Any:
     return types.Array(getattr(types, data_type), 1, "C", readonly=True)
 
 
+@cache
 def numba_type(hint: Any) -> Any:
     """Return the Numba type of an annotation, or None if that is not exact."""
     simple = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
