@@ -97,6 +97,20 @@ def test_statistics_of_parquet_that_are_cut_off(tmp_path: Path) -> None:
         sase.explain("EVENT A a", path, analyze=True)
 
 
+@pytest.mark.parametrize("other", [b"\x1c\x15\x0c", b"\x1c\x15\x05"], ids=["texts", "no type"])
+def test_a_column_of_another_type_than_the_schema_says(tmp_path: Path, other: bytes) -> None:
+    """Python's reader of its statistics would end the process here, too."""
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table({"ts": [1, 2], "type": ["A", "A"]}), path)
+    data = path.read_bytes()
+    assert data.count(b"\x1c\x15\x04") == 1  # integers
+    path.write_bytes(data.replace(b"\x1c\x15\x04", other))
+    with path.open("rb") as file, pytest.raises(UnsoundFooterError, match="not of the type"):
+        check_footer(pa.PythonFile(file))
+    with pytest.raises(DataError, match="e.parquet"):
+        sase.explain("EVENT A a", path, analyze=True)
+
+
 def test_footers_are_gone_through(tmp_path: Path) -> None:
     """Of columns of all types, in files that others wrote as well."""
     columns = {

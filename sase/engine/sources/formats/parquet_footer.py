@@ -1,8 +1,9 @@
-"""Whether the statistics in the footer of a Parquet file are as long as their types say.
+"""Whether the statistics in the footer of a Parquet file are those of their columns.
 
-Arrow decodes them when they are asked for, and where one is cut off it ends the process, by Python
-and by the filters of datasets. So the footer, a struct of Thrift in its compact form, is looked
-through before, for the length of each least and greatest value, and of histograms of levels.
+Arrow decodes them when they are asked for, and where one is cut off, or of another type than the
+schema says, it ends the process, by Python and by the filters of datasets. So the footer, a struct
+of Thrift in its compact form, is looked through before, for the type of each column and the lengths
+of its least and greatest value, and of histograms of levels.
 
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -19,12 +20,12 @@ import pyarrow as pa
 _TAIL = 8
 # The bytes of a value by the number of its physical type; texts have any.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
-_TEXT = 6
+_TEXT, _NONE = 6, -1
 # Types of Thrift, and fields of its structs by number.
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
 _SCHEMA, _GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS, _SIZES = 2, 4, 1, 3, 1, 12, 16
 _VALUES = (1, 2, 5, 6)
-_REPETITION, _CHILDREN, _OPTIONAL, _REPEATED = 3, 5, 1, 2
+_TYPE, _REPETITION, _CHILDREN, _OPTIONAL, _REPEATED = 1, 3, 5, 1, 2
 _TEXT_BYTES, _REPETITIONS, _DEFINITIONS = 1, 2, 3
 
 
@@ -49,9 +50,17 @@ def check_footer(file: Any) -> None:
         raise UnsoundFooterError("the footer is cut off") from problem
 
 
-def _levels(elements: Sequence[Mapping[int, int]]) -> list[tuple[int, int]]:
-    """Return the most levels of definition and repetition of each column, which are the leaves."""
-    found, open_groups = list[tuple[int, int]](), [[elements[0][_CHILDREN], 0, 0]]
+class _Leaf(NamedTuple):
+    """A column of the schema: its type, and its most levels of definition and repetition."""
+
+    type: int
+    definitions: int
+    repetitions: int
+
+
+def _leaves(elements: Sequence[Mapping[int, int]]) -> list[_Leaf]:
+    """Return the columns of a schema."""
+    found, open_groups = list[_Leaf](), [[elements[0][_CHILDREN], 0, 0]]
     for element in elements[1:]:
         while not open_groups[-1][0]:
             open_groups.pop()
@@ -62,7 +71,7 @@ def _levels(elements: Sequence[Mapping[int, int]]) -> list[tuple[int, int]]:
         if element[_CHILDREN]:
             open_groups.append([element[_CHILDREN], definitions, repetitions])
         else:
-            found.append((definitions, repetitions))
+            found.append(_Leaf(element[_TYPE], definitions, repetitions))
     return found
 
 
@@ -75,17 +84,20 @@ class _Footer:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
-        self._type = -1
+        self._type = _NONE
         self._lengths: list[int] = []
-        # Of each element of the schema whether it repeats or may lack, and its number of children.
+        # Of each element of the schema its type, whether it repeats or may lack, and its number of
+        # children.
         self._elements: list[dict[int, int]] = []
-        self._levels: list[tuple[int, int]] = []
+        self._leaves: list[_Leaf] = []
         self._number_of_column = 0
         self._sizes: dict[int, int] = {}
 
     def check(self) -> None:
         """Read all, and compare the lengths of statistics with the types of their columns."""
-        element: _Fields = {n: partial(self._of_element, n) for n in (_REPETITION, _CHILDREN)}
+        element: _Fields = {
+            number: partial(self._of_element, number) for number in (_TYPE, _REPETITION, _CHILDREN)
+        }
         sizes: _Fields = {
             _TEXT_BYTES: self._text_bytes,
             _REPETITIONS: partial(self._histogram, _REPETITIONS),
@@ -108,23 +120,25 @@ class _Footer:
 
     def _schema(self, element: _Fields) -> None:
         self._list(lambda of: self._element(element))
-        self._levels = _levels(self._elements)
+        self._leaves = _leaves(self._elements)
 
     def _element(self, element: _Fields) -> None:
-        self._elements.append({_REPETITION: 0, _CHILDREN: 0})
+        self._elements.append({_TYPE: _NONE, _REPETITION: 0, _CHILDREN: 0})
         self._struct(element)
 
     def _of_element(self, number: int, kind: int) -> None:
-        self._elements[-1][number] = self._number() >> 1
+        self._elements[-1][number] = self._integer()
 
     def _chunks(self, chunk: _Fields) -> None:
         self._number_of_column = -1
         self._list(lambda of: self._struct(chunk))
 
     def _checked(self, column: _Fields) -> None:
-        self._type, self._lengths, self._sizes = -1, [], {}
+        self._type, self._lengths, self._sizes = _NONE, [], {}
         self._number_of_column += 1
         self._struct(column)
+        if self._type != self._leaves[self._number_of_column].type:
+            raise UnsoundFooterError("a column is not of the type that the schema has")
         width = _WIDTHS.get(self._type)
         if self._type != _TEXT and any(length != width for length in self._lengths):
             raise UnsoundFooterError("a statistic is not as long as its type says")
@@ -133,7 +147,7 @@ class _Footer:
 
     def _check_sizes(self) -> None:
         """Compare histograms, which may be empty, with the levels that their column has."""
-        definitions, repetitions = self._levels[self._number_of_column]
+        _, definitions, repetitions = self._leaves[self._number_of_column]
         found = self._sizes
         if (
             found.get(_DEFINITIONS, 0) not in (0, definitions + 1)
@@ -158,7 +172,7 @@ class _Footer:
         self._sizes[number] = count
 
     def _physical(self, kind: int) -> None:
-        self._type = self._number() >> 1  # which no negative one is
+        self._type = self._integer()
 
     def _value(self, kind: int) -> None:
         length = self._number()
@@ -177,12 +191,17 @@ class _Footer:
         self._at = at + 1
         return found | byte << shift
 
+    def _integer(self) -> int:
+        """Read a number that may be negative: odd ones are."""
+        found = self._number()
+        return found >> 1 ^ -(found & 1)
+
     def _struct(self, fields: _Fields) -> None:
         """Read a struct: some fields, and past all others."""
         data, number = self._data, 0
         while head := data[self._at]:
             self._at += 1
-            number = number + (head >> 4) if head >> 4 else self._number() >> 1
+            number = number + (head >> 4) if head >> 4 else self._integer()
             kind, read = head & 15, fields.get(number)
             if read is not None:
                 read(kind)
