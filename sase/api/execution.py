@@ -41,12 +41,14 @@ def run(
     max_matches: int | None = None,
     limits: Limits = UNLIMITED,
     guard: RunGuard | None = None,
+    warns: bool = True,
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
     """The matches, by a plan that statistics chose: those given, or of a sample if that pays.
 
-    A `guard` has counted already what was read to compile the query.
+    A `guard` has counted already what was read to compile the query. It `warns` where more matches
+    are expected than fit.
     """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
@@ -73,7 +75,7 @@ def run(
                 sample = sample or LEAST_SAMPLE * has_rare(known.reading, events)
                 statistics = known.measured(events, sample) if sample else None
         made = known.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
-        if isinstance(rows, batch.RowsInMemory) and statistics is not None:
+        if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory
             _warn_of_too_many(made.plan, statistics, max_matches, room, rows.inputs.num_rows)
         return rows, known.plan(made).engine

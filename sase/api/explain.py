@@ -11,6 +11,7 @@ from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
+from sase.api.set_results import plan_of_histories
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.types import UNKNOWN
@@ -200,6 +201,8 @@ def _form(
     form = explained_form(output, known.basic, made.plan, statistics)
     if output == "count" and not form.reasons and not known.may_explode:
         return replace(form, reasons=(FEW_AGREE,))
+    if output == "count" and form.reasons:
+        return replace(form, histories=plan_of_histories(known, made.plan)[1])
     return form
 
 

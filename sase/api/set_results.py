@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
-from sase.api.compiled_query import CompiledQuery
+from sase.api.compiled_query import CompiledQuery, statistics_in
 from sase.api.execution import run
 from sase.api.limits import guard_of
 from sase.engine.pipeline.limits import UNLIMITED, working
@@ -18,11 +18,18 @@ from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
 from sase.planning.collapse import FEW, FEW_AGREE, collapsible
-from sase.planning.nodes import Transformation, require
-from sase.planning.optimizer import Optimized
+from sase.planning.history_counts import ALL, MANY, MERGING, counting_histories
+from sase.planning.nodes import Operator, Transformation, require
+from sase.planning.optimizer import Optimized, optimized
+from sase.planning.recipes import read_recipe
 
 if TYPE_CHECKING:
-    from sase.engine.set_results import CompressedMatches, CountedMatches, MatchCount
+    from sase.engine.set_results import (
+        CompressedMatches,
+        CountedHistories,
+        CountedMatches,
+        MatchCount,
+    )
     from sase.engine.set_results.compressed_matches import MatchSource
 
 # What `run` takes beside a compiled query and events: any number of matches is fine.
@@ -64,12 +71,12 @@ def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings:
     check_bounds(settings.get("threads"), max_matches)
     most = ANY_NUMBER if max_matches is None else max_matches
     if _may_be_few(known):
-        few = _searched(known, settings, (FEW_AGREE,), for_set=False)
-        try:
-            return _match_count(few, few.count(min(most, FEW)))
-        except BudgetError as problem:
-            if isinstance(problem, TimeLimitError | MemoryLimitError):
-                raise
+        few = _few(known, settings, (FEW_AGREE,), most)
+        if few is not None:
+            return few
+    by_histories = _by_histories(known, settings, most)
+    if by_histories is not None:
+        return by_histories
     source = _source(known, settings, for_set=False)
     return _match_count(source, source.count(most))
 
@@ -84,7 +91,56 @@ def _may_be_few(known: CompiledQuery) -> bool:
     return not is_too_large(known.plan(Optimized.of(form.plan)).engine, known.source.events)
 
 
-def _match_count(source: MatchSource, count: int) -> MatchCount:
+def _few(
+    known: CompiledQuery, settings: Settings, reasons: tuple[str, ...], most: int
+) -> MatchCount | None:
+    """The number of matches that are found one by one; None of more than a few."""
+    found = _searched(known, settings, reasons, for_set=False)
+    try:
+        return _match_count(found, found.count(min(most, FEW)))
+    except BudgetError as problem:
+        if isinstance(problem, TimeLimitError | MemoryLimitError):
+            raise
+    return None
+
+
+def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchCount | None:
+    """Count the histories of merged runs: where the plan merges them, or matches are too many."""
+    from sase.engine.pipeline.batch import held
+    from sase.engine.set_results import CountedHistories
+
+    reasons = collapsible(known.basic).reasons
+    if not reasons:
+        return None
+    made = known.optimized(statistics_in(settings.get("stats"))).plan
+    counting, of_which = plan_of_histories(known, made)
+    if counting is None:
+        return None
+    if of_which == MANY:
+        few = _few(known, {**settings, "warns": False}, reasons, most)
+        if few is not None:
+            return few
+    plan = known.plan(Optimized.of(counting)).engine
+    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
+    with working(guard):
+        whole = held(plan, known.source.events, guard=guard)
+    if whole is None:
+        return None
+    source = CountedHistories(plan, *whole, guard=guard)
+    return _match_count(source, source.count())
+
+
+def plan_of_histories(known: CompiledQuery, made: Operator) -> tuple[Operator | None, str | None]:
+    """The plan that counts the histories of merged runs, if there is one, and of which matches."""
+    counting = counting_histories(made)
+    if counting is not None:
+        return counting, ALL
+    if known.may_explode:
+        counting = counting_histories(optimized(read_recipe(MERGING), known.basic).plan)
+    return counting, MANY if counting is not None else None
+
+
+def _match_count(source: MatchSource | CountedHistories, count: int) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
 

@@ -136,11 +136,13 @@ class Evaluation(Enum):
     may read those again at which it was put off (rereading); or matches are walked back from
     their last event (postponed), with imprecise time all that may be matches (by intervals).
     Collapsed, the events of a compressed set are collected; expanded, its matches are listed.
+    Counted, merged runs know how many histories they stand for, and no match is found.
     """
 
     NFAB = "NFAb"
     SES = "through sets"
     MERGED = "merged"
+    COUNTED = "counted"
     VERSIONED = "versioned"
     BACKTRACKING = "backtracking"
     REREADING = "rereading"

@@ -121,7 +121,7 @@ def test_a_query_without_series_loads_nothing_that_evaluates_runs():
     done = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
     assert "sase.engine.operators.sequence_scan" in found
-    kleene = ("runs", "merged_runs", "merged_enumeration", "walk_back")
+    kleene = ("runs", "merged_runs", "merged_enumeration", "history_counts", "walk_back")
     baselines = ("backtracking", "rereading", "versioned_buffer")
     others = {"match_graph.passes", *(f"baselines.{name}" for name in baselines)}
     kernels = {f"kleene.{name}" for name in kleene} | others

@@ -8,6 +8,7 @@ from sase.engine.operators.baselines.backtracking import BacktrackingState, Rere
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.group_evaluation import GroupEvaluationState
+from sase.engine.operators.history_counting import HistoryCountingState
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.merged_evaluation import MergedEvaluationState
@@ -64,6 +65,8 @@ def open_runs(
             return VersionedState(node, context)
         case Evaluation.MERGED:
             return MergedEvaluationState(node, context)
+        case Evaluation.COUNTED:
+            return HistoryCountingState(node, context)
 
 
 def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> OperatorState:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers, grown
@@ -21,7 +23,7 @@ from sase.planning.nodes import RunEvaluation
 class MergedEvaluationState(RunEvaluationState):
     """A running merged evaluation."""
 
-    kernel = staticmethod(advance_merged)
+    kernel: ClassVar[Any] = staticmethod(advance_merged)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)

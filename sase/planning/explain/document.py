@@ -41,6 +41,7 @@ def _form(form: ExplainedForm) -> dict[str, Any]:
         "output": form.output,
         "counts_paths": not form.reasons,
         "reasons": list(form.reasons),
+        "counts_histories": form.histories,
         "list": None if form.matches is None else {"matches": form.matches, "bytes": form.bytes},
     }
 

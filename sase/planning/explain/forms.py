@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sase.planning.collapse import collapsible
+from sase.planning.collapse import FEW, collapsible
 from sase.planning.cost import cost_of
 from sase.planning.explain.value import ExplainedForm
+from sase.planning.history_counts import ALL, MANY
 from sase.planning.nodes import Operator
 from sase.planning.preflight import bytes_of_a_match
 from sase.planning.quantities import counted, size
@@ -49,12 +50,16 @@ def analyze_lists(output: str) -> str:
 
 
 def _of_set(form: ExplainedForm) -> Iterator[str]:
-    if form.reasons:
+    if form.histories == ALL:
+        yield "the histories of merged runs are counted, and no single match is looked at"
+    elif form.reasons:
         yield f"the matches are looked at one by one, since {'; '.join(form.reasons)}"
+        if form.histories == MANY:
+            yield f"of more than {FEW:,} the histories of merged runs are counted"
     else:
         yield "paths through a graph of events are counted, and no single match is looked at"
     if form.matches is not None and form.bytes is not None:
         number, amount = counted(form.matches), size(form.bytes)
         yield f"a list would have about {number} matches, and take at least {amount}"
-    if not form.reasons:
+    if not form.reasons or form.histories == ALL:
         yield "the operators are those of a list"

@@ -104,12 +104,14 @@ class ExplainedForm:
     """The form of the result; the `matches` that a list would have, and the `bytes` at the least.
 
     `reasons` say what makes it necessary to look at single matches; without any they are counted.
+    All the same the `histories` of merged runs may be counted, of all of them or of many.
     """
 
     output: str
     matches: float | None
     bytes: float | None
     reasons: tuple[str, ...] = ()
+    histories: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

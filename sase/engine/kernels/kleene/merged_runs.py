@@ -99,13 +99,51 @@ def hash_node(machine: Machine, merging: Merging, cells: OutIntRows, node: int) 
 
 
 @inlined
-def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
-    """Merge the fresh nodes that are alike; note their partition."""
-    cells, links = runs.cells, merging.links
+def bucket_of(machine: Machine, runs: Runs, merging: Merging, node: int) -> int:
+    """Return the bucket of the node of this event that is like a node, or else an empty one."""
+    mask = merging.buckets.shape[0] - 1
+    at = hash_node(machine, merging, runs.cells, node) & mask
+    while is_filled(runs, merging, at):
+        if are_alike(machine, merging, runs.cells, merging.buckets[at, NODE], node):
+            break
+        at = (at + 1) & mask
+    return int(at)
+
+
+@inlined
+def is_filled(runs: Runs, merging: Merging, at: int) -> bool:
+    """Whether a bucket has a node of this event."""
+    return bool(merging.buckets[at, STAMP] == runs.state[nodes.GROUPS])
+
+
+@inlined
+def keep(runs: Runs, merging: Merging, at: int, node: int, place: int) -> None:
+    """Fill a bucket with a node that is like none before; it is fresh at a place."""
+    merging.buckets[at, STAMP], merging.buckets[at, NODE] = runs.state[nodes.GROUPS], node
+    runs.fresh[place] = node
+
+
+@inlined
+def note_joined(machine: Machine, runs: Runs, merging: Merging, node: int) -> None:
+    """Count one that was merged into a node."""
+    runs.state[nodes.MADE] -= 1
+    merging.state[nodes.MERGED] += 1
+    merging.state[nodes.MERGED_ALIVE] += int(may_grow(machine, runs.cells, node))
+
+
+@inlined
+def note_fresh(runs: Runs, merging: Merging, key: int) -> None:
+    """Note the partition of the fresh nodes, none of which is merged."""
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        cells[node, KEY] = key
-        links[node, nodes.HEAD_EDGE] = links[node, nodes.LAST_EDGE] = NOTHING
+        runs.cells[node, KEY] = key
+        merging.links[node, nodes.HEAD_EDGE] = merging.links[node, nodes.LAST_EDGE] = NOTHING
+
+
+@inlined
+def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
+    """Merge the fresh nodes that are alike; note their partition."""
+    note_fresh(runs, merging, key)
     if runs.state[nodes.FRESH] > 1:
         merge_several(machine, runs, merging)
 
@@ -113,26 +151,18 @@ def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
 @linked
 def merge_several(machine: Machine, runs: Runs, merging: Merging) -> None:
     """Merge those of several fresh nodes that are alike."""
-    cells, state, buckets = runs.cells, runs.state, merging.buckets
-    mask, kept = buckets.shape[0] - 1, 0
-    state[nodes.GROUPS] += 1
-    for place in range(state[nodes.FRESH]):
+    kept = 0
+    runs.state[nodes.GROUPS] += 1
+    for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        at = hash_node(machine, merging, cells, node) & mask
-        while buckets[at, STAMP] == state[nodes.GROUPS]:
-            if are_alike(machine, merging, cells, buckets[at, NODE], node):
-                break
-            at = (at + 1) & mask
-        if buckets[at, STAMP] == state[nodes.GROUPS]:
-            join(runs, merging, buckets[at, NODE], node)
-            state[nodes.MADE] -= 1
-            merging.state[nodes.MERGED] += 1
-            merging.state[nodes.MERGED_ALIVE] += int(may_grow(machine, cells, buckets[at, NODE]))
+        at = bucket_of(machine, runs, merging, node)
+        if is_filled(runs, merging, at):
+            join(runs, merging, merging.buckets[at, NODE], node)
+            note_joined(machine, runs, merging, merging.buckets[at, NODE])
         else:
-            buckets[at, STAMP], buckets[at, NODE] = state[nodes.GROUPS], node
-            runs.fresh[kept] = node
+            keep(runs, merging, at, node, kept)
             kept += 1
-    state[nodes.FRESH] = kept
+    runs.state[nodes.FRESH] = kept
 
 
 @linked
