@@ -30,7 +30,8 @@ def _options(case: Case, name: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {"time": "ts", "type": "type"}
     for option in OPTIONS:
         value = case.family(option).get(str(name), case.options.get(option))
-        found |= {} if value is None else {option: value}
+        if value is not None:
+            found[option] = tuple(value.split(",")) if "," in value else value
     return found
 
 
@@ -126,6 +127,7 @@ def _pushed(case: Case, script: sase.Script) -> list[Mapping[str, sase.Matches]]
     """The events of all inputs one by one, in the order of their times."""
     matcher, given = script.open(), _given(case)
     times = {name: _options(case, name)["time"] for name in given}
+    times = {name: each[0] if isinstance(each, tuple) else each for name, each in times.items()}
     every = [(row[times[name]], name, row) for name, rows in given.items() for row in rows]
     every.sort(key=lambda each: each[0] if isinstance(each[0], int) else str(each[0]))
     pushed = [matcher.push(name, [row]) for _, name, row in every if name in script.inputs]

@@ -81,7 +81,7 @@ class CompiledScript:
     def bound(self) -> _BoundScript:
         """The statements bound to what they read; what files hold is inferred by all of them."""
         found: dict[str, CompiledQuery] = {}
-        sources = dict(self.sources)
+        sources = {**self.sources, **{name: each.source for name, each in self._typing.items()}}
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
             before = self._before(query, streams)
@@ -164,10 +164,32 @@ class CompiledScript:
         from sase.engine.scripts.plan import InputPlan, ScriptPlan
 
         inputs = tuple(
-            InputPlan(name, each.schema, self._lateness(name), each.names.on_bad_row)
+            InputPlan(
+                name,
+                each.schema,
+                self._lateness(name),
+                each.names.on_bad_row,
+                self._plan_of_types(name),
+            )
             for name, each in self.bound.sources.items()
         )
         return ScriptPlan(inputs, tuple(map(self._statement, self.graph.order)))
+
+    @cached_property
+    def _typing(self) -> Mapping[str | None, CompiledQuery]:
+        """The queries for all events of inputs whose types conditions define.
+
+        By these they are typed before they are one stream with others.
+        """
+        return {
+            name: compile_query("EVENT ANY e", source, params=self.params, plan="basic")
+            for name, source in self.sources.items()
+            if source.schema.definitions
+        }
+
+    def _plan_of_types(self, name: str | None) -> EnginePlan | None:
+        known = self._typing.get(name)
+        return None if known is None else known.plan(known.optimized()).engine
 
     def _statement(self, statement: NamedQuery) -> StatementPlan:
         from sase.engine.scripts.plan import CompositeType, StatementPlan, one_of_many
@@ -182,7 +204,9 @@ class CompiledScript:
             plan = before.plan
         else:
             plan = one_of_many(known.plan(known.optimized()).engine)
-        return StatementPlan(statement.name, plan, streams, composite)
+        typing = {name: self._plan_of_types(name) for name in statement.sources}
+        typed = tuple((name, each) for name, each in typing.items() if each is not None)
+        return StatementPlan(statement.name, plan, streams, composite, typed)
 
     def _lateness(self, name: str | None) -> int | None:
         given = self.lateness
@@ -272,6 +296,8 @@ class CompiledScript:
         plans = [each.plan for each in self.plan.statements if name in each.sources]
         schema = self.bound.sources[name].schema
         named = frozenset(schema.roles).union(*(plan.attributes for plan in plans))
+        if name in self._typing:
+            named = named.union(attributes_read(self._typing[name].bound))
         given.fit_types(named)
         return InputRows(
             schema,

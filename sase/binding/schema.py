@@ -15,7 +15,10 @@ Attributes = tuple[tuple[str, DataType], ...]
 # As `seq`: the row in the input, in place of a column.
 ROW_ORDER = "#row"
 # The columns of several streams that are read as one: their order, and no attributes of events.
-MERGED_TIME, MERGED_TYPE, MERGED_ORDER = MERGED = ("#time", "#type", "#order")
+# Where times are imprecise in one of them the latest time stands in place of the order.
+MERGED_TIME, MERGED_TYPE, MERGED_ORDER, MERGED_UNTIL = MERGED = (
+    "#time", "#type", "#order", "#until"
+)  # fmt: skip
 # The name that stands for every type that is not listed.
 OTHERS = ""
 

@@ -78,7 +78,7 @@ class StatementGraph:
         """The statements, each behind those that it reads, and otherwise as they are written."""
         return tuple(_placed(self.statements).values())
 
-    def readers(self, name: str) -> tuple[NamedQuery, ...]:
+    def readers(self, name: str | None) -> tuple[NamedQuery, ...]:
         """The statements that read a stream or an input."""
         return tuple(each for each in self.statements if name in each.sources)
 

@@ -10,6 +10,7 @@ from sase.binding.schema import (
     MERGED_ORDER,
     MERGED_TIME,
     MERGED_TYPE,
+    MERGED_UNTIL,
     ROW_ORDER,
     EventType,
     Schema,
@@ -87,13 +88,14 @@ def ranked(streams: Sequence[NamedStream]) -> tuple[NamedStream, ...]:
 def merged_schema(streams: Sequence[NamedStream]) -> Schema:
     """The schema of several streams that are read as one, or a `SchemaError` why that cannot be.
 
-    A type has the attributes that it has in any of them.
+    A type has the attributes that it has in any of them. Where the times of one are imprecise those
+    of all are.
     """
     types: dict[str, dict[str, DataType] | None] = {}
     columns: dict[str, DataType] | None = {}
     has_others = False
+    is_imprecise = _is_imprecise(streams)
     for stream in streams:
-        _check_mixed(stream)
         schema = stream.schema
         for name in schema.type_names or ():
             types[name] = _united(types.get(name, {}), schema.attributes(name))
@@ -110,7 +112,8 @@ def merged_schema(streams: Sequence[NamedStream]) -> Schema:
         columns=tuple(columns.items()) if has_others and columns is not None else None,
         time=MERGED_TIME,
         type=MERGED_TYPE,
-        seq=MERGED_ORDER,
+        seq=None if is_imprecise else MERGED_ORDER,
+        until=MERGED_UNTIL if is_imprecise else None,
         time_unit=unit,
         has_others=has_others,
         clock=clock,
@@ -125,18 +128,23 @@ def _united(
     return {**known, **{n: merged([known[n], k]) if n in known else k for n, k in more.items()}}
 
 
-def _check_mixed(stream: NamedStream) -> None:
-    """Refuse what cannot be read beside another stream."""
-    if stream.schema.is_imprecise:
+def _is_imprecise(streams: Sequence[NamedStream]) -> bool:
+    """Whether times are, and refuse an order of simultaneous events beside that."""
+    imprecise = next((each for each in streams if each.schema.is_imprecise), None)
+    if imprecise is None:
+        return False
+    for each in streams:
+        if each.is_composite:
+            why = f"what {each.shown} finds stands in the order of its results"
+        elif each.schema.seq is not None:
+            why = f"seq={each.schema.seq!r} orders the events of {each.shown}"
+        else:
+            continue
         raise SchemaError(
-            f"the times of {stream.shown} are imprecise, and a query over several streams needs"
-            " precise ones: read it alone"
+            f"the times of {imprecise.shown} are imprecise, and {why}, which imprecise times do not"
+            " know: read them apart"
         )
-    if stream.schema.definitions:
-        raise SchemaError(
-            f"conditions define the types of {stream.shown}, and a query over several streams needs"
-            " a type column, or one table for each type: read it alone"
-        )
+    return True
 
 
 def _check_kinds(streams: Iterable[NamedStream]) -> None:
@@ -145,7 +153,7 @@ def _check_kinds(streams: Iterable[NamedStream]) -> None:
     for stream in streams:
         for name, kind in _declared(None, stream.schema):
             other, before = seen.setdefault(name, (stream, kind))
-            is_time = name == stream.schema.time == other.schema.time
+            is_time = name in stream.schema.times and name in other.schema.times
             if other is not stream and not is_time and not _compare(before, kind):
                 raise SchemaError(
                     f"`{name}` is {before.described()} in {other.shown} and {kind.described()} in"

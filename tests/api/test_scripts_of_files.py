@@ -79,3 +79,23 @@ def test_bad_rows_go_to_quarantine_by_what_a_statement_names() -> None:
     assert rows == [[1, 3, 2], [1, 3], [1, 3]]
     with pytest.raises(sase.DataError, match=r"row 1 \(from 0\): `ts` is NULL"):
         sase.Script(text).run(streams={"raw": bad[:2]})
+
+
+def test_types_by_conditions_beside_another_input(tmp_path: Path) -> None:
+    """A row is bad for all where the conditions cannot read it, and without a type has a place."""
+    (tmp_path / "p.csv").write_text("ts,v\n1,1\n2,9\n3,x\n4,1\n")
+    (tmp_path / "q.csv").write_text("ts,type\n2,B\n5,B\n")
+    text = "FROM p, q EVENT SEQ(Low a, B b); FROM p, q EVENT SEQ(Low a, B b) WITHIN 2 EVENTS"
+    streams = {name: tmp_path / f"{name}.csv" for name in "pq"}
+    script = sase.Script(
+        text, type={"p": None, "q": "type"}, types={"p": {"Low": "v < 3"}, "q": None},
+        on_bad_row="quarantine",
+    )  # fmt: skip
+    found = script.run(streams=streams)
+    assert found["query_1"].rows.to_pylist() == [
+        {"a": 0, "b": 2},
+        {"a": 3, "b": 4},
+        {"a": 0, "b": 4},
+    ]
+    assert found["query_2"].rows.to_pylist() == [{"a": 3, "b": 4}]
+    assert [each.report.bad for each in found.values()] == [1, 1]

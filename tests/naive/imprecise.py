@@ -33,6 +33,14 @@ def imprecise_matches(
     query: ast.Query, problems: Sequence[Problem], parameters: Mapping[str, object]
 ) -> list[Match]:
     """The matches, with their confidence, before LIMIT; times are events' `time` to `until`."""
+    found = imprecise_found(query, problems, parameters)
+    return [imprecise_result(query, *each) for each in found]
+
+
+def imprecise_found(
+    query: ast.Query, problems: Sequence[Problem], parameters: Mapping[str, object]
+) -> list[tuple[Found, Fraction]]:
+    """The same as bound events and how likely they are a match, in the order of results."""
     _refuse(query, problems)
     threshold, ordered = _threshold(query.confidence, parameters), ordered_series(query)
     first: dict[object, tuple[Found, Fraction]] = {}
@@ -42,7 +50,7 @@ def imprecise_matches(
             if likelihood > 0 and _reaches(likelihood, threshold, query.confidence):
                 first.setdefault(found.mapping, (found, likelihood))
     kept = [each for each in first.values() if _passes_having(query, *each)]
-    return [_result(query, *each) for each in sorted(kept, key=_order_key)]
+    return sorted(kept, key=_order_key)
 
 
 def ordered_series(query: ast.Query) -> set[str]:
@@ -213,7 +221,7 @@ def _listed(found: Found) -> Series:
     return tuple(event for series in found.bound for event in series)
 
 
-def _detected_at(found: Found) -> int:
+def imprecise_detected_at(found: Found) -> int:
     """The greatest hi, or with a negated end when the window is over in every world."""
     latest = max(event.until for event in _listed(found))
     if not has_negated_end(found.problem, found.bound):
@@ -225,15 +233,15 @@ def _detected_at(found: Found) -> int:
 
 def _order_key(pair: tuple[Found, Fraction]) -> tuple[Any, ...]:
     found, _ = pair
-    return (_detected_at(found), *order_key(found, _listed(found)))
+    return (imprecise_detected_at(found), *order_key(found, _listed(found)))
 
 
-def _result(query: ast.Query, found: Found, likelihood: Fraction) -> Match:
+def imprecise_result(query: ast.Query, found: Found, likelihood: Fraction) -> Match:
     clock = found.problem.stream.clock
     series = [each for each in found.bound if each]
     return replace(
         result(query, found, partial(with_confidence, likelihood=likelihood)),
-        detected_at=clock.value(_detected_at(found)),
+        detected_at=clock.value(imprecise_detected_at(found)),
         ts_start=clock.value(min(event.time for event in series[0])),
         ts_end=clock.value(max(event.until for event in series[-1])),
         confidence=likelihood,

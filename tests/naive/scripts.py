@@ -12,9 +12,10 @@ from typing import Any, Literal
 from sase.lang import ast
 from tests.naive.events import Clock, Row, Stream, Types, read_stream
 from tests.naive.expressions import Event, Series, is_list
+from tests.naive.imprecise import imprecise_detected_at, imprecise_found, imprecise_result
 from tests.naive.pattern import Element
-from tests.naive.problem import state
-from tests.naive.results import Match, detected_at, precise, result
+from tests.naive.problem import Problem, state
+from tests.naive.results import Match, detected_at, first, precise, result
 from tests.naive.union import Found
 
 Kind = Literal["integer", "float", "date", "naive", "aware"]
@@ -25,7 +26,7 @@ class Input:
     """A table that the caller gives, and what he says of its columns."""
 
     rows: Sequence[Row]
-    time: str = "ts"
+    time: str | tuple[str, str] = "ts"
     type: str | None = "type"
     seq: str | None = None
     types: Types = None
@@ -50,6 +51,9 @@ class Table:
     time: str
     composite: bool
     clashes: bool = False  # a column has the name of the time
+    types: Mapping[str | None, frozenset[str]] = field(default_factory=dict)  # that are listed
+    imprecise: bool = False
+    ordered: bool = False  # simultaneous events stand in an order
 
 
 Origin = tuple[str | None, int]  # the name of a stream, and a row of it
@@ -131,17 +135,37 @@ class _Reading:
         in_order = [origin[event.row] for event in stream.events]
         self.origins[name] = in_order if len(sources) > 1 else origin
         stated = state(replace(query, sources=()), stream, self.params or {})
-        ordered = precise(query, stated if stream.events else (), self.params or {}, "all")
-        if self.most is not None and len(ordered) > self.most:
-            raise TooManyResultsError(f"{name} has {len(ordered)} results")
-        first = self._table(sources[0])
-        created = query.output and query.output.type_name or statement.stream
-        type_name = created.text if created else None
-        shown = [_shown(query, each, origin, type_name) for each in ordered]
+        stated = stated if stream.events else ()
+        shown, times = self._results(query, stated, origin, _type_name(statement), sources)
+        if self.most is not None and len(shown) > self.most:
+            raise TooManyResultsError(f"{name} has {len(shown)} results")
         self.found[name] = shown
         if statement.stream is not None:
-            times = [detected_at(each) for each in ordered]
-            self.tables[name] = _composite(shown, times, stream.clock, first.time)
+            time = self._table(sources[0]).time
+            type_name = _type_name(statement)
+            names = {item.alias.text for item in _items(query) if item.alias}
+            self.tables[name] = _composite(shown, times, stream.clock, time, {type_name: names})
+
+    def _results(
+        self,
+        query: ast.Query,
+        stated: Sequence[Problem],
+        origin: Sequence[Origin],
+        type_name: str | None,
+        sources: Sequence[str | None],
+    ) -> tuple[list[ScriptMatch], list[int]]:
+        """The results in order, and when each is detected."""
+        params = self.params or {}
+        if any(self._table(each).imprecise for each in sources):
+            likely = first(query, imprecise_found(query, stated, params), params)
+            matches = [imprecise_result(query, *each) for each in likely]
+            found, times = [f for f, _ in likely], [imprecise_detected_at(f) for f, _ in likely]
+        else:
+            found = precise(query, stated, params, "all")
+            matches = [result(query, each) for each in found]
+            times = [detected_at(each) for each in found]
+        pairs = zip(found, matches, strict=True)
+        return [_shown(each, match, origin, type_name) for each, match in pairs], times
 
     def _sources(self, query: ast.Query) -> list[str | None]:
         """The names after FROM; without it the input that has no name, or the only one."""
@@ -168,15 +192,37 @@ class _Reading:
 
 def _given(each: Input) -> Table:
     stream = read_stream(each.rows, each.time, each.type, each.seq, each.types, each.time_unit)
-    rows = sorted(stream.events, key=lambda event: event.row)
-    return Table(tuple(rows), stream.clock, each.time, composite=False)
+    rows, imprecise = sorted(stream.events, key=lambda event: event.row), False
+    time = each.time
+    if isinstance(time, tuple):
+        (time, _), imprecise = time, True
+    ordered = each.seq is not None
+    return Table(
+        tuple(rows), stream.clock, time, composite=False, imprecise=imprecise, ordered=ordered
+    )
+
+
+def _type_name(statement: ast.Statement) -> str | None:
+    """The type of the events that the results of a statement are."""
+    output = statement.query.output
+    created = output and output.type_name or statement.stream
+    return created.text if created else None
+
+
+def _items(query: ast.Query) -> tuple[ast.OutputItem, ...]:
+    return query.output.items if query.output else ()
 
 
 def _composite(
-    shown: Sequence[ScriptMatch], times: Sequence[int], clock: Clock, time: str
+    shown: Sequence[ScriptMatch],
+    times: Sequence[int],
+    clock: Clock,
+    time: str,
+    returned: Mapping[str | None, set[str]],
 ) -> Table:
     """A composite event's time is when it is detected, its `seq` the rank among the results."""
-    declared = frozenset(name for each in shown for name in each.attributes) | {time}
+    names = frozenset(name for each in shown for name in each.attributes) | {time}
+    types = {type_name: names | own for type_name, own in returned.items()}
     events = (
         Event(
             row,
@@ -185,12 +231,12 @@ def _composite(
             (at, row),
             each.type,
             {**each.attributes, time: clock.value(at)},
-            declared,
+            types[each.type],
         )
         for row, (each, at) in enumerate(zip(shown, times, strict=True))
     )
     clashes = any(time in each.attributes for each in shown)
-    return Table(tuple(events), clock, time, composite=True, clashes=clashes)
+    return Table(tuple(events), clock, time, composite=True, clashes=clashes, types=types)
 
 
 def _merged(
@@ -199,15 +245,35 @@ def _merged(
     """One stream, and of each row of it where it comes from.
 
     At the same time primitive events come before composite ones, and `FROM a, b` has a before b.
+    Beside an input of imprecise time events are at `time` to `time`. Of streams that make one type
+    it has the attributes of all.
     """
-    clock = _finest([table.clock for _, table in tables if table.events] or [tables[0][1].clock])
+    imprecise = any(table.imprecise for _, table in tables)
+    if imprecise and len(tables) > 1 and any(t.composite or t.ordered for _, t in tables):
+        raise ValueError("imprecise time beside a stream whose simultaneous events have an order")
+    # Of an input without events nothing tells how it has time, but the unit that is said.
+    known = [table.clock for _, table in tables if table.events or table.clock.unit]
+    clock = _finest(known or [tables[0][1].clock])
     events, origin = list[Event](), list[Origin]()
-    for place, (name, table) in enumerate(tables):
+    declared: dict[str | None, frozenset[str]] = {}
+    for _, table in tables:
+        for name, names in table.types.items():
+            declared[name] = declared.get(name, frozenset()) | names
+    for place, (stream, table) in enumerate(tables):
         for event in table.events:
-            time = event.time * _scale(table.clock, clock)
+            scale = _scale(table.clock, clock)
+            time = event.time * scale
+            until = event.until * scale if table.imprecise else time
             key = (time, table.composite, place, *event.key[1:])
-            events.append(replace(event, row=len(origin), time=time, key=key))
-            origin.append((name, event.row))
+            if imprecise:
+                key = (time, until, place, event.row)
+            names = event.declared
+            if event.type in table.types:
+                names = declared[event.type]
+            events.append(
+                replace(event, row=len(origin), time=time, key=key, until=until, declared=names)
+            )
+            origin.append((stream, event.row))
     ordered = sorted(events, key=lambda event: event.key)
     numbered = (replace(event, position=place) for place, event in enumerate(ordered))
     return Stream(tuple(numbered), clock), origin
@@ -233,12 +299,11 @@ def _scale(clock: Clock, finest: Clock) -> int:
 
 
 def _shown(
-    query: ast.Query,
     found: Found,
+    match: Match,
     origin: Sequence[Origin],
     type_name: str | None,
 ) -> ScriptMatch:
-    match = result(query, found)
     attributes = match.values if match.values is not None else _flat(found)
     events = _of_inputs(match.events, origin)
     return ScriptMatch(replace(match, events=events), type_name, attributes)

@@ -254,7 +254,8 @@ class Loader:
         if reading.inputs.typed:
             return types_by_table(reading)
         if schema.type is not None:
-            return types_by_column(reading, schema.type, self._dictionaries["type", schema.type])
+            known = self._dictionaries["type", schema.type]
+            return types_by_column(reading, schema.type, known, may_lack=schema.is_merged)
         if schema.type_names is not None and len(schema.type_names) == 1:
             return one_type(sum(reading.counts), schema.type_names[0])
         raise SchemaError(

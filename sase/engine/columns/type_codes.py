@@ -32,11 +32,13 @@ def no_types(rows: int) -> Typed:
     return np.full(rows, -1, np.int16), ()
 
 
-def types_by_column(reading: Projection, column: str, known: Dictionaries) -> Typed:
-    """Code the types that a column holds; log rows without one."""
-    codes, values, may_lack = encoded(reading.column(column), np.int16, known)
+def types_by_column(
+    reading: Projection, column: str, known: Dictionaries, *, may_lack: bool = False
+) -> Typed:
+    """Code the types that a column holds; log rows without one, unless they may lack it."""
+    codes, values, has_nulls = encoded(reading.column(column), np.int16, known)
     _check(len(values), f"`{column}`")
-    if may_lack and len(lacking := np.flatnonzero(codes < 0)):
+    if has_nulls and not may_lack and len(lacking := np.flatnonzero(codes < 0)):
         reading.faults.refuse(column, lacking, NO_TYPE)
     return codes, values.names
 

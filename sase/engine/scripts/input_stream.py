@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.stream_state import END
 from sase.engine.report import Report
 from sase.engine.scripts.pieces import Fed, Piece
-from sase.engine.scripts.plan import InputPlan
+from sase.engine.scripts.plan import InputPlan, loader_of_types
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -31,7 +32,8 @@ class InputStream:
     def __init__(self, plan: InputPlan, *, streaming: bool) -> None:
         self.plan, self.streaming = plan, streaming
         schema = _roles_of(plan.schema, with_types=plan.on_bad_row == "quarantine")
-        self._loader = Loader(schema, schema.roles, on_bad_row=plan.on_bad_row)
+        typed = schema if plan.typing is None else plan.schema
+        self._loader = loader_of_types(typed, plan.typing, plan.on_bad_row)
         self._good = Loader(schema, schema.roles)
         self.buffer = ReorderBuffer(plan.lateness, schema, self._good.load)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
@@ -63,7 +65,8 @@ class InputStream:
     ) -> tuple[Inputs, Numbers | None]:
         """The rows that are good, with their numbers where some are not."""
         assert self.quarantine is not None
-        events, first, count = self._loader.load(inputs), self.buffer.arrived, inputs.num_rows
+        read = self._loader.opened(inputs)
+        events, first, count = self._loader.load(read), self.buffer.arrived, inputs.num_rows
         rows = np.arange(first, first + count) if numbers is None else numbers
         self.quarantine.take(inputs, events.refused, rows)
         _, bad, table = self.quarantine.news()
@@ -71,8 +74,11 @@ class InputStream:
             self._bad.append(table)
         if events.refused is None:
             return inputs, numbers
+        # What good rows have is of one type; of other columns the values are still as they came.
+        kept = zip(read.tables, inputs.tables, strict=True)
+        tables = tuple(replace(new, rows=old.rows, misfits={}) for new, old in kept)
         good = events.refused.others(count)
-        return taken(inputs, good), rows[good]
+        return taken(replace(inputs, tables=tables), good), rows[good]
 
     def advance(self, to: object) -> Fed:
         """The rows that wait for a time, before which no row is to come."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from sase.binding import Schema
 from sase.binding.streams import NamedStream
+from sase.engine.blocks.builder import loader_of
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.columns import Loader
 from sase.engine.plan import EnginePlan
 
 # The places of a stack, which grows where it must, and the sequences in a chunk of output.
@@ -20,6 +23,8 @@ class InputPlan:
     schema: Schema
     lateness: int | None = None
     on_bad_row: str = "error"
+    # Where conditions define the types of its events: the plan of all of them.
+    typing: EnginePlan | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class StatementPlan:
     plan: EnginePlan
     streams: tuple[NamedStream, ...]
     composite: CompositeType | None = None
+    # Of the streams of several whose types conditions define, the plan of all their events.
+    typing: tuple[tuple[str | None, EnginePlan], ...] = ()
 
     @property
     def sources(self) -> tuple[str | None, ...]:
@@ -56,3 +63,11 @@ class ScriptPlan:
 
     inputs: tuple[InputPlan, ...]
     statements: tuple[StatementPlan, ...]
+
+
+def loader_of_types(schema: Schema, typing: EnginePlan | None, on_bad_row: str = "error") -> Loader:
+    """Load the order and the types of events: by a column, by their tables, or by conditions."""
+    if typing is None:
+        return Loader(schema, schema.roles, on_bad_row=on_bad_row)
+    coding = PlanDictionary(TypeDictionary(schema, typing.positives), streaming=True)
+    return loader_of(typing, coding, on_bad_row, schema.roles)

@@ -1,7 +1,8 @@
 """Several streams as one, for a statement that reads them: in order, and as far as it is known.
 
-Events are ordered by time; of one time those of inputs come before composite ones, then the streams
-as FROM names them, then each in its own order. An event goes on once nothing can come before it:
+Events are ordered by time, imprecise ones by the earliest and then by the latest. Of one time those
+of inputs come before composite ones, then the streams as FROM names them, then each in its own
+order. An event goes on once nothing can come before it:
 
     floor of a: 5      a holds 4, 5        goes on: both 4, and a's 5
     floor of b: 7      b holds 4, 5, 6     waits: b's 5, since before it another 5 of a may come
@@ -18,10 +19,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding import Schema
-from sase.binding.schema import MERGED_ORDER, MERGED_TIME, MERGED_TYPE
+from sase.binding.schema import MERGED_ORDER, MERGED_TIME, MERGED_TYPE, MERGED_UNTIL
 from sase.binding.streams import NamedStream, ranked
 from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
-from sase.engine.columns import Events, Inputs, Loader
+from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, nanoseconds
 from sase.engine.columns.gather import alike
@@ -29,10 +30,11 @@ from sase.engine.columns.input import Input
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.slice import tidied
 from sase.engine.pipeline.stream_state import BEGINNING, END
+from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import is_zoned, time_array
 from sase.engine.scripts.composite_events import MICROSECONDS
 from sase.engine.scripts.pieces import Fed, Piece
-from sase.engine.scripts.plan import StatementPlan
+from sase.engine.scripts.plan import StatementPlan, loader_of_types
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError
 
@@ -62,13 +64,16 @@ class _HeldStream:
     """One of the streams: what it holds, and the time before which no more of it comes."""
 
     stream: NamedStream
+    typing: EnginePlan | None = None
+    # Whether the latest times of events are needed, too.
+    is_imprecise: bool = False
     held: list[_OrderedRows] = field(default_factory=list)
     floor: int = BEGINNING
     last: Key | None = None
 
     def __post_init__(self) -> None:
         schema = self.stream.schema
-        self.loader = Loader(schema, schema.roles)
+        self.loader = loader_of_types(schema, self.typing)
         self.is_total = self.stream.is_composite or schema.is_ordered_by_row
 
     def take(self, piece: Piece, scale: int) -> None:
@@ -78,6 +83,10 @@ class _HeldStream:
         if not len(events):
             return
         table = _table(inputs, events, self.stream.schema)
+        if self.is_imprecise:
+            until = events.ts if events.until is None else events.until
+            until = _scaled(until, scale, self.stream)
+            table = table.append_column(MERGED_UNTIL, pa.array(until))
         self.held.append(
             _OrderedRows(table, _scaled(events.ts, scale, self.stream), self._later(events))
         )
@@ -111,13 +120,16 @@ class _HeldStream:
         self.held = [self._restored(part) for part in saved.part("held").parts()]
         self.loader.restore(saved.part("loader"))
 
-    @staticmethod
-    def _restored(saved: Saved) -> _OrderedRows:
+    def _restored(self, saved: Saved) -> _OrderedRows:
         data, times, marks = saved.parts(3)
         table = from_bytes(data)
         ts = times.array(table.num_rows)
         later = marks.array(table.num_rows, dtype="bool")
         saved.check(bool((np.diff(ts) >= 0).all()), "rows are not in the order of time")
+        if self.is_imprecise:
+            at = table.schema.get_field_index(MERGED_UNTIL)
+            is_there = at >= 0 and table.schema.field(at).type == pa.int64()
+            saved.check(is_there and not table.column(at).null_count, "rows have no latest time")
         return _OrderedRows(table, ts, later)
 
     def released(self, limit: int, *, with_limit: bool) -> Iterator[_OrderedRows]:
@@ -138,7 +150,10 @@ class StreamMerge:
 
     def __init__(self, plan: StatementPlan) -> None:
         self.schema: Schema = plan.plan.schema
-        self.streams = [_HeldStream(each) for each in ranked(plan.streams)]
+        typing, is_imprecise = dict(plan.typing), self.schema.is_imprecise
+        self.streams = [
+            _HeldStream(each, typing.get(each.name), is_imprecise) for each in ranked(plan.streams)
+        ]
         self._names, self._asked = list(_columns_of(plan)), plan.plan.attributes
         self._clock = self.schema.time_type
         self._zone: pa.DataType | None = None
@@ -168,20 +183,26 @@ class StreamMerge:
         """The rows before which nothing can come, stream by stream."""
         limit, first = min((each.floor, rank) for rank, each in enumerate(self.streams))
         for rank, each in enumerate(self.streams):
-            with_limit = rank <= first or limit == END
+            # Of one earliest time those come first that are over first: all of them wait.
+            with_limit = limit == END or (rank <= first and not self.schema.is_imprecise)
             yield from each.released(limit, with_limit=with_limit)
 
     def _merged(self, released: list[_OrderedRows]) -> Piece:
         ts = np.concatenate([rows.ts for rows in released])
-        later = np.concatenate([rows.later for rows in released])
-        order = np.argsort(ts, kind="stable")  # those of one time are in the order of streams
-        numbers = self._next + np.cumsum(later[order])
-        self._next = int(numbers[-1])
         columns = self._columns([rows.table for rows in released])
-        places = pa.array(order)
-        table = pa.table(columns).take(places)
+        until = columns.pop(MERGED_UNTIL).to_numpy() if self.schema.is_imprecise else None
+        # Those of one time are in the order of streams.
+        order = np.argsort(ts, kind="stable") if until is None else np.lexsort((until, ts))
+        table = pa.table(columns).take(pa.array(order))
         table = table.append_column(MERGED_TIME, self._times(ts[order]))
-        return Piece(Inputs((Input(table.append_column(MERGED_ORDER, [numbers])),)))
+        if until is None:
+            later = np.concatenate([rows.later for rows in released])
+            numbers = self._next + np.cumsum(later[order])
+            self._next = int(numbers[-1])
+            table = table.append_column(MERGED_ORDER, [numbers])
+        else:
+            table = table.append_column(MERGED_UNTIL, self._times(until[order]))
+        return Piece(Inputs((Input(table),)))
 
     def _columns(self, tables: list[pa.Table]) -> dict[str, pa.ChunkedArray]:
         """The columns of all tables; of those that some have not NULL."""
@@ -307,4 +328,5 @@ def _columns_of(plan: StatementPlan) -> Iterator[str]:
         tables = [schema.columns or (), *(t.attributes or () for t in schema.types or ())]
         yield from dict.fromkeys(name for table in tables for name, _ in table)
     yield MERGED_TYPE
-    yield from (n for n in plan.plan.attributes if n not in (MERGED_TIME, MERGED_ORDER))
+    hidden = (MERGED_TIME, MERGED_ORDER, MERGED_UNTIL)
+    yield from (name for name in plan.plan.attributes if name not in hidden)

@@ -31,7 +31,7 @@ class ScriptInput:
     name: str | None
     rows: tuple[Row, ...]
     schema: pa.Schema
-    time: str
+    time: str | tuple[str, str]
     type: str | None
     seq: str | None
     types: Any
@@ -53,6 +53,20 @@ class ScriptInput:
     @property
     def naive(self) -> Input:
         return Input(self.rows, **self.options)
+
+    @property
+    def first_time(self) -> str:
+        """The column of time, or of the earliest."""
+        return self.time[0] if isinstance(self.time, tuple) else self.time
+
+    @property
+    def tick(self) -> int:
+        """How many raw units a second is; 0 where times are dates."""
+        return {"s": 1, "ms": 1000}.get(str(self.time_unit), 0)
+
+    def moment(self, tick: int) -> Any:
+        """The time of so many seconds, as the input has it."""
+        return tick * self.tick if self.tick else START + timedelta(seconds=tick)
 
 
 @dataclass(frozen=True)
@@ -123,9 +137,9 @@ def _drawn(random: Random) -> ScriptExample:
 
 def _inputs(random: Random) -> tuple[ScriptInput, ...]:
     names = random.choice([[None], [None], ["p"], ["p", "q"], ["p", "q"], ["p", "q", "r"]])
-    is_raw = random.random() < 0.6
+    drawing = _Drawing(random, random.random() < 0.6, random.random() < 0.2, len(names))
     return tuple(
-        _input(random, name, place, is_raw, types)
+        drawing.input(name, place, types)
         for place, (name, types) in enumerate(zip(names, _types(random, len(names)), strict=True))
     )
 
@@ -137,50 +151,84 @@ def _types(random: Random, count: int) -> list[str]:
     return random.choice([["AB", "CD", "E"], ["AB", "BC", "CA"], ["A", "B", "C"]])[:count]
 
 
-def _input(random: Random, name: str | None, place: int, is_raw: bool, types: str) -> ScriptInput:
-    time = random.choice(["ts", "ts", "at"])
-    layout = random.choice(["wide", "wide", "listed", "single" if len(types) == 1 else "wide"])
-    seq = random.choice([None, None, None, "sq", "#row"])
-    unit = pa.int64() if is_raw else pa.timestamp(random.choice(["s", "ms", "us", "us"]), "UTC")
-    columns = {time: unit, "u": pa.int64(), "id": pa.int64(), "n": pa.int64(), "s": pa.string()}
-    if layout != "single":
-        columns["type"] = pa.string()
-    if seq == "sq":
-        columns["sq"] = pa.int64()
-    count = random.choice([0, 5, 6, 7, 8, 9])
-    ticks = sorted(random.randint(0, 2 * count) for _ in range(count))
-    rows = [_row(random, columns, tick, is_raw, types, 100 * place + n)
-            for n, tick in enumerate(ticks)]  # fmt: skip
-    rows.sort(key=lambda row: (row[time], row.get("sq", 0)))
-    listed: Any = {each: ["u", "id", "n", "s"] for each in types} if layout == "listed" else None
-    return ScriptInput(
-        name, tuple(rows), pa.schema(list(columns.items())), time,
-        type=None if layout == "single" else "type", seq=seq,
-        types=[types] if layout == "single" else listed,
-        time_unit="s" if is_raw else None,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Drawing:
+    """Draws the inputs of a script, of which some may have imprecise times."""
+
+    random: Random
+    is_raw: bool
+    may_be_imprecise: bool
+    count: int
+
+    def input(self, name: str | None, place: int, types: str) -> ScriptInput:
+        random = self.random
+        is_imprecise = self.may_be_imprecise and random.random() < 0.7
+        single = "single" if len(types) == 1 else "wide"
+        layout = random.choice(["wide", "wide", "listed", "defined", single])
+        times = ("lo", "hi") if is_imprecise else (random.choice(["ts", "ts", "at"]),)
+        seq = None if self.may_be_imprecise else random.choice([None, None, None, "sq", "#row"])
+        unit = pa.timestamp(random.choice(["s", "ms", "us", "us"]), "UTC")
+        columns = dict.fromkeys(times, pa.int64() if self.is_raw else unit)
+        columns |= {"u": pa.int64(), "id": pa.int64(), "n": pa.int64(), "s": pa.string()}
+        if layout == "defined":
+            columns["k"] = pa.int64()
+        elif layout != "single":
+            columns["type"] = pa.string()
+        if seq == "sq":
+            columns["sq"] = pa.int64()
+        found = ScriptInput(
+            name, (), pa.schema(list(columns.items())), times if is_imprecise else times[0],
+            type=None if layout in ("single", "defined") else "type", seq=seq,
+            types=_written_types(layout, types),
+            time_unit=self._unit() if self.is_raw else None,
+        )  # fmt: skip
+        # The worlds of imprecise times are written out.
+        count = random.choice([0, 5, 6, 7, 8, 9]) // (self.count if self.may_be_imprecise else 1)
+        ticks = sorted(random.randint(0, 2 * count) for _ in range(count))
+        rows = [self._row(found, tick, types, 100 * place + n) for n, tick in enumerate(ticks)]
+        rows.sort(key=lambda row: (*(row[name] for name in times), row.get("sq", 0)))
+        return replace(found, rows=tuple(rows))
+
+    def _unit(self) -> str:
+        return "s" if self.may_be_imprecise else self.random.choice(["s", "s", "ms"])
+
+    def _row(self, given: ScriptInput, tick: int, types: str, unique: int) -> Row:
+        random = self.random
+        values: Row = {
+            "type": random.choice(types),
+            "u": unique,
+            "id": random.choice(KEYS),
+            "n": random.choice(NUMBERS),
+            "s": random.choice(TEXTS),
+            "k": random.choice([*range(len(types)), *range(len(types)), 7, None]),
+            "sq": random.randint(0, 2),
+        }
+        values["ts"] = values["at"] = values["lo"] = given.moment(tick)
+        values["hi"] = given.moment(tick + random.choice([0, 0, 1, 2]))
+        if not given.time_unit:  # worlds of so many units cannot be written out
+            values["hi"] = values["lo"]
+        return {name: values[name] for name in given.schema.names}
 
 
-def _row(
-    random: Random, columns: dict[str, Any], tick: int, is_raw: bool, types: str, unique: int
-) -> Row:
-    values: Row = {
-        "ts": tick if is_raw else START + timedelta(seconds=tick),
-        "type": random.choice(types),
-        "u": unique,
-        "id": random.choice(KEYS),
-        "n": random.choice(NUMBERS),
-        "s": random.choice(TEXTS),
-        "sq": random.randint(0, 2),
-    }
-    values["at"] = values["ts"]
-    return {name: values[name] for name in columns}
+def _written_types(layout: str, types: str) -> Any:
+    """What is said of types: their names, their attributes, or the conditions that make them."""
+    match layout:
+        case "listed":
+            return {each: ["u", "id", "n", "s"] for each in types}
+        case "defined":
+            return {each: f"k = {number}" for number, each in enumerate(types)}
+        case "single":
+            return [types]
+    return None
 
 
 def _table(given: ScriptInput) -> Table:
     names = given.types if given.type is None else sorted({*_names_of(given)})
     attributes = ("u", "id", "n", "s")
-    return Table(given.name, {name: attributes for name in names}, given.time, composite=False)
+    return Table(
+        given.name, {name: attributes for name in names}, given.first_time, composite=False,
+        imprecise=isinstance(given.time, tuple), ordered=given.seq is not None,
+    )  # fmt: skip
 
 
 def _names_of(given: ScriptInput) -> list[str]:

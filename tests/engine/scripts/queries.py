@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 # The kinds of attributes: those of composite events are named by what they hold, too.
@@ -18,6 +18,8 @@ class Table:
     types: Mapping[str, tuple[str, ...]]
     time: str
     composite: bool
+    imprecise: bool = False
+    ordered: bool = False  # simultaneous events stand in an order
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,14 @@ class Part:
     types: tuple[str, ...]
     quantifier: str = ""
     negated: bool = False
+    # Of a repeated or a negative group: it is referred to in conditions alone.
+    inside: bool = False
 
     @property
     def text(self) -> str:
         test = self.types[0] if len(self.types) == 1 else f"ANY({', '.join(self.types)})"
         series = "[]" if self.is_series else ""
-        sign = "!" if self.negated else ""
+        sign = "!" if self.negated and not self.inside else ""
         return f"{sign}{test}{self.quantifier} {self.variable}{series}"
 
     @property
@@ -78,6 +82,10 @@ def _sources(random: Random, inputs: Sequence[Table], known: Sequence[Table]) ->
     count = random.choice([0, 0, 1, 1, 2])
     found = [first, *random.sample(others, min(count, len(others)))]
     random.shuffle(found)
+    if any(each.imprecise for each in found) and len(found) > 1:
+        # What stands in an order is not read beside imprecise time.
+        unordered = [each for each in found if not (each.composite or each.ordered)]
+        return unordered or [first]
     return found
 
 
@@ -93,23 +101,29 @@ class _Writer:
                 both = (*self._types.get(name, ()), *attributes)
                 self._types[name] = tuple(dict.fromkeys(both))
         self._sources = sources
+        self._is_imprecise = any(each.imprecise for each in sources)
         self.type_name: str | None = None
         self.attributes: tuple[str, ...] = ()
 
     def query(self, creates: bool) -> str:
-        level = self._random.choice([1, 1, 1, 2, 2, 3])
-        parts = self._parts(level)
-        strategy = self._strategy(parts) if level == 2 else ""
+        level = self._random.choice([1, 1, 1, 2, 2, 3, 4])
+        if level == 4 and not self._is_imprecise:
+            pattern, parts, extra = self._grouped()
+        else:
+            level = min(level, 3)
+            parts, extra = self._parts(level), {}
+            pattern = self._pattern(parts, level)
+        strategy = self._strategy(parts) if level == 2 and not self._is_imprecise else ""
         conditions = self._conditions(parts)
         tests = self._tests(parts, strategy)
         where = " AND ".join([*tests, *conditions])
         if strategy:
             where = f"{strategy} {{ {where} }}" if where else strategy
         window = self._window(parts, strategy, bool(tests))
-        returned = self._returned(parts, creates)
+        returned = self._returned(parts, creates, extra)
         limit = f"LIMIT {self._random.randint(0, 4)}" if self._random.random() < 0.08 else ""
         clauses = [
-            f"EVENT {self._pattern(parts, level)}", f"WHERE {where}" if where else "",
+            f"EVENT {pattern}", f"WHERE {where}" if where else "",
             f"WITHIN {window}" if window else "", returned, limit,
         ]  # fmt: skip
         return " ".join(filter(None, clauses))
@@ -138,9 +152,34 @@ class _Writer:
         texts = [part.text for part in parts]
         if level == 3 and len(parts) == 3 and self._random.random() < 0.5:
             return f"SEQ({texts[0]}, ({texts[1]} OR {texts[2]}))"
+        if level == 3 and self._is_imprecise:
+            return " OR ".join(texts)
         if level == 3:
             return self._random.choice([f"SET({', '.join(texts)})", " OR ".join(texts)])
         return texts[0] if len(texts) == 1 else f"SEQ({', '.join(texts)})"
+
+    def _grouped(self) -> tuple[str, list[Part], dict[str, str]]:
+        """A group or a set in a sequence, its parts, and what else there is to return."""
+        a, b, c, d = (self._part(variable) for variable in "abcd")
+        form = self._random.choice(["repeated", "negative", "optional", "set", "series in a set"])
+        inside = [replace(each, inside=True) for each in (b, c)]
+        inner = f"SEQ({b.text}, {c.text})"
+        match form:
+            case "repeated":
+                some = self._random.choice(["+", "{1,2}", "{2}"])
+                extra = {"count_n": "g.len"}
+                if self._random.random() < 0.5:
+                    return f"SEQ({a.text}, ({inner}){some} g[])", [a, *inside], extra
+                return f"SEQ({a.text}, ({inner}){some} g[], {d.text})", [a, *inside, d], extra
+            case "negative":
+                parts = [a, *(replace(each, negated=True) for each in inside), d]
+                return f"SEQ({a.text}, !({inner}), {d.text})", parts, {}
+            case "optional":
+                return f"SEQ({a.text}, ({inner})?, {d.text})", [a, b, c, d], {}
+            case "set":
+                return f"SEQ(SET({a.text}, {b.text}), {c.text})", [a, b, c], {}
+        c = replace(c, quantifier=self._random.choice(["+", "{1,2}"]))
+        return f"SEQ({a.text}, SET({b.text}, {c.text}))", [a, b, c], {}
 
     # -- conditions
 
@@ -188,7 +227,7 @@ class _Writer:
         optional = any(part.quantifier in ("?", "*") for part in parts)
         number = self._random.choice([2, 4, 6, 9, 14])
         kind = self._random.random()
-        if kind < 0.12 and not parts[-1].negated and not optional:
+        if kind < 0.12 and not (parts[-1].negated or optional or self._is_imprecise):
             return f"{number} EVENTS"
         if kind < 0.2 and not needed:
             return ""
@@ -197,22 +236,22 @@ class _Writer:
 
     # -- results
 
-    def _returned(self, parts: Sequence[Part], creates: bool) -> str:
+    def _returned(self, parts: Sequence[Part], creates: bool, extra: Mapping[str, str]) -> str:
         """RETURN; where the results have series it lists columns, which can be named behind."""
-        positive = [part for part in parts if not part.negated]
-        has_series = any(part.is_series for part in positive)
+        positive = [part for part in parts if not part.negated and not part.inside]
+        has_series = any(part.is_series for part in positive) or len(positive) < len(parts)
         if self._random.random() < (0.4 if not has_series and self._is_plain(positive) else 0.0):
             self.attributes = tuple(
                 f"{part.variable}_{name}" for part in positive for name in self._shared([part])
             )
             return ""
-        items = self._items(positive)
+        items = {**self._items(positive), **extra}
         self.attributes = tuple(items)
         texts = [f"{text} AS {name}" for name, text in items.items()]
         if creates and self._random.random() < 0.4:
-            # Two streams may make one type, which then has the attributes of both: the naive way
-            # knows those of each event alone.
-            self.type_name = f"{self._random.choice('TU')}{self._number}"
+            # Two streams may make one type, which then has the attributes of both.
+            number = "" if self._random.random() < 0.5 else self._number
+            self.type_name = f"{self._random.choice('TU')}{number}"
             return f"RETURN {self.type_name}({', '.join(texts)})"
         return f"RETURN {', '.join(texts)}"
 

@@ -27,6 +27,21 @@ def test_scripts_find_something() -> None:
     examples = [case(number)[0] for number in range(40)]
     assert sum(each.found for each in examples) > 0.6 * sum(len(e.statements) for e in examples)
     text = " ".join(each.text for each in examples)
-    for construct in ("FROM s", "SET(", " OR ", "!", "+", "skip_till", "strict", "EVENTS", "LIMIT"):
+    for construct in (
+        "FROM s",
+        "SET(",
+        " OR ",
+        " g[]",
+        "!(SEQ",
+        "!",
+        "+",
+        "skip_till",
+        "strict",
+        "EVENTS",
+        "LIMIT",
+    ):
         assert construct in text
     assert any("FROM s1, p" in each.text or "FROM p, s1" in each.text for each in examples)
+    inputs = [given for each in examples for given in each.inputs]
+    assert any(isinstance(each.time, tuple) and each.rows for each in inputs)
+    assert any("k = 0" in str(each.types) for each in inputs)

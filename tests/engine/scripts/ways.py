@@ -14,9 +14,9 @@ from tests.engine.scripts.queries import Statement
 from tests.naive.scripts import ScriptMatch
 
 RECIPES = ("optimized", "optimized", "basic", "pais", "nfab", "tree_bushy")
-KINDS = ("run", "compiled", "push", "restart", "changed", "edit")
+KINDS = ("run", "unsorted", "compiled", "push", "restart", "changed", "edit", "late", "late")
 # What composite events may have beside their attributes, and times, which results tell.
-HIDDEN = ("type", "ts", "at", "sq")
+HIDDEN = ("type", "ts", "at", "lo", "hi", "sq", "k")
 Found = dict[str, list[str]]
 
 
@@ -29,12 +29,55 @@ class ScriptWay:
     seed: int
 
     def run(self, example: ScriptExample) -> Found:
-        if self.kind in ("run", "compiled"):
-            return self._run(example)
+        if self.kind in ("run", "compiled", "unsorted"):
+            return self._run(self.judged(example))
+        if self.kind == "late":
+            return self._late(example)
         return self._edit(example) if self.kind == "edit" else self._push(example)
 
-    def _script(self, example: ScriptExample, schema: bool) -> sase.Script:
-        options = _options(example.inputs)
+    def judged(self, example: ScriptExample) -> ScriptExample:
+        """The example whose results are found: with rows in the order in which they arrive.
+
+        Late ones are none of it.
+        """
+        if self.kind == "unsorted":
+            inputs = tuple(
+                replace(each, rows=shuffled(Random(self.seed), each.rows))
+                for each in example.inputs
+            )
+            return replace(example, inputs=inputs)
+        if self.kind != "late":
+            return example
+        kept = Arrivals.drawn(Random(self.seed), example.inputs).kept
+        inputs = tuple(replace(each, rows=kept[each.name]) for each in example.inputs)
+        return replace(example, inputs=inputs)
+
+    def _late(self, example: ScriptExample) -> Found:
+        """Pushed in disorder, with time that passes, so that some rows are late."""
+        arrivals = Arrivals.drawn(Random(self.seed), example.inputs)
+        script = self._script(example, schema=True, lateness=arrivals.lateness)
+        matcher, parts = script.open(), list[Mapping[str, sase.Matches]]()
+        by_name, random = {each.name: each for each in example.inputs}, Random(self.seed)
+        for name, what in arrivals.steps:
+            if name not in script.inputs:
+                continue
+            if isinstance(what, int):
+                parts.append(matcher.advance(by_name[name].moment(what), name))
+            else:
+                parts.append(matcher.push(name, by_name[name].table_of(what)))
+            if random.random() < 0.15:
+                matcher = script.restore(matcher.snapshot())
+        parts.append(matcher.finish())
+        for name in script.inputs:
+            late, wanted = matcher.late[name], [row["u"] for row in arrivals.late[name]]
+            assert late["u"].to_pylist() == wanted if wanted else not late, (name, late, wanted)
+            assert matcher.input_reports[name].late == len(wanted), (name, wanted)
+        return told(parts, script.statements)
+
+    def _script(
+        self, example: ScriptExample, schema: bool, lateness: Mapping[str | None, str] | None = None
+    ) -> sase.Script:
+        options = {**_options(example.inputs), "lateness": lateness}
         if not schema:
             return sase.Script(example.text, plan=self.recipe, **options)
         unnamed, streams = _given(example.inputs)
@@ -127,13 +170,72 @@ def _addition(random: Random, example: ScriptExample) -> ScriptExample | None:
 def _check_added(
     added: ScriptExample, before: list[tuple[str | None, Any]], found: list[str]
 ) -> None:
-    """An added statement finds what it would in the rows that came since."""
+    """An added statement finds what it would in the rows that came since, or were waiting."""
     seen = Counter[str | None]()
     for name, rows in before:
         seen[name] += rows.num_rows
-    inputs = tuple(replace(each, rows=each.rows[seen[each.name] :]) for each in added.inputs)
+    inputs = tuple(
+        replace(each, rows=_waiting(each, seen[each.name]) + each.rows[seen[each.name] :])
+        for each in added.inputs
+    )
     (wanted,) = expected(replace(added, inputs=inputs)).values()
     assert found == wanted, (added.text, found, wanted)
+
+
+def shuffled(random: Random, rows: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Rows in another order, mostly not far from where they were."""
+    places = [(place + random.choice([0, 0, 0, 1, 3, 6]), random.random(), row)
+              for place, row in enumerate(rows)]  # fmt: skip
+    return tuple(row for *_, row in sorted(places, key=lambda each: each[:2]))
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Rows of inputs in the order in which they come, and seconds to which inputs are advanced.
+
+    A row is late if its time is below the greatest before it, less the lateness, or below a time to
+    which its input was advanced.
+    """
+
+    lateness: dict[str | None, str]
+    steps: list[tuple[str | None, Any]]
+    kept: dict[str | None, tuple[Any, ...]]
+    late: dict[str | None, tuple[Any, ...]]
+
+    @classmethod
+    def drawn(cls, random: Random, inputs: tuple[ScriptInput, ...]) -> Arrivals:
+        """Draw the order, the lateness of each input, and how far time passes without an event."""
+        seconds = {each.name: random.choice([0, 1, 2, 5, 30]) for each in inputs}
+        came = tuple(replace(each, rows=shuffled(random, each.rows)) for each in inputs)
+        by_name, steps = {each.name: each for each in inputs}, list[tuple[str | None, Any]]()
+        floors: dict[str | None, Any] = dict.fromkeys(by_name)
+        kept: dict[str | None, list[Any]] = {name: [] for name in by_name}
+        late: dict[str | None, list[Any]] = {name: [] for name in by_name}
+        for name, batch in _cuts(random, came):
+            given, rows = by_name[name], batch.to_pylist()
+            less = given.moment(seconds[name]) - given.moment(0)
+            for row in rows:
+                at, floor = row[given.first_time], floors[name]
+                is_late = floor is not None and at < floor
+                (late if is_late else kept)[name].append(row)
+                floors[name] = at - less if floor is None else max(floor, at - less)
+            steps.append((name, rows))
+            if random.random() < 0.3:
+                tick = random.randint(0, 20)
+                steps.append((name, tick))
+                moment = given.moment(tick)
+                floors[name] = moment if floors[name] is None else max(floors[name], moment)
+        stated = {name: f"{count} s" for name, count in seconds.items()}
+        found = ({name: tuple(rows) for name, rows in some.items()} for some in (kept, late))
+        return cls(stated, steps, *found)
+
+
+def _waiting(given: ScriptInput, seen: int) -> tuple[Any, ...]:
+    """The rows of imprecise time of the greatest earliest time: one that is over first may come."""
+    if not isinstance(given.time, tuple) or not seen:
+        return ()
+    last = given.rows[seen - 1][given.first_time]
+    return tuple(row for row in given.rows[:seen] if row[given.first_time] == last)
 
 
 def _given(inputs: tuple[ScriptInput, ...]) -> tuple[Any, dict[str, Any] | None]:
@@ -178,6 +280,8 @@ def told(parts: list[Mapping[str, sase.Matches]], names: tuple[str, ...]) -> Fou
 
 def _line(result: dict[str, Any]) -> str:
     times = [str(result.pop(name)) for name in ("detected_at", "ts_start", "ts_end")]
+    if "confidence" in result:
+        times.append(f"{float(result.pop('confidence')):.6f}")
     return " ".join([*times, *(f"{name}={_shown(value)}" for name, value in result.items())])
 
 
@@ -211,6 +315,7 @@ def _result(
 ) -> dict[str, Any]:
     match = found.match
     times = {name: getattr(match, name) for name in ("detected_at", "ts_start", "ts_end")}
+    times |= {} if match.confidence is None else {"confidence": match.confidence}
     if match.values is not None:
         return {**match.values, **times}
 
@@ -239,7 +344,7 @@ def fault(example: ScriptExample, way: ScriptWay) -> str | None:
         code = place.tb_frame.f_code
         at = f"{code.co_filename.rsplit('/', 1)[-1]} line {place.tb_lineno}"
         return f"{type(error).__name__} in {at}: {error}"
-    wanted = expected(example)
+    wanted = expected(way.judged(example))
     for name, lines in wanted.items():
         if found[name] != lines:
             return (
