@@ -14,7 +14,7 @@ from functools import partial
 from sase.planning.recipes import recipe_names
 from tests import plan_routes, routes, script_routes
 
-TO_COME: tuple[str, ...] = ("imprecise/to_come",)
+TO_COME: tuple[str, ...] = ()
 MATCHES: dict[str, routes.Route] = {
     "naive matcher": routes.naive_matches,
     **{f"engine by {recipe}": partial(routes.engine_matches, recipe) for recipe in recipe_names()},

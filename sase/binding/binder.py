@@ -12,7 +12,7 @@ from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
 from sase.binding.forbidding import ForbiddingConjuncts
-from sase.binding.imprecise import bind_confidence, refuse_unsupported, with_sequences
+from sase.binding.imprecise import bind_confidence, with_sequences
 from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
@@ -100,7 +100,6 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         check_default_columns(query, scope, flat)
     if confidence is not None:
         bound = with_sequences(bound, query)
-        refuse_unsupported(bound, query, scope)
     return replace(
         bound,
         branches=tuple(replace(each, confidence=confidence) for each in bound.branches),

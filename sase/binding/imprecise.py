@@ -12,7 +12,6 @@ from sase.binding.pattern import BoundPattern
 from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
-from sase.source import Span
 
 # The indexes that tell the events of a series apart by their order.
 OF_ORDER = frozenset(IndexKind) - {IndexKind.CURRENT, IndexKind.ALL, IndexKind.OTHER}
@@ -66,40 +65,6 @@ def ordered_series(query: ast.Query) -> frozenset[str]:
         if isinstance(node, ast.Call) and node.function.text in FIRST_OR_LAST:
             found |= {each.variable.text for each in _nodes(node) if isinstance(each, ast.Indexed)}
     return frozenset(found)
-
-
-def refuse_unsupported(bound: BoundQuery, query: ast.Query, scope: Scope) -> None:
-    """Refuse what has a meaning with imprecise time and is not built yet."""
-    if scope.problems.in_order("error"):
-        return
-    span = query.pattern.span
-    branches = bound.branches or (bound,)
-    if any(each.negations for each in branches):
-        _refuse(
-            "a negative sequence is not supported yet", span, "write a negative component", scope
-        )
-    elif any(map(_may_forbid_twice, branches)):
-        _refuse(
-            "several negative components that the same event may fit are not supported yet",
-            span,
-            "let them admit different types",
-            scope,
-        )
-
-
-def _refuse(what: str, span: Span, hint: str, scope: Scope) -> None:
-    message = f"with imprecise time, {what}"
-    scope.problems.error("not-supported-yet", message, span, hint)
-
-
-def _may_forbid_twice(bound: BoundQuery) -> bool:
-    """Whether an event may be of two negative components."""
-    negatives = [each for each in bound.components if each.negated]
-    for number, one in enumerate(negatives):
-        for other in negatives[number + 1 :]:
-            if one.types is None or other.types is None or set(one.types) & set(other.types):
-                return True
-    return False
 
 
 def _nodes(part: object) -> Iterator[ast.Node]:

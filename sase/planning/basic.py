@@ -28,11 +28,11 @@ def basic_plan(query: BoundQuery) -> nodes.Operator:
         return nodes.Transformation(union, query.columns, query.type_name, limit=query.limit)
     negations, sequences = tuple(_negations(query)), tuple(_sequences_forbidden(query))
     if query.confidence is not None:
-        plan = _candidates(query, query.confidence, negations)
+        plan = _candidates(query, query.confidence, negations, sequences)
     else:
         plan = _sequences(query) if query.level == 1 else _runs(query)
-    if query.confidence is None and (negations or sequences):
-        plan = nodes.Negation(plan, negations, query.window, sequences=sequences)
+        if negations or sequences:
+            plan = nodes.Negation(plan, negations, query.window, sequences=sequences)
     return nodes.Transformation(plan, query.columns, query.type_name, query.having, query.limit)
 
 
@@ -70,10 +70,14 @@ def _candidates(
     query: BoundQuery,
     confidence: BoundConfidence,
     negations: tuple[negatives.NegativeComponent, ...],
+    sequences: tuple[negatives.NegativeSequence, ...],
 ) -> nodes.Operator:
     """What may be a match of imprecise time, whatever the level of the query, and how likely."""
     runs = replace(_runs(query), evaluation=nodes.Evaluation.INTERVALS)
-    return nodes.Confidence(runs, query.window, negations, confidence.threshold, confidence.strict)
+    threshold, is_strict = confidence.threshold, confidence.strict
+    return nodes.Confidence(
+        runs, query.window, negations, threshold, is_strict, sequences=sequences
+    )
 
 
 def _runs(query: BoundQuery) -> nodes.RunEvaluation:

@@ -303,6 +303,12 @@ class Confidence:
     threshold: Fraction | Placeholder | None = None
     strict: bool = False
     enumerates: bool = False
+    sequences: tuple[NegativeSequence, ...] = ()
+
+    @property
+    def elements(self) -> tuple[NegativeElement, ...]:
+        """All that forbids."""
+        return (*self.negations, *self.sequences)
 
 
 @dataclass(frozen=True, slots=True)

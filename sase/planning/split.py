@@ -226,9 +226,9 @@ def negations_of(plan: Operator) -> list[NegativeElement]:
     found: list[NegativeElement] = []
     for branch in branches_of(plan):
         for operator in chain(branch):
-            if isinstance(operator, Negation):
+            if isinstance(operator, Confidence | Negation):
                 found += operator.elements
-            elif isinstance(operator, Confidence | SequenceConstruction):
+            elif isinstance(operator, SequenceConstruction):
                 found += operator.negations
     return found
 

@@ -10,26 +10,20 @@ from typing import Any
 import pytest
 
 import sase
-from sase.binding import Schema, bind_text, binder
+from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundConfidence, BoundQuery, MatchConfidence, Placeholder
 from sase.binding.input_options import InputOptions
 from sase.binding.schema_file import read_schema, schema_from
 from sase.binding.types import FLOAT, INTEGER
-from sase.errors import BindingError, PlanError, SchemaError
+from sase.errors import PlanError, SchemaError
 
 INTERVALS = Schema(columns=(("v", INTEGER),), time="lo", until="hi", time_unit="ms")
 EVENTS = [{"lo": 1, "hi": 2, "type": "A"}]
 
 
-@pytest.fixture
-def bound(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Binds what the engine does not take yet."""
-    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
-
-    def of(text: str, **parameters: object) -> BoundQuery:
-        return bind_text(text, INTERVALS, parameters=parameters)
-
-    return of
+def bound(text: str, **parameters: object) -> BoundQuery:
+    """Bind a query on imprecise time."""
+    return bind_text(text, INTERVALS, parameters=parameters)
 
 
 def test_both_times_are_attributes_of_every_event() -> None:
@@ -48,12 +42,11 @@ def test_both_times_are_attributes_of_every_event() -> None:
         ("WITH CONFIDENCE > :c", BoundConfidence(Fraction(1, 4), strict=True)),
     ],
 )
-def test_thresholds(bound: Any, clause: str, expected: BoundConfidence) -> None:
+def test_thresholds(clause: str, expected: BoundConfidence) -> None:
     assert bound(f"EVENT SEQ(A a, B b) {clause}", c=0.25).confidence == expected
 
 
-def test_a_threshold_may_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
+def test_a_threshold_may_stay_open() -> None:
     query = bind_text("EVENT SEQ(A a, B b) WITH CONFIDENCE > :c", INTERVALS)
     assert query.confidence is not None
     assert isinstance(query.confidence.threshold, Placeholder)
@@ -75,7 +68,7 @@ def test_a_threshold_may_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.parametrize("pattern", ["SEQ(A a, B+ b[])", "SEQ(A a, B+ b[]) OR SEQ(B+ b[], A a)"])
-def test_which_series_are_sequences(bound: Any, pattern: str, clauses: str, expected: bool) -> None:
+def test_which_series_are_sequences(pattern: str, clauses: str, expected: bool) -> None:
     query = bound(f"EVENT {pattern} {clauses}")
     for one in (query, *query.branches):
         series = [each.is_sequence for each in one.components if each.is_series]
@@ -83,16 +76,13 @@ def test_which_series_are_sequences(bound: Any, pattern: str, clauses: str, expe
         assert not any(each.is_sequence for each in one.components if not each.is_series)
 
 
-def test_the_confidence_is_a_float_of_the_match(bound: Any) -> None:
+def test_the_confidence_is_a_float_of_the_match() -> None:
     query = bound("EVENT SEQ(A a, B b) HAVING confidence > 0.5 RETURN confidence AS c, a.v")
     assert query.columns[0].value == MatchConfidence(FLOAT)
     assert query.having.left == MatchConfidence(FLOAT)
 
 
-def test_an_attribute_of_that_name_keeps_it_where_it_is_qualified(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(binder, "refuse_unsupported", lambda bound, query, scope: None)
+def test_an_attribute_of_that_name_keeps_it_where_it_is_qualified() -> None:
     schema = replace(INTERVALS, columns=(("confidence", INTEGER),))
     query = bind_text("EVENT A a WHERE confidence > 1 HAVING a.confidence > confidence", schema)
     (comparison,) = (each.condition for each in query.conjuncts)
@@ -122,19 +112,6 @@ def test_schemas_that_contradict_themselves(options: Any, message: str) -> None:
 def test_what_is_no_time(time: Any) -> None:
     with pytest.raises(PlanError, match="give a name as text"):
         InputOptions(time)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "message"),
-    [
-        ("SEQ(A a, !(SEQ(B b, C c)), D d)", "a negative sequence is not"),
-        ("SEQ(A a, !(N n), B b, !(N m), C c)", "several negative components"),
-        ("SEQ(A a, !(N n), B b, !(ANY m), C c)", "several negative components"),
-    ],
-)
-def test_what_is_refused_for_now(pattern: str, message: str) -> None:
-    with pytest.raises(BindingError, match=f"with imprecise time, {message}.* supported yet"):
-        bind_text(f"EVENT {pattern}", INTERVALS)
 
 
 def test_what_has_no_meaning_with_two_times() -> None:

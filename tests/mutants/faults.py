@@ -902,8 +902,20 @@ FAULTS = [
     Fault(
         "start-of-intervals-too-late",
         f"{CONFIDENCE}/placed_negatives.py",
-        "lower = window_start(last, span)",
-        "lower = window_start(last, span) + 1",
+        "return window_start(last, span), latest",
+        "return window_start(last, span) + 1, latest",
+    ),
+    Fault(
+        "simultaneous-events-forbid-in-order",
+        "sase/engine/operators/world_sweep.py",
+        "is_inside and hits == self.events[at]",
+        "is_inside and hits & self.events[at]",
+    ),
+    Fault(
+        "absence-between-intervals-too-late",
+        f"{CONFIDENCE}/placed_sequences.py",
+        "lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 1",
+        "lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 2",
     ),
     Fault(
         "simultaneous-is-sure",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,7 @@ from sase.engine.kernels.kleene.set_order import sort_detected
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.candidate_bindings import DETECTED, CandidateBindings
-from sase.engine.operators.candidate_confidence import (
-    CandidateConfidence,
-    PlacedNegative,
-    TimeBounds,
-)
+from sase.engine.operators.candidate_confidence import TimeBounds
 from sase.engine.operators.confidence import OrderConfidence
 from sase.engine.operators.contract import (
     Checkpoint,
@@ -30,10 +27,11 @@ from sase.engine.operators.contract import (
     size_of,
     span_of,
 )
-from sase.engine.operators.interval_negatives import IntervalNegatives
+from sase.engine.operators.forbidden_confidence import ForbiddenConfidence, Forbidding
+from sase.engine.operators.interval_negatives import IntervalNegatives, sets_of
+from sase.engine.operators.interval_sequences import IntervalSequences
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.operators.world_enumeration import WorldEnumeration
 from sase.engine.resources import is_too_much
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import BudgetError
@@ -52,21 +50,20 @@ class ConfidenceState(HasTimers):
     def __init__(self, node: Confidence, context: Context) -> None:
         self._node, self._context = node, context
         self._span = span_of(node.window)
-        simple = [each for n in node.negations for each in context.negative_conditions(n)]
+        simple = [each for n in node.elements for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._negatives = [IntervalNegatives(each, node, context) for each in node.negations]
-        ends = (n for n in node.negations if may_end(context.components, n))
+        self._sequences = [IntervalSequences(each, node, context) for each in node.sequences]
+        self._lists = [*self._negatives, *self._sequences]
+        ends = (n for n in node.elements if may_end(context.components, n))
         self._ends = [0 if each.after is None else each.after + 1 for each in ends]
         self._queue = TimerQueue(context.levels, of_series=True, form=context.form)
         reach = np.iinfo(np.int64).max if self._span == ANY_SPAN else self._span
-        self._confidence = (
-            WorldEnumeration(int(reach), context.check)
-            if node.enumerates
-            else CandidateConfidence(int(reach))
-        )
         self._orders = OrderConfidence(int(reach))
-        sets = [int(each.is_series and not each.is_sequence) for each in context.components]
-        self._sets = frozen(np.array(sets, np.int64))
+        self._sets = sets_of(context.components)
+        self._confidence = ForbiddenConfidence(
+            context, int(reach), self._sets, enumerates=node.enumerates
+        )
         self._ranks = frozen(np.array(ranks_of(context.components), np.int64))
         # The longest interval of an event so far.
         self._longest = 0
@@ -79,9 +76,9 @@ class ConfidenceState(HasTimers):
         """Queue candidates."""
         if len(block):
             self._longest = max(self._longest, int((block.until - block.ts).max()))
-        if self._negatives:
+        if self._lists:
             states = self._conditions.states(block)
-            for each in self._negatives:
+            for each in self._lists:
                 each.insert(block, states)
         self._queue_all(below)
         return iter(())
@@ -90,15 +87,15 @@ class ConfidenceState(HasTimers):
         """Yield the matches whose time has passed, in the order of results."""
         self._queue_all(below)
         found = self._queue.released(watermark, inclusive=True)
-        if found.size and self._negatives:
+        if found.size and self._lists:
             found = self._unforbidden(found)
         if found.size:
             found = found.at(self._sorted(found))
             self._passed += found.size
             yield found
-        if self._negatives and self._span != ANY_SPAN and not watermark.is_final:
+        if self._lists and self._span != ANY_SPAN and not watermark.is_final:
             bound = watermark.ts - self._longest - 2 * (self._span + 1)
-            for each in self._negatives:
+            for each in self._lists:
                 each.evict(max(bound, EARLIEST))
 
     def _queue_all(self, below: Iterator[Bindings]) -> None:
@@ -152,20 +149,22 @@ class ConfidenceState(HasTimers):
             found.confidences = self._orders.of_candidates(
                 found, self._sets, earliest, latest, buffer.mask
             )
-        several = np.flatnonzero(found.confidences == SEVERAL)
-        self._ask(found, several, [[] for _ in several])
+        several = np.flatnonzero(found.confidences == SEVERAL).tolist()
+        self._confidence.write(found, {number: Forbidding() for number in several}, self._bounds)
         return self._reaching(found)
 
     def _unforbidden(self, found: CandidateBindings) -> CandidateBindings:
         """The candidates that are matches whatever may forbid them."""
-        forbidding: dict[int, list[tuple[int, int]]] = {}
-        for each in self._negatives:
-            events, numbers = each.of(found)
-            for event, number in zip(events.tolist(), numbers.tolist(), strict=True):
-                forbidding.setdefault(number, []).append((each.split, event))
+        forbidding = defaultdict[int, Forbidding](Forbidding)
+        for events in self._negatives:
+            for number, event in events.of(found):
+                forbidding[number].events.append((events.split, event))
+        for sequences in self._sequences:
+            for number, match in sequences.of(found):
+                forbidding[number].add(sequences.split, match)
         if not forbidding:
             return found
-        self._ask(found, np.array([*forbidding]), [*forbidding.values()])
+        self._confidence.write(found, forbidding, self._bounds)
         return self._reaching(found)
 
     def _reaching(self, found: CandidateBindings) -> CandidateBindings:
@@ -177,29 +176,6 @@ class ConfidenceState(HasTimers):
             is_strict = self._node.strict
             keep = confidences > float(least) if is_strict else confidences >= float(least)
         return found if keep.all() else found.at(keep)
-
-    def _ask(
-        self,
-        found: CandidateBindings,
-        numbers: Numbers,
-        forbidding: Sequence[Sequence[tuple[int, int]]],
-    ) -> None:
-        """Write the confidences of some, one by one: beside each the events that may forbid it."""
-        begins = found.begins
-        for number, events in zip(numbers.tolist(), forbidding, strict=True):
-            bounds = self._bounds(found.events[begins[number] : found.ends[number]])
-            steps, before, begin = list[list[TimeBounds]](), [0], 0
-            for length, is_set in zip(found.lengths[:, number].tolist(), self._sets, strict=True):
-                own = bounds[begin : begin + length]
-                steps += [own] if is_set and own else [[each] for each in own]
-                before.append(len(steps))
-                begin += length
-            others = self._bounds(np.array([event for _, event in events], np.int64))
-            placed = [
-                PlacedNegative(each, before[split])
-                for each, (split, _) in zip(others, events, strict=True)
-            ]
-            found.confidences[number] = self._confidence.of(steps, placed)
 
     def _bounds(self, events: Numbers) -> list[TimeBounds]:
         buffer = self._context.buffer
@@ -220,7 +196,7 @@ class ConfidenceState(HasTimers):
 
     def horizon(self) -> int | None:
         """The oldest event of a candidate that waits, or that may forbid one."""
-        known = [self._queue.oldest(), *(each.oldest() for each in self._negatives)]
+        known = [self._queue.oldest(), *(each.oldest() for each in self._lists)]
         return min((each for each in known if each is not None), default=None)
 
     def counters(self) -> Counters:
@@ -229,7 +205,7 @@ class ConfidenceState(HasTimers):
             "in": self._seen,
             "out": self._passed,
             "waiting": len(self._queue),
-            "indexed": [each.alive for each in self._negatives],
+            "indexed": [each.alive for each in self._lists],
         }
         if not self._is_analyzed:
             return found
@@ -238,8 +214,8 @@ class ConfidenceState(HasTimers):
             "rejected": {"confidence": self._seen - self._passed - len(self._queue)},
             "rejected_events": self._conditions.rejected,
             "most_waiting": self._most_waiting,
-            "most_indexed": [each.most for each in self._negatives],
-            "most_bytes": sum(each.size for each in self._negatives),
+            "most_indexed": [each.most for each in self._lists],
+            "most_bytes": sum(each.size for each in self._lists),
         }
 
     def checkpoint(self) -> Checkpoint:
@@ -248,7 +224,7 @@ class ConfidenceState(HasTimers):
             "seen": self._seen,
             "passed": self._passed,
             "longest": self._longest,
-            "negatives": [each.checkpoint() for each in self._negatives],
+            "negatives": [each.checkpoint() for each in self._lists],
             "waiting": self._queue.checkpoint(),
         }
 
@@ -256,8 +232,8 @@ class ConfidenceState(HasTimers):
         """Continue from a checkpoint."""
         self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
         self._longest = saved.part("longest").number(0, LATEST)
-        parts = saved.part("negatives").parts(len(self._negatives))
-        for each, part in zip(self._negatives, parts, strict=True):
+        parts = saved.part("negatives").parts(len(self._lists))
+        for each, part in zip(self._lists, parts, strict=True):
             each.restore(part)
         self._queue.restore(saved.part("waiting"))
 

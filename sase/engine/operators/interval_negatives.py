@@ -1,9 +1,12 @@
-"""The events of a negative component of imprecise time, and which of them may forbid a match."""
+"""What is negative on imprecise time: the events that may forbid, and of which matches they may."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
+from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
@@ -18,36 +21,31 @@ from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, span_of
 from sase.engine.operators.series_negation import SeriesCheck
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.negatives import NegativeComponent
+from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Confidence
 
-# What is kept of an event.
-KEY, EVENT, LO, HI = range(4)
+# What is kept of an event of a list.
+LIST, EVENT, LO, HI = range(4)
 FIELDS = 4
 
 
-class IntervalNegatives:
-    """The events that pass what is asked of them alone, in stream order."""
+class IntervalLists:
+    """The events that pass what is asked of them alone: a list by key and component."""
 
-    def __init__(self, negation: NegativeComponent, node: Confidence, context: Context) -> None:
+    def __init__(self, element: NegativeElement, node: Confidence, context: Context) -> None:
         self._context, self._span = context, span_of(node.window)
-        self.split = 0 if negation.after is None else negation.after + 1
-        self._bit = context.bit_of(negation.component.index)
+        self._components = element.components
+        self.split = 0 if element.after is None else element.after + 1
+        self._bits = [context.bit_of(each.index) for each in self._components]
         # A fixed value is a condition on the event.
-        tests = [test for test in negation.equivalences if test.value is None]
+        tests = [test for test in element.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
         self._key = context.dictionary.key(keyed)
         self._key_row = context.buffer.keep_codes(self._key) if keyed else None
-        alone = negation.alone
-        several = [each.condition for each in negation.conditions if each not in alone]
-        terms = [Term(each, judged=negation.component.index) for each in several]
-        rest = [test for test in tests if test not in keyed]
-        self._check = SeriesCheck(context, rest, terms, 1)
-        sets = [int(each.is_series and not each.is_sequence) for each in context.components]
-        self._sets = frozen(np.array(sets, np.int64))
+        self._rest = [test for test in tests if test not in keyed]
+        self._sets = sets_of(context.components)
         self._kept = np.zeros((FIELDS, 0), np.int64)
         self._index: IntervalIndex | None = None
-        self._room = np.zeros((1024, 2), np.int64)
         self.most = 0
 
     @property
@@ -62,11 +60,15 @@ class IntervalNegatives:
 
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
-        codes = block.codes(self._key)
-        own = np.flatnonzero(((states >> self._bit) & 1 == 1) & (codes >= 0))
-        if len(own):
-            new = [codes[own], block.numbers[own], block.ts[own], block.until[own]]
-            self._kept = np.concatenate([self._kept, np.array(new, np.int64)], axis=1)
+        codes, width = block.codes(self._key), len(self._bits)
+        parts = [self._kept]
+        for number, bit in enumerate(self._bits):
+            own = np.flatnonzero(((states >> bit) & 1 == 1) & (codes >= 0))
+            lists = codes[own] * width + number
+            new = [lists, block.numbers[own], block.ts[own], block.until[own]]
+            parts.append(np.array(new, np.int64))
+        if sum(part.shape[1] for part in parts[1:]):
+            self._kept = np.concatenate(parts, axis=1)
             self._index, self.most = None, max(self.most, self.alive)
 
     def evict(self, bound: int) -> None:
@@ -77,34 +79,21 @@ class IntervalNegatives:
 
     def oldest(self) -> int | None:
         """The oldest event."""
-        return int(self._kept[EVENT, 0]) if self.alive else None
+        return int(self._kept[EVENT].min()) if self.alive else None
 
-    def of(self, found: Bindings) -> tuple[Numbers, Numbers]:
-        """The events that may forbid some of the matches, and the numbers of these."""
+    def _times(self) -> BoundTimes:
+        """What the event buffer holds of the events."""
         buffer = self._context.buffer
         keys = np.zeros(0, np.int64) if self._key_row is None else buffer.codes[self._key_row]
-        times = BoundTimes(buffer.numbers("ts"), buffer.numbers("until"), keys)
-        machine, cells, matches = self._check.arguments(found)
-        parts, state = [np.zeros((0, 2), np.int64)], np.zeros(2, np.int64)
-        is_done = False
-        while not is_done:
-            is_done = place_negatives(
-                machine, cells, matches, self._indexed(), times, self._sets, self.split,
-                self._span, self._room, state,
-            )  # fmt: skip
-            parts.append(self._room[: state[1]].copy())
-            if not (is_done or state[1]):
-                self._room = np.zeros((2 * len(self._room), 2), np.int64)
-            state[1] = 0
-        numbers, events = np.concatenate(parts).T
-        return events, numbers
+        return BoundTimes(buffer.numbers("ts"), buffer.numbers("until"), keys)
 
     def _indexed(self) -> IntervalIndex:
-        """The events by key."""
+        """The events by list."""
         if self._index is None:
-            keys = self._kept[KEY]
-            order = np.argsort(keys, kind="stable")
-            counts = np.bincount(keys, minlength=1)
+            lists, width = self._kept[LIST], len(self._bits)
+            order = np.argsort(lists, kind="stable")
+            counts = np.bincount(lists, minlength=width)
+            counts = np.append(counts, np.zeros(-len(counts) % width, np.int64))
             begins = np.append(0, np.cumsum(counts)).astype(np.int64)
             event, lo, hi = (np.ascontiguousarray(self._kept[n][order]) for n in (EVENT, LO, HI))
             self._index = IntervalIndex(event, lo, hi, np.empty_like(hi), begins)
@@ -119,9 +108,46 @@ class IntervalNegatives:
         """Continue from a checkpoint."""
         kept = saved.part("kept").array(FIELDS, None)
         saved.check_events(kept[EVENT])
-        saved.check(bool((np.diff(kept[EVENT]) > 0).all()), "events are not in their order")
+        order = np.lexsort((kept[EVENT], kept[LIST]))
+        ranked = kept[:, np.argsort(kept[LIST], kind="stable")]
+        is_ranked = (ranked[EVENT] == kept[EVENT][order]).all()
+        twice = (np.diff(ranked[LIST]) == 0) & (np.diff(ranked[EVENT]) == 0)
+        saved.check(bool(is_ranked and not twice.any()), "events are not in their order")
         saved.check(bool((kept[LO] <= kept[HI]).all()), "a time begins after its end")
-        most = saved.live.sizes.get(self._key, 1)
-        is_key = (kept[KEY] >= 0) & (kept[KEY] < max(most, 1))
-        saved.check(bool(is_key.all()), "there is no such key")
+        most = max(saved.live.sizes.get(self._key, 1), 1) * len(self._bits)
+        is_list = (kept[LIST] >= 0) & (kept[LIST] < most)
+        saved.check(bool(is_list.all()), "there is no such key")
         self._kept, self._index = kept, None
+
+
+class IntervalNegatives(IntervalLists):
+    """The events of a negative component."""
+
+    def __init__(self, negation: NegativeComponent, node: Confidence, context: Context) -> None:
+        super().__init__(negation, node, context)
+        alone = negation.alone
+        several = [each.condition for each in negation.conditions if each not in alone]
+        terms = [Term(each, judged=negation.component.index) for each in several]
+        self._check = SeriesCheck(context, self._rest, terms, 1)
+        self._room = np.zeros((1024, 2), np.int64)
+
+    def of(self, found: Bindings) -> Iterator[tuple[int, int]]:
+        """The numbers of matches, each with an event that may forbid it."""
+        machine, cells, matches = self._check.arguments(found)
+        state, is_done = np.zeros(2, np.int64), False
+        while not is_done:
+            is_done = place_negatives(
+                machine, cells, matches, self._indexed(), self._times(), self._sets, self.split,
+                self._span, self._room, state,
+            )  # fmt: skip
+            yield from map(tuple, self._room[: state[1]].tolist())
+            if not (is_done or state[1]):
+                self._room = np.zeros((2 * len(self._room), 2), np.int64)
+            state[1] = 0
+
+
+def sets_of(components: Sequence[BoundComponent]) -> Numbers:
+    """Of each level whether its series are sets."""
+    return frozen(
+        np.array([each.is_series and not each.is_sequence for each in components], np.int64)
+    )

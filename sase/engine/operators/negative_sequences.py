@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -51,24 +51,11 @@ class SequencesInGaps(NegativeLists):
         super().__init__(node, negation, context)
         bits = [context.bit_of(each.index) for each in node.components]
         self._bits = frozen(np.array(bits, np.int64))
-        numbers = {each.index: number for number, each in enumerate(node.components)}
-        joint = _joint(node, context)
+        joint = joint_context(node, context)
         first = self._first = self._levels(joint) - len(node.positives)
-        absences = [each for each in node.components if each.negated]
-        levels = {each.index: first + n for n, each in enumerate(node.positives)}
-        # Before the first component that stands behind it.
-        behind = [min(n for i, n in levels.items() if i > each.index) for each in absences]
-        self._lists = SequenceLists(
-            self.count,
-            frozen(np.array([numbers[each.index] for each in node.positives], np.int64)),
-            frozen(
-                np.array(
-                    [(numbers[c.index], n) for c, n in zip(absences, behind, strict=True)], np.int64
-                ).reshape(-1, 2)
-            ),
-        )
+        self._lists = lists_of(node, first)
         moments = MOMENTS * (first + self.count)
-        terms = [self._term(conjunct, term) for conjunct, term in _terms(node, levels, first)]
+        terms = [self._term(conjunct, term) for conjunct, term in terms_of(node, first)]
         self._program = self._make_program(joint, terms, moments)
         self._cells = self._program.cells(ROOM)
         self._search = Search(
@@ -136,7 +123,7 @@ class SequencesInGaps(NegativeLists):
         self._search = self._search._replace(frames=frames)
 
 
-def _joint(node: NegativeSequence, context: Context) -> Context:
+def joint_context(node: NegativeSequence, context: Context) -> Context:
     """The context in which the components of the sequence follow those of a match."""
     inside = node.positives
     others = tuple(each for each in context.negatives if each not in inside)
@@ -146,10 +133,24 @@ def _joint(node: NegativeSequence, context: Context) -> Context:
     )
 
 
-def _terms(
-    node: NegativeSequence, levels: Mapping[int, int], first: int
-) -> Iterator[tuple[Conjunct, Term]]:
+def lists_of(node: NegativeSequence, first: int) -> SequenceLists:
+    """Where the events of the components are, whose levels follow those of a match."""
+    numbers = {each.index: number for number, each in enumerate(node.components)}
+    absences, levels = [each for each in node.components if each.negated], _levels(node, first)
+    # Before the first component that stands behind it.
+    behind = [min(n for i, n in levels.items() if i > each.index) for each in absences]
+    own = [numbers[each.index] for each in node.positives]
+    places = [(numbers[each.index], n) for each, n in zip(absences, behind, strict=True)]
+    return SequenceLists(
+        len(node.components),
+        frozen(np.array(own, np.int64)),
+        frozen(np.array(places, np.int64).reshape(-1, 2)),
+    )
+
+
+def terms_of(node: NegativeSequence, first: int) -> Iterator[tuple[Conjunct, Term]]:
     """The conditions on several events with their moments; those on an absence come at the end."""
+    levels = _levels(node, first)
     absences = [each.index for each in node.components if each.negated]
     must = next(each for each in node.positives if each.minimum > 0)
     for conjunct in node.together:
@@ -162,3 +163,8 @@ def _terms(
         else:
             for term in terms_at(conjunct, MOMENTS * levels[conjunct.component]):
                 yield conjunct, term
+
+
+def _levels(node: NegativeSequence, first: int) -> dict[int, int]:
+    """The level of each component whose events forbid."""
+    return {each.index: first + n for n, each in enumerate(node.positives)}

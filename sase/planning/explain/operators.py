@@ -119,7 +119,7 @@ class OperatorText:
             case nodes.Confidence():
                 yield self._threshold(operator)
                 yield from _within(operator.window)
-                yield from map(self.negative, operator.negations)
+                yield from map(self.negative, operator.elements)
             case nodes.Union():
                 scans = shared_scans(operator)
                 yield from (_shared(each) for each in scans if len(each.branches) > 1)

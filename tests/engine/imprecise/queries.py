@@ -82,10 +82,25 @@ class Writer:
         return f"{test}{form} {name}{'[]' if self.variables[-1].is_series else ''}"
 
     def absent(self) -> str:
-        if self.chance(15):
-            both = [self.component(negated=True)[2:-1] for _ in range(2)]
-            return f"!(SEQ({', '.join(both)}))" if self.chance(60) else f"!({' OR '.join(both)})"
+        if self.chance(35):
+            return f"!({self.absent_group()})"
+        if self.chance(10):
+            return f"!({' OR '.join(self.component(negated=True)[2:-1] for _ in range(2))})"
         return self.component(negated=True)
+
+    def absent_group(self) -> str:
+        """A sequence that must not be there, of events that may be kept from it by others."""
+        parts = [self.inside(self.one("", "", "", "", "+", "?")) for _ in range(self.one(1, 1, 2))]
+        parts.insert(self.random.randrange(len(parts) + 1), self.inside())
+        if self.chance(35) and not any("? " in part for part in parts):
+            parts.insert(self.random.randrange(1, len(parts)), self.component(negated=True))
+        return f"SEQ({', '.join(parts)})"
+
+    def inside(self, form: str = "") -> str:
+        """A component of a sequence that must not be there."""
+        written = self.component(form)
+        self.variables[-1].negated = True
+        return written
 
     def sequence(self, most: int) -> tuple[list[str], bool]:
         """Components of which one always binds an event, and whether the last is an absence."""

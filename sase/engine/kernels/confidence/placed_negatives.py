@@ -81,6 +81,28 @@ def latest_of_first(
 
 
 @linked
+def gap_bounds(
+    matches: MatchArrays, number: int, split: int, sets: Ints, times: BoundTimes, span: int,
+    mask: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Return the first time that may be in the gap behind so many levels, and the end of it."""
+    bound, events = 0, 0
+    for level in range(matches.lengths.shape[0]):
+        events += matches.lengths[level, number]
+        if level < split:
+            bound += matches.lengths[level, number]
+    if bound == 0:
+        last = earliest_of_last(matches, number, matches.lengths.shape[0], sets, times, mask)
+        return window_start(last, span), latest_of_first(matches, number, 0, sets, times, mask)
+    if bound == events:
+        first = latest_of_first(matches, number, 0, sets, times, mask)
+        last = earliest_of_last(matches, number, matches.lengths.shape[0], sets, times, mask)
+        return last + 1, min(window_end(first, span), LATEST - 1) + 1
+    last = earliest_of_last(matches, number, split, sets, times, mask)
+    return last + 1, latest_of_first(matches, number, split, sets, times, mask)
+
+
+@linked
 def behind(index: IntervalIndex, key: int, bound: int) -> int:
     """Return where the events of a key end that begin before a bound."""
     low, high = index.begins[key], index.begins[key + 1]
@@ -115,23 +137,9 @@ def place_negatives(
     """
     mask = machine.mask
     while state[0] < matches.ends.shape[0]:
-        number = state[0]
+        number, written = state[0], state[1]
         begin = matches.ends[number - 1] if number > 0 else 0
-        bound = 0
-        for level in range(split):
-            bound += matches.lengths[level, number]
-        levels, written = matches.lengths.shape[0], state[1]
-        if bound == 0:
-            last = earliest_of_last(matches, number, levels, sets, times, mask)
-            upper = latest_of_first(matches, number, 0, sets, times, mask)
-            lower = window_start(last, span)
-        elif begin + bound == matches.ends[number]:
-            first = latest_of_first(matches, number, 0, sets, times, mask)
-            upper = min(window_end(first, span), LATEST - 1) + 1
-            lower = earliest_of_last(matches, number, levels, sets, times, mask) + 1
-        else:
-            upper = latest_of_first(matches, number, split, sets, times, mask)
-            lower = earliest_of_last(matches, number, split, sets, times, mask) + 1
+        lower, upper = gap_bounds(matches, number, split, sets, times, span, mask)
         key = times.key[matches.events[begin] & mask] if times.key.shape[0] > 0 else 0
         if key >= 0 and key + 1 < index.begins.shape[0]:
             node = rebuilt(machine, cells, matches, number)

@@ -1,0 +1,234 @@
+"""Find the matches of a negative sequence that may lie in the gap of a candidate in some world.
+
+The search binds events behind a candidate, in the same nodes, as that of precise time does; but any
+event may follow another one that can be before it, so every order is tried. Each match is written
+with the events that may keep it from forbidding. Where there are no such, a match that has another
+one in it says nothing more, and the search does not go on behind the lesser one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sase.engine.kernels.confidence.placed_negatives import (
+    BoundTimes,
+    IntervalIndex,
+    behind,
+    gap_bounds,
+    is_in,
+)
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
+from sase.engine.kernels.kleene.negative_sequences import (
+    CROWDED,
+    DONE,
+    PAUSED,
+    SequenceLists,
+    agrees_on_tests,
+    first_level,
+    next_level,
+)
+from sase.engine.kernels.kleene.residual_checks import MatchArrays, rebuilt
+from sase.engine.kernels.kleene.run_nodes import (
+    BEGIN,
+    EVENT,
+    FINISH,
+    LENGTH,
+    LEVEL,
+    MOMENTS,
+    NO_EVENT,
+    PREVIOUS,
+    TAKE,
+    Machine,
+    levels_of,
+)
+from sase.engine.kernels.kleene.transitions import bind, comparisons_hold, is_match, programs_hold
+
+# Why a search stops, beside those of precise time: what is found needs more room.
+FULL = 3
+PATIENCE = 1 << 16
+# Of the state: the candidate to go on with, the depth of its search or FRESH, the node before it,
+# the times between which its gap may be, and how many rows are written.
+NUMBER, DEPTH, BASE, LOWER, UPPER, WRITTEN = range(6)
+STATE = 6
+FRESH = -1
+# Of a frame: the level that is tried, the next event for it, and the earliest time of one.
+TRYING, CURSOR, EARLIEST_TIME = range(3)
+FRAME = 3
+# Of a row: the candidate, the place in the sequence, the event, and whether it must not be there,
+# in which case the place is that of the event behind it.
+WHOSE, PLACE, WHICH, IS_ABSENCE = range(4)
+ROW = 4
+
+
+class IntervalSearch(NamedTuple):
+    """Where a search stands, and what it has found."""
+
+    state: OutInts
+    frames: OutIntRows
+    out: OutIntRows
+
+
+@linked
+def is_bound(cells: OutIntRows, node: int, base: int, event: int) -> bool:
+    """Whether an event is among those bound behind a base."""
+    at = node
+    while at > base and cells[at, EVENT] != event:
+        at = cells[at, PREVIOUS]
+    return bool(at > base)
+
+
+@linked
+def try_level(
+    found: IntervalSearch, depth: int, level: int, levels: int, lists: SequenceLists,
+    index: IntervalIndex, first: int, key: int,
+) -> None:  # fmt: skip
+    """Go on with the events of a level, the latest ones first."""
+    found.frames[depth, TRYING] = level
+    if level < levels:
+        own = key * lists.width + lists.levels[level - first]
+        found.frames[depth, CURSOR] = behind(index, own, found.state[UPPER]) - 1
+
+
+@linked
+def write_absences(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
+    index: IntervalIndex, times: BoundTimes, found: IntervalSearch, node: int, key: int,
+) -> bool:  # fmt: skip
+    """Write what may lie between two of a match of the sequence; say if there was room."""
+    state, out, mask = found.state, found.out, machine.mask
+    base, number = state[BASE], state[NUMBER]
+    for absence in range(lists.absences.shape[0]):
+        own, level = key * lists.width + lists.absences[absence, 0], lists.absences[absence, 1]
+        at = node
+        while cells[at, LEVEL] != level or cells[at, LENGTH] != 1:
+            at = cells[at, PREVIOUS]
+        lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 1
+        upper = times.hi[cells[at, EVENT] & mask]
+        moment = MOMENTS * (levels_of(machine) + absence) + FINISH
+        place = behind(index, own, upper) - 1
+        while place >= index.begins[own] and index.most[place] >= lower:
+            event = index.event[place]
+            if (
+                index.hi[place] >= lower
+                and not is_in(matches, number, event)
+                and not is_bound(cells, node, base, event)
+                and agrees_on_tests(machine, cells[node], event)
+                and programs_hold(machine, cells, moment, node, event)
+            ):
+                if state[WRITTEN] == out.shape[0]:
+                    return False
+                row = out[state[WRITTEN]]
+                row[WHOSE], row[PLACE], row[WHICH], row[IS_ABSENCE] = (
+                    number,
+                    at - base - 1,
+                    event,
+                    1,
+                )
+                state[WRITTEN] += 1
+            place -= 1
+    return True
+
+
+@linked
+def write_match(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
+    index: IntervalIndex, times: BoundTimes, found: IntervalSearch, node: int, key: int,
+) -> bool:  # fmt: skip
+    """Write a match of the sequence, and what may keep it from forbidding; nothing without room."""
+    state, out = found.state, found.out
+    base, written = state[BASE], state[WRITTEN]
+    if written + node - base <= out.shape[0]:
+        for at in range(base + 1, node + 1):
+            row = out[state[WRITTEN]]
+            row[WHOSE], row[PLACE] = state[NUMBER], at - base - 1
+            row[WHICH], row[IS_ABSENCE] = cells[at, EVENT], 0
+            state[WRITTEN] += 1
+        if write_absences(machine, cells, matches, lists, index, times, found, node, key):
+            return True
+    state[WRITTEN] = written
+    return False
+
+
+@linked
+def search(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
+    index: IntervalIndex, times: BoundTimes, found: IntervalSearch, first: int, key: int,
+) -> int:  # fmt: skip
+    """Go on with the search of a candidate."""
+    state, frames, tried = found.state, found.frames, 0
+    levels, base = levels_of(machine), state[BASE]
+    while state[DEPTH] >= 0:
+        depth = state[DEPTH]
+        node, level, at = base + depth, frames[depth, TRYING], frames[depth, CURSOR]
+        if level >= levels:
+            state[DEPTH] -= 1
+            continue
+        earliest = frames[depth, EARLIEST_TIME]
+        own = key * lists.width + lists.levels[level - first]
+        if at < index.begins[own] or index.most[at] < earliest:
+            level = next_level(machine, cells, node, first, level)
+            try_level(found, depth, level, levels, lists, index, first, key)
+            continue
+        if tried == PATIENCE:
+            return PAUSED
+        if depth + 1 >= frames.shape[0] or node + 1 >= cells.shape[0]:
+            return CROWDED
+        tried += 1
+        event = index.event[at]
+        moment = MOMENTS * level + (TAKE if level == cells[node, LEVEL] else BEGIN)
+        time = max(index.lo[at], earliest)
+        if (
+            index.hi[at] >= earliest
+            and time < state[UPPER]
+            and not is_bound(cells, node, base, event)
+            and not is_in(matches, state[NUMBER], event)
+            and agrees_on_tests(machine, cells[node], event)
+            and comparisons_hold(machine, cells, moment, node, event)
+        ):
+            bind(machine, cells, node + 1, node, level, event)
+            if programs_hold(machine, cells, moment, node + 1, NO_EVENT):
+                is_whole = is_match(machine, cells, node + 1)
+                if is_whole and not write_match(
+                    machine, cells, matches, lists, index, times, found, node + 1, key
+                ):
+                    return FULL
+                if not is_whole or lists.absences.shape[0] > 0:
+                    state[DEPTH] = depth + 1
+                    frames[depth + 1, EARLIEST_TIME] = time + 1
+                    following = first_level(machine, cells, node + 1, first)
+                    try_level(found, depth + 1, following, levels, lists, index, first, key)
+        frames[depth, CURSOR] = at - 1
+    return DONE
+
+
+@kernel
+def place_sequences(
+    machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
+    index: IntervalIndex, times: BoundTimes, sets: Ints, split: int, span: int,
+    found: IntervalSearch,
+) -> int:  # fmt: skip
+    """Write the matches of a sequence that may lie in the gap behind so many levels, from a state.
+
+    Of `sets` the levels are 1 whose series are sets.
+    """
+    state, first, mask = found.state, matches.lengths.shape[0], machine.mask
+    while state[NUMBER] < matches.ends.shape[0]:
+        number = state[NUMBER]
+        begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
+        key = times.key[matches.events[begin] & mask] if times.key.shape[0] > 0 else 0
+        if key >= 0 and (key + 1) * lists.width < index.begins.shape[0]:
+            if state[DEPTH] == FRESH:
+                if end - begin + 1 >= cells.shape[0]:
+                    return CROWDED
+                lower, upper = gap_bounds(matches, number, split, sets, times, span, mask)
+                state[LOWER], state[UPPER], state[DEPTH] = lower, upper, 0
+                state[BASE] = rebuilt(machine, cells, matches, number)
+                found.frames[0, EARLIEST_TIME] = lower
+                try_level(found, 0, first, levels_of(machine), lists, index, first, key)
+            why = search(machine, cells, matches, lists, index, times, found, first, key)
+            if why != DONE:
+                return why
+            state[DEPTH] = FRESH
+        state[NUMBER] += 1
+    return DONE
