@@ -17,13 +17,15 @@ DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(O
 
 BIN := .venv/bin
 READY := .venv/.ready
+# One test compiles what it needs; all of them need all kernels, which are compiled once before.
+CODE := $(if $(TEST),$(READY),machine-code)
 
 # Compiled modules are kept, whatever the environment says: the tests start hundreds of programs and
 # workers of Spark, each of which would compile the package anew, and the tests themselves.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz soak mutants lint format-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,23 +33,23 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(READY) ## run the tests, with the same random examples every time (seven minutes)
+test: $(CODE) ## run the tests, with the same random examples every time (seven minutes)
 	@echo "test: all but the heavy ones"
 	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
-test-quick: $(READY) ## run what takes little time, with few random examples (two minutes)
+test-quick: $(CODE) ## run what takes little time, with few random examples (two minutes)
 	@echo "test-quick: what takes little time"
 	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ONE) $(ARGS)
 
-test-random: $(READY) ## run the random tests with fresh examples
+test-random: $(CODE) ## run the random tests with fresh examples
 	@echo "test-random: fresh examples"
 	@$(BIN)/python -m pytest -m "hypothesis or random" --hypothesis-profile=random $(WORKERS) $(DRAW) $(ARGS)
 
-test-heavy: $(READY) ## run what both leave out: killed processes, checked indexes, experiments
+test-heavy: $(CODE) ## run what both leave out: killed processes, checked indexes, experiments
 	@echo "test-heavy: what the others leave out"
 	@$(BIN)/python -m pytest -m "heavy and not (hypothesis or random)" $(WORKERS) $(ONE) $(ARGS)
 
-test-long: $(READY) ## run everything, with hundreds of times more random examples
+test-long: $(CODE) ## run everything, with hundreds of times more random examples
 	@echo "test-long: everything, with many more random examples"
 	@$(BIN)/python -m pytest --hypothesis-profile=long $(WORKERS) $(DRAW) $(ARGS)
 
@@ -91,6 +93,10 @@ wheel: $(READY) ## build the wheel, with compiled kernels, and the source distri
 	@rm -rf dist
 	@log=$$($(BIN)/python -m build --no-isolation --outdir dist 2>&1) || { echo "$$log" >&2; exit 1; }
 	@$(BIN)/python .ci/machine-code dist/*.whl
+
+# For this CPU alone, unless it is there of the same sources: of `make wheel`, for example.
+machine-code: $(READY)
+	@$(BIN)/python .ci/machine-code
 
 clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"

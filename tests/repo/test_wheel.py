@@ -90,6 +90,17 @@ def machine_code():
     return module
 
 
+def test_for_the_tests_the_best_level_of_this_cpu_is_compiled(machine_code, monkeypatch):
+    asked = []
+    monkeypatch.setattr(machine_code, "write_all", asked.append)
+    monkeypatch.setattr(machine_code, "levels", lambda: ("best", "better", "good"))
+    monkeypatch.setattr(machine_code, "lacking", lambda level: ["avx2"] * (level == "best"))
+    machine_code.for_this_cpu()
+    monkeypatch.setattr(machine_code, "levels", lambda: ())
+    machine_code.for_this_cpu()
+    assert asked == [["better"], []]
+
+
 def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, tmp_path, monkeypatch):
     wheel, name = tmp_path / "a-1-py3-none-any.whl", "a-1.dist-info/RECORD"
     with ZipFile(wheel, "w") as archive:
@@ -99,11 +110,11 @@ def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, tmp_pat
     for each in kept:
         (tmp_path / each).write_text("machine code")
     monkeypatch.setattr(machine_code, "FOLDER", tmp_path)
-    monkeypatch.setattr(machine_code, "write_all", lambda: None)
+    monkeypatch.setattr(machine_code, "write_all", lambda levels: None)
     monkeypatch.setattr(machine_code, "file_of_tables", lambda: ("grammar.pickle", b"tables"))
     monkeypatch.setattr(machine_code, "is_of_these_sources", lambda path: kept[path.name])
     before = wheel.stat().st_size
-    machine_code.main(wheel)
+    machine_code.for_a_wheel(wheel)
     inside = "sase/engine/kernels/machine_code/new.kernels"
     with ZipFile(wheel) as archive:
         assert archive.namelist() == ["a/b.py", name, "sase/grammar/grammar.pickle", inside]

@@ -1,18 +1,18 @@
-"""All kernels, compiled ahead: for CPUs like this one or this very one, in several processes.
+"""All kernels, compiled ahead: for each level of CPUs or for the one here, in several processes.
 
-`python -m sase.engine.kernels.jit.all_kernels` writes files of machine code into the package, from
-where they are put into the wheel. What takes long, to find types and to write LLVM's code, is done
-once for all levels of CPUs.
+`.ci/machine-code` has files of machine code written into the package for the wheel, and before the
+tests for this CPU alone. What takes long, to find types and to write LLVM's code, is done once for
+all levels.
 """
 # ruff: noqa: SLF001 - Numba has no other way.
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from multiprocessing import get_context
 from pkgutil import walk_packages
@@ -25,6 +25,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.compiler import KernelDispatcher, compiling_for_users
 from sase.engine.kernels.jit.machine_code import FOLDER, KERNELS, PACKAGE, Level
+from sase.engine.kernels.jit.messages import say
 from sase.engine.kernels.jit.object_code import packed
 from sase.engine.kernels.jit.signatures import signatures
 from sase.engine.resources import cores
@@ -33,14 +34,15 @@ from sase.engine.resources import cores
 _SETTINGS = {"NUMBA_DISABLE_INTEL_SVML": "1"}
 
 
-def write_all() -> None:
-    """Write the machine code of all kernels for each level, unless that is there already."""
-    paths = {level.name: FOLDER / machine_code.file_name(level) for level in machine_code.levels()}
+def write_all(levels: Sequence[Level]) -> None:
+    """Write the machine code of all kernels for each of some levels, unless that is there."""
+    paths = {level.name: FOLDER / machine_code.file_name(level) for level in levels}
     if all(map(machine_code.fits, paths.values())):
         return
+    say(f"compiling all kernels for {', '.join(paths)}, once for these sources …")
     found: dict[str, dict[str, bytes]] = {name: {} for name in paths}
     with _processes() as pool:
-        for made in pool.map(compiled, _modules()):
+        for made in pool.map(partial(compiled, levels=levels), _modules()):
             for name, kernels in made.items():
                 found[name] |= kernels
     FOLDER.mkdir(exist_ok=True)
@@ -73,9 +75,9 @@ def kernels_of(module: str) -> list[KernelDispatcher]:
     return [each for each in found.values() if each.py_func.__module__ == module]
 
 
-def compiled(module: str) -> dict[str, dict[str, bytes]]:
-    """Compile the kernels of a module for each level."""
-    found: dict[str, dict[str, bytes]] = {level.name: {} for level in machine_code.levels()}
+def compiled(module: str, levels: Sequence[Level]) -> dict[str, dict[str, bytes]]:
+    """Compile the kernels of a module for each of some levels."""
+    found: dict[str, dict[str, bytes]] = {level.name: {} for level in levels}
     with compiling_for_users():  # who are told nothing of it
         for kernel in kernels_of(module):
             for arguments in signatures(kernel.py_func, kernel.absent):
@@ -83,7 +85,7 @@ def compiled(module: str) -> dict[str, dict[str, bytes]]:
                 assert all(name not in kernels for kernels in found.values()), f"{name} twice"
                 with _linked_only(kernel.py_func.__qualname__) as linked:
                     made = kernel.compiled_for(arguments)
-                for level in machine_code.levels():
+                for level in levels:
                     found[level.name][name] = packed(made, _machine_code(linked[0], level))
     return found
 
@@ -128,7 +130,3 @@ def _generator(level: Level) -> Any:
             return level.features
 
     return Generator(f"sase.{level.name}")
-
-
-if __name__ == "__main__":
-    write_all()

@@ -13,13 +13,15 @@ from sase.engine.kernels.jit.machine_code import Level, lacking, levels
 from tests.engine.kernels.jit.installation import COMPILING, HALF, PROGRAM, copy_package, kept, run
 
 WRITE = """
-from sase.engine.kernels.jit import machine_code
-from sase.engine.kernels.jit.all_kernels import compiled
-made = compiled("sase.engine.kernels.example")
-machine_code.FOLDER.mkdir()
-for level in machine_code.levels():
-    machine_code.write(machine_code.FOLDER / machine_code.file_name(level), made[level.name])
+from sase.engine.kernels.jit import all_kernels
+from sase.engine.kernels.jit.machine_code import levels
+all_kernels._modules = lambda: ["sase.engine.kernels.example"]
+all_kernels.write_all(levels())
 """
+WRITTEN = (
+    f"sase: compiling all kernels for {', '.join(level.name for level in levels())}, once for these"
+    " sources …\n"
+)
 LOADED = """
 from sase.engine.kernels.jit.machine_code import loaded
 print(*(name.split()[0].split(".")[-1] for name in loaded))
@@ -34,7 +36,7 @@ pytestmark = pytest.mark.skipif(not levels(), reason="there is none for CPUs lik
 def whole(tmp_path_factory) -> Path:
     """A package whose kernel of its own has machine code for each level."""
     package = copy_package(tmp_path_factory.mktemp("whole"))
-    assert run(package, WRITE) == ("", "")
+    assert run(package, WRITE) == ("", WRITTEN)
     return package
 
 
@@ -51,6 +53,10 @@ def file_of(package: Path, level: Level) -> Path:
 
 def best(folder: Path) -> Path:
     return folder / machine_code.file_name(next(each for each in levels() if not lacking(each)))
+
+
+def test_it_is_written_once(package: Path) -> None:
+    assert run(package, WRITE) == ("", "")
 
 
 def test_it_is_loaded_and_nothing_is_compiled_or_kept(package: Path) -> None:
@@ -87,7 +93,7 @@ def test_where_it_lacks_a_kernel_that_is_compiled(package: Path) -> None:
     other = package / "sase/engine/kernels/other.py"
     shutil.copy(package / "sase/engine/kernels/example.py", other)
     shutil.rmtree(package / "sase/engine/kernels/machine_code")
-    assert run(package, WRITE) == ("", "")
+    assert run(package, WRITE) == ("", WRITTEN)
     program = PROGRAM.replace("kernels.example", "kernels.other")
     assert run(package, program) == (OUT, COMPILING)
 
