@@ -208,7 +208,7 @@ def _refuse_sources(query: ast.Query, scope: Scope) -> None:
 
 
 def _check_groups(query: ast.Query, pattern: BoundPattern, scope: Scope) -> None:
-    """A run that takes all it can is of a pattern without repeated groups; nor are sets beside."""
+    """A run that takes all it can is of a pattern without repeated groups."""
     is_greedy = query.strategy and query.strategy.name is StrategyName.EARLIEST_MAXIMAL
     groups = [each for branch in pattern.branches for each in branch.components if each.group]
     if query.strategy and is_greedy and groups:
@@ -220,16 +220,6 @@ def _check_groups(query: ast.Query, pattern: BoundPattern, scope: Scope) -> None
             "use  skip_till_next_match , or ask in two queries: the outer one repeats the results"
             " of the inner one",
         )
-    for branch in pattern.branches:
-        own = [each for each in branch.components if each.group]
-        if own and any(each.set_of is not None for each in branch.components):
-            scope.problems.error(
-                "not-supported-yet",
-                "a repeated group beside a SET is not supported yet",
-                own[0].span,
-                "write the orders of the SET out:  SEQ(A a, B b) OR SEQ(B b, A a)",
-            )
-            return
 
 
 def _quoted(group: BoundComponent) -> str:

@@ -243,7 +243,12 @@ class RunEvaluation:
 
     @property
     def is_of_sets(self) -> bool:
-        """Whether the states of sets find its matches: also of runs that take all they can."""
+        """Whether the states of sets find its matches: also of runs that take all they can.
+
+        Beside repeated groups sets are states of the automaton that these need.
+        """
+        if self.has_groups:
+            return False
         is_greedy = self.strategy is StrategyName.EARLIEST_MAXIMAL
         return self.has_sets or is_greedy or self.evaluation is Evaluation.SES
 

@@ -601,8 +601,29 @@ FAULTS = [
     Fault(
         "passing-over-stands-in-the-way",
         AUTOMATON_RUNS,
-        "if is_take or (is_first and edge[of.REPEATS] == 1):",
-        "if is_take or edge[of.REPEATS] == 1:",
+        "if is_take or is_inside or (is_first and edge[of.REPEATS] == 1):",
+        "if is_take or is_inside or edge[of.REPEATS] == 1:",
+        "groups",
+    ),
+    Fault(
+        "a-set-is-left-before-it-is-whole",
+        AUTOMATON,
+        "return bool((cells[node, automaton.sets + set_nodes.LACKS] & own[MEMBERS]) == 0)",
+        "return True",
+        "groups",
+    ),
+    Fault(
+        "a-member-stands-not-in-the-way",
+        AUTOMATON,
+        "return bool((cells[node, automaton.sets + set_nodes.OPEN] & own[MEMBERS]) != 0)",
+        "return False",
+        "groups",
+    ),
+    Fault(
+        "gaps-by-level-beside-a-set",
+        "sase/engine/operators/group_checks.py",
+        "return (found.events,)",
+        "return (found.by_level().events,)",
         "groups",
     ),
     Fault(

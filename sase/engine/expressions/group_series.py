@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sase.binding.bound import Aggregate, Part, Quantified
 from sase.binding.bound import Reference as EventReference
 from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Term, Variable
+from sase.engine.expressions.set_series import NO_SETS, SetWords, loop_row
 from sase.engine.kernels.kleene import automaton, predicates
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
@@ -18,13 +19,15 @@ class GroupTerm(Term):
     """A condition or a value of a pattern with repeated groups.
 
     `at_hand` is the group, by its component, of which an iteration is at hand: that of the newest
-    event, or one that is `given`. `own_variable` is its variable whose newest event `i` means.
+    event, or one that is `given`. `own_variable` is its variable whose newest event `i` means. It
+    is asked once the `awaited` members of a set, as bits of states, have events.
     """
 
     quantified: tuple[Quantified, ...] = ()
     at_hand: int | None = None
     own_variable: int | None = None
     given: bool = False
+    awaited: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class GroupFills(Fills):
     """The rows of a program by source, and its loops, over events, iterations and both."""
 
     groups: Mapping[int, GroupPlace] = field(default_factory=dict)
+    sets: SetWords = NO_SETS
 
     def __post_init__(self) -> None:
         term = self.term
@@ -61,8 +65,7 @@ class GroupFills(Fills):
     def _row_of(self, each: Quantified) -> tuple[int, ...]:
         exempt, place = int(each.but_first), self.groups.get(each.component)
         if place is None:
-            level = self.levels[each.component]
-            return level, exempt, predicates.SERIES, 0, 1 << level, 0, 0
+            return loop_row(self.levels[each.component], exempt, self.sets)
         words = place.before_at, place.count_at
         if each.inner is None:
             branches = range(len(place.branches)) if each.branches is None else each.branches
@@ -115,13 +118,20 @@ class GroupFills(Fills):
     def _of_component(self, component: int, part: Part) -> int:
         """The place of an event of a component that is no group."""
         ranges = (component, None) in self._loops or component == self.term.own
+        if part in BEFORE and ranges and self.levels[component] in self.sets.entries:
+            word = self.words.word(self.levels[component], of.LAST_EVENT, None, 0, NOTHING)
+            loop = self._loop_of(component)
+            return self._place((of.KNOWN_EVENT, loop, word, 0), back=self.sets.before)
         if part in (*AT, *BEFORE) and ranges:
             source = of.EVENT_AT if part in AT else of.EVENT_BEFORE
-            loop = 0 if component == self.term.own else self._loops[(component, None)]
-            return self._place((source, loop, 0, 0))
+            return self._place((source, self._loop_of(component), 0, 0))
         kind = of.LAST_EVENT if part is Part.LAST else of.FIRST_EVENT
         word = self.words.word(self.levels[component], kind, None, 0, NOTHING)
         return self._place((of.KNOWN_EVENT, 0, word, 0))
+
+    def _loop_of(self, component: int) -> int:
+        """The loop over a component that is no group; 0 for the newest event."""
+        return 0 if component == self.term.own else self._loops[(component, None)]
 
     def _is_of_own(self, variable: int) -> bool:
         return isinstance(self.term, GroupTerm) and self.term.own_variable == variable
@@ -169,8 +179,11 @@ class GroupFills(Fills):
         if component not in self.groups:
             if aggregate.part not in (*AT, *BEFORE):
                 return self._place((of.KNOWN_VALUE, 0, word, kind), 2)
-            source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
-            loop = 0 if component == self.term.own else self._loops[(component, None)]
+            source, loop = of.VALUE_AT, self._loop_of(component)
+            if aggregate.part in BEFORE:
+                if self.levels[component] in self.sets.entries:
+                    return self._place((of.KNOWN_VALUE, loop, word, kind), 2, self.sets.before)
+                source = of.VALUE_BEFORE
             return self._place((source, loop, word, kind), 2)
         if inner is not None and aggregate.part is Part.CURRENT and inner.part in (*AT, *BEFORE):
             source = of.VALUE_AT if inner.part in AT else of.VALUE_BEFORE

@@ -36,6 +36,13 @@ class SetWords(NamedTuple):
 NO_SETS = SetWords({}, {}, 0)
 
 
+def loop_row(level: int, exempt: int, sets: SetWords) -> tuple[int, ...]:
+    """The loop over a series, between whose events there are others if it is in a set."""
+    if level not in sets.entries:
+        return level, exempt, predicates.SERIES, 0, 0, 0, 0
+    return level, exempt, predicates.EVENTS, 0, 1 << level, sets.entries[level], 0
+
+
 @dataclass
 class SetFills(Fills):
     """The rows of a program by source, and its loops.
@@ -55,13 +62,8 @@ class SetFills(Fills):
                 continue
             if any(part in (*AT, *BEFORE) for part in parts):
                 exempt = int(any(part.is_earlier for part in parts))
-                self.loops.append(self._loop_row(self.levels[component], exempt))
+                self.loops.append(loop_row(self.levels[component], exempt, self.sets))
                 self._loops[component] = len(self.loops)
-
-    def _loop_row(self, level: int, exempt: int) -> tuple[int, ...]:
-        if level not in self.sets.entries:
-            return level, exempt, predicates.SERIES, 0, 0, 0, 0
-        return level, exempt, predicates.EVENTS, 0, 1 << level, self.sets.entries[level], 0
 
     def is_bound_before(self, own: int, level: int) -> bool:
         """Whether an event of a level may be bound before one of another."""

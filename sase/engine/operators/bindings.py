@@ -291,3 +291,11 @@ def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.
     out = np.empty(int(sizes.sum()), np.int64)
     gather_ranges(given, begins[places], sizes, out)
     return out
+
+
+def lengths_of(levels: Numbers, found: Bindings) -> Numbers:
+    """The lengths of matches by level, by the level of each event."""
+    matches = np.repeat(np.arange(found.size), np.diff(found.ends, prepend=0))
+    lengths = np.zeros_like(found.lengths)
+    np.add.at(lengths, (levels, matches), 1)
+    return lengths

@@ -58,13 +58,14 @@ class GroupCheck(SeriesCheck):
         arguments: Arguments = super().arguments(found)
         return arguments
 
-    def in_order(self, found: GroupBindings) -> tuple[()]:
-        """Nothing: the events of a component follow one another."""
-        return ()
+    def in_order(self, found: GroupBindings) -> tuple[Numbers]:
+        """The events in the order of the stream, for their gaps."""
+        return (found.events,)
 
     def _arrays(self, found: GroupBindings) -> Arguments:
         program = self.program
-        return program.machine(), program.automaton, self._shape, self._cells, matches_of(found)
+        matches = matches_of(found.by_level())
+        return program.machine(), program.automaton, self._shape, self._cells, matches
 
 
 class GroupHaving(SeriesHaving):

@@ -128,9 +128,10 @@ class GroupEvaluationState(RunEvaluationState):
     def _room_for(self, chunk: int, events: int) -> GroupBuffer:
         """A buffer for matches, with room for so many events of each."""
         levels, groups = self._context.levels, len(self._groups.levels)
-        long = [np.empty(chunk * events, np.int64) for _ in range(4)]
+        long = [np.empty(chunk * events, np.int64) for _ in range(5)]
         return GroupBuffer(
             long[0],
+            long[4],
             long[1],
             np.empty(chunk, np.int64),
             np.empty((levels, chunk), np.int64),
@@ -147,8 +148,8 @@ class GroupEvaluationState(RunEvaluationState):
         self._built += matches
         written.totals[:] = 0, 0, 0, self._built
         if matches:
-            given = written.events, written.slots, written.sizes, written.branches
-            sizes = events, events, iterations, iterations
+            given = written.events, written.slots, written.sizes, written.branches, written.levels
+            sizes = events, events, iterations, iterations, events
             parts = [detach(room, count) for room, count in zip(given, sizes, strict=True)]
             found = GroupBindings(
                 parts[0][0],
@@ -158,8 +159,10 @@ class GroupEvaluationState(RunEvaluationState):
                 written.counts[:, :matches].copy(),
                 parts[2][0],
                 parts[3][0],
+                None if self._groups.members is None else parts[4][0],
             )
-            rooms = dict(zip(("events", "slots", "sizes", "branches"), parts, strict=True))
+            names = "events", "slots", "sizes", "branches", "levels"
+            rooms = dict(zip(names, parts, strict=True))
             self._buffer = written._replace(**{name: room for name, (_, room) in rooms.items()})
             found = self._absences.passing(found)
             if found.size:

@@ -9,17 +9,20 @@ from sase.binding.bound import (
     ConjunctClass,
     EquivalenceTest,
     IterationConjunct,
+    MemberCheck,
     Quantified,
     When,
 )
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene import automaton as of
 from sase.engine.kernels.kleene.automaton import NfaGraph
-from sase.engine.kernels.kleene.run_nodes import BEGIN
+from sase.engine.kernels.kleene.run_nodes import BEGIN, ROOT
 from sase.engine.operators.contract import Context
 from sase.engine.operators.group_states import GroupStates, NfaState
 from sase.engine.operators.series_program import SeriesProgram
+from sase.engine.operators.set_states import bits
 
 
 class GroupProgram(SeriesProgram):
@@ -37,7 +40,17 @@ class GroupProgram(SeriesProgram):
     ) -> None:
         super().__init__(context, tests, terms, moments, of_runs=of_runs, groups=states)
         asked = {each.moment for each in terms} if of_runs else ()
-        self.automaton: NfaGraph = states.automaton(asked, self.code.fresh)
+        ordered = sorted(terms, key=lambda term: term.moment)
+        awaited = [each.awaited if isinstance(each, GroupTerm) else 0 for each in ordered]
+        self._states = states
+        self.automaton: NfaGraph = states.automaton(asked, self.code.fresh, awaited)
+
+    def cells(self, nodes: int) -> Numbers:
+        """Nodes, of which the first is the root."""
+        cells = super().cells(nodes)
+        if self._states.members is not None:
+            self._states.members.prepare(cells[ROOT])
+        return cells
 
 
 def outer_terms(conjunct: Conjunct, states: GroupStates) -> Iterator[Term]:
@@ -48,14 +61,31 @@ def outer_terms(conjunct: Conjunct, states: GroupStates) -> Iterator[Term]:
             first = of.PHASES * state.number + BEGIN
             yield from (Term(condition, first + phase) for phase in (0, of.PHASES // 2))
         return
+    for check in conjunct.checks:
+        yield from _checked(conjunct, check, states)
+    if conjunct.checks:
+        return
     quantified = conjunct.quantified
     if component in states.places:
         moment = states.end_of(states.places[component].number)
         yield GroupTerm(condition, moment, quantified=quantified)
         return
     own = component if when in (When.EVERY, When.FURTHER) else None
-    for moment in states.moments_of(states.states[states.numbers[component]], when):
+    state = states.states[states.numbers[component]]
+    if when is When.WHOLE and states.set_of(state):  # decided where the set is left
+        state = states.states[states.set_of(state)[0]]
+    for moment in states.moments_of(state, when):
         yield GroupTerm(condition, moment, own=own, quantified=quantified)
+
+
+def _checked(conjunct: Conjunct, check: MemberCheck, states: GroupStates) -> Iterator[Term]:
+    """A condition where one of several members is bound last."""
+    own = check.component if check.when in (When.EVERY, When.FURTHER) else None
+    awaited = bits([states.numbers[each] for each in check.awaited])
+    for moment in states.moments_of(states.states[states.numbers[check.component]], check.when):
+        yield GroupTerm(
+            conjunct.condition, moment, own=own, quantified=check.quantified, awaited=awaited
+        )
 
 
 def iteration_terms(

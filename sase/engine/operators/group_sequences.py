@@ -34,8 +34,9 @@ class GroupSequencesInGaps(SequencesInGaps):
         return GroupProgram(joint, self._states, self.rest, terms, moments)
 
     def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
-        program, matches = self._program, matches_of(found)
+        program, matches = self._program, matches_of(found.by_level())
         return forbid_groups_by_sequences(
-            program.machine(), program.automaton, self._shape, self._cells, matches, self._lists,
-            self.arrays, self.gap, self.stored(), self._search, self._first, at_end, keep,
+            program.machine(), program.automaton, self._shape, self._cells, matches,
+            found.events, self._lists, self.arrays, self.gap, self.stored(), self._search,
+            self._first, at_end, keep,
         )  # fmt: skip

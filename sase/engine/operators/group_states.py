@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent, RepeatedGroup, When
+from sase.binding.bound import BoundComponent, RepeatedGroup, When, ranks_of
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupPlace
 from sase.engine.kernels.jit.signatures import frozen
@@ -16,6 +16,7 @@ from sase.engine.kernels.kleene import automaton as of
 from sase.engine.kernels.kleene.automaton import NfaGraph
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.set_states import SetStates, bits
 
 # The moments at which a conjunct is asked, by `When`.
 MOMENTS_OF = {
@@ -76,13 +77,14 @@ class _Edge:
     is_take: bool = False
     begins: bool = False
     later: tuple[_Check, ...] = ()
+    inside: bool = False
 
 
 @dataclass(frozen=True)
 class GroupStates:
     """The states of a pattern, by level, branch and element, and how they follow one another.
 
-    Words of nodes begin at `at`: those that all nodes have, and two of each group.
+    Words of nodes begin at `at`: those that all nodes have, two of each group, and those of sets.
     """
 
     components: tuple[BoundComponent, ...]
@@ -102,7 +104,24 @@ class GroupStates:
     @property
     def words(self) -> int:
         """How many words there are before those of conditions, with the codes of the tests."""
+        return self._words if self.members is None else self.members.words
+
+    @property
+    def _words(self) -> int:
         return self.tests + of.OWN_WORDS + of.WORDS_OF_GROUP * len(self.levels)
+
+    @cached_property
+    def members(self) -> SetStates | None:
+        """The members of sets among the states, if there are any."""
+        found = SetStates(self.flat, self._words)
+        return found if found.sets else None
+
+    def set_of(self, state: NfaState) -> tuple[int, ...]:
+        """The states of its set; none of a component by itself."""
+        if self.members is None:
+            return ()
+        own = self.members.elements[self.members.element_of[state.number]]
+        return own if len(own) > 1 else ()
 
     def count_at(self, group: int) -> int:
         """The word of how many iterations there are."""
@@ -194,7 +213,9 @@ class GroupStates:
 
     # ------------------------------------------------------------ arrays
 
-    def automaton(self, asked: Container[int], fresh: Sequence[tuple[int, int, int]]) -> NfaGraph:
+    def automaton(
+        self, asked: Container[int], fresh: Sequence[tuple[int, int, int]], awaited: Sequence[int]
+    ) -> NfaGraph:
         """The automaton, with checks of the moments at which something is asked."""
         edges, checks = list[list[int]](), list[tuple[int, int]]()
         rows = [self._row(state, edges, checks, asked) for state in (*self.states, None)]
@@ -203,7 +224,9 @@ class GroupStates:
             _table(edges, of.EDGE_WIDTH),
             _table(checks, 2),
             _table(fresh, 3),
+            frozen(np.array(awaited, np.int64)),
             self.at,
+            NOTHING if self.members is None else self.members.at,
         )
 
     def _row(
@@ -222,7 +245,7 @@ class GroupStates:
         edges += [self._lowered(each, checks, asked) for each in (*onward, *ends)]
         behind = [places[0], places[1], places[1], places[2], options]
         if state is None:
-            return [0, 0, 0, *[NOTHING] * 7, *behind, NOTHING]
+            return [0, 0, 0, *[NOTHING] * 7, *behind, NOTHING, 0, NOTHING, NOTHING]
         component, group = state.component, state.group
         outer = self.components[state.level]
         most = NOTHING if component.maximum is None else component.maximum
@@ -231,15 +254,25 @@ class GroupStates:
         if group is not None:
             words = group, self.count_at(group), self.before_at(group)
         place = state.level, state.branch, state.slot, self._rank(state)
-        least = component.minimum
-        return [least, most, int(not component.is_single), *words, *place, *behind, limit]
+        least, own = component.minimum, self.set_of(state)
+        held = (0, NOTHING, NOTHING)
+        if own and self.members is not None:
+            count_at = self.members.count_at(state.number)
+            held = bits(own), count_at, self.members.entry(own)
+        return [least, most, int(not component.is_single), *words, *place, *behind, limit, *held]
 
     def _rank(self, state: NfaState) -> int:
         """The place of its variable among all, in the order of first writing."""
+        level, own = state.level, self.set_of(state)
+        if own:
+            ranks = ranks_of(self.flat)
+            level = self.states[own[0]].level + sorted(ranks[n] for n in own).index(
+                ranks[state.number]
+            )
         return (
             sum(
                 1 if each.group is None else len(each.group.variables)
-                for each in self.components[: state.level]
+                for each in self.components[:level]
             )
             + state.slot
         )
@@ -261,7 +294,7 @@ class GroupStates:
             ]
             places.append(len(checks))
         option = NOTHING if path.option is None else path.option
-        flags = option, int(path.is_first), int(path.repeats)
+        flags = option, int(path.is_first), int(path.repeats), int(edge.inside)
         head = edge.target, int(edge.is_take), int(edge.begins), counted, path.least, most
         return [*head, *places, *flags]
 
@@ -276,11 +309,15 @@ class GroupStates:
         if state is None:
             yield from self._outer(0, _Path(), options)
             return
-        if not state.component.is_single:
-            yield _Edge(_Path(), state.number, is_take=True)
-        path = _Path((self._finish(state),))
+        own = self.set_of(state) or (state.number,)
+        for each in (self.states[number] for number in own):
+            if not each.component.is_single:
+                yield _Edge(_Path(), each.number, is_take=True, inside=len(own) > 1)
+            if each is not state:
+                yield _Edge(_Path(), each.number, inside=True)
+        path = _Path((self._finish(self.states[own[0]]),))
         if state.group is None:
-            yield from self._outer(state.level + 1, path, options)
+            yield from self._outer(self.states[own[-1]].level + 1, path, options)
         else:
             branch = self.of_branch(state.group, state.branch)
             yield from self._rest(branch[branch.index(state) + 1 :], state, path, options)
@@ -312,8 +349,10 @@ class GroupStates:
         if component.group is None:
             state = self.states[self.numbers[component.index]]
             path = options.chosen(path)
-            yield _Edge(path, state.number)
-            if component.minimum == 0:
+            members = self.set_of(state)
+            for number in members or (state.number,):
+                yield _Edge(path, number)
+            if component.minimum == 0 and not members:
                 passed = replace(path.past(self._finish(state)), is_first=False)
                 yield from self._outer(level + 1, passed, options)
             return

@@ -63,7 +63,7 @@ class IterationSequence(GroupSequencesInGaps):
 
     def forbid_in_iterations(self, found: GroupBindings, keep: NDArray[np.bool_]) -> None:
         """Clear `keep` for the matches in an iteration of which there is a match of this."""
-        self._matches, self._place[ASKED] = matches_of(found), 0
+        self._matches, self._place[ASKED] = matches_of(found.by_level()), 0
         self.forbid(found, keep, at_end=False)
 
     def _term(self, conjunct: Conjunct, term: Term) -> Term:

@@ -7,9 +7,11 @@ import numpy as np
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import automaton as of
 from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import set_nodes
 from sase.engine.kernels.kleene.automaton import NfaGraph
 from sase.engine.operators.group_states import GroupStates
 from sase.engine.operators.saved_runs import check_depths, check_runs
+from sase.engine.operators.saved_sets import check_members
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
 
@@ -26,7 +28,14 @@ def check_automaton_runs(
     begins = _check_iterations(saved, cells, used, states)
     is_take = (before != nodes.ROOT) & (level == came) & (length == known + 1) & ~begins
     is_series = automaton.states[level, of.SERIES] == 1
-    saved.check((is_take & is_series | ~is_take & (length == 1)).all(), "a length is not its own")
+    is_own = is_take & is_series | ~is_take & (length == 1)
+    if states.members is not None:
+        check_members(saved, cells, used, states.members, by_element=False)
+        is_member = automaton.states[level, of.MEMBERS] != 0
+        held = cells[before, automaton.sets + set_nodes.HELD]
+        is_take = np.where(is_member, (held >> level) & 1 == 1, is_take)
+        is_own |= is_member
+    saved.check(is_own.all(), "a length is not its own")
     _check_edges(saved, automaton, level, came, is_take, begins)
     own = cells[:, automaton.at : automaton.at + of.OWN_WORDS][used]
     is_counted = (own[:, : of.LEFT] >= 0) & (own[:, : of.LEFT] <= MOST_COUNTED)

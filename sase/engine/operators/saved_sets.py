@@ -17,22 +17,35 @@ from sase.engine.operators.set_states import SetStates
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 
-def check_members(saved: Saved, cells: Numbers, used: Numbers, states: SetStates) -> None:
-    """Check the own words of nodes in use."""
+def check_members(
+    saved: Saved, cells: Numbers, used: Numbers, states: SetStates, *, by_element: bool = True
+) -> None:
+    """Check the own words of nodes in use.
+
+    Where states do not follow one another `by_element`, only members of sets have such words.
+    """
     at, own = states.at, cells[used]
     previous = own[:, nodes.PREVIOUS]
     before, level = cells[previous], own[:, nodes.LEVEL]
+    if by_element:
+        element = np.array([states.element_of[n] for n in range(len(states.components))])
+        known = previous != nodes.ROOT
+        falls = element[cells[previous[known], nodes.LEVEL]] > element[level[known]]
+        saved.check(not falls.any(), "an element is before one that it is behind")
+    else:
+        is_member = np.isin(level, list(states.entries))
+        words = slice(at, states.words + nodes.HEAD)
+        is_kept = (own[:, words] == before[:, words]).all(axis=1)
+        saved.check(bool((is_member | is_kept).all()), "what is held changes outside of sets")
+        own, previous, before = own[is_member], previous[is_member], before[is_member]
+        level = level[is_member]
     held = before[:, at + of.HELD]
     is_further = (held >> level) & 1 == 1
     saved.check((own[:, at + of.HELD] == held | (1 << level)).all(), "members are not those held")
     saved.check((own[:, at + of.BEFORE] == previous).all(), "a node has another one before it")
-    element = np.array([states.element_of[n] for n in range(len(states.components))])
-    known = previous != nodes.ROOT
-    falls = element[cells[previous[known], nodes.LEVEL]] > element[level[known]]
-    saved.check(not falls.any(), "an element is before one that it is behind")
     length = np.where(is_further, before[:, nodes.LENGTH], 0) + 1
-    for place, series in enumerate(states.series):
-        word, is_own = at + of.OWN_WORDS + len(states.sets) + place, level == series
+    for series in states.series:
+        word, is_own = states.count_at(series), level == series
         saved.check((own[:, word] == before[:, word] + is_own).all(), "a count is another one")
         length[is_own] = own[is_own, word]
     saved.check((own[:, nodes.LENGTH] == length).all(), "a length is not that of its node")

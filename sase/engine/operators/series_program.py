@@ -25,7 +25,7 @@ from sase.engine.expressions.series import (
     laid_out,
     words_read,
 )
-from sase.engine.expressions.set_series import SetFills, SetWords
+from sase.engine.expressions.set_series import NO_SETS, SetFills, SetWords
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
@@ -287,14 +287,20 @@ def _laid_out(
     words = NodeWords(tests if groups is None else groups.words)
     if groups is None:
         return laid_out(terms, words, base, lambda term: Fills(term, levels, words, base))
+    states = groups if isinstance(groups, SetStates) else groups.members
+    sets = NO_SETS
+    if states is not None:
+        sets = SetWords(states.entries, states.element_of, states.before)
     if isinstance(groups, SetStates):
-        sets = SetWords(groups.entries, groups.element_of, groups.before)
         return laid_out(
             terms, words, base, lambda term: SetFills(term, levels, words, base, sets=sets)
         )
     numbers, places = groups.numbers, groups.places
     return laid_out(
-        terms, words, base, lambda term: GroupFills(term, numbers, words, base, groups=places)
+        terms,
+        words,
+        base,
+        lambda term: GroupFills(term, numbers, words, base, groups=places, sets=sets),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, ranges
+from sase.engine.operators.bindings import Bindings, lengths_of, ranges
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -113,9 +113,7 @@ class SetForm:
         """Bindings from a checkpoint."""
         plain = Bindings.restored(saved, self.levels)
         slots = saved.part("slots").array(len(plain.events), low=0, high=self.levels - 1)
-        matches = np.repeat(np.arange(plain.size), np.diff(plain.ends, prepend=0))
-        lengths = np.zeros_like(plain.lengths)
-        np.add.at(lengths, (slots, matches), 1)
+        lengths = lengths_of(slots, plain)
         saved.check((lengths == plain.lengths).all(), "slots are not those of the lengths")
         times = saved.part("detected").array(plain.size) if self.detects else None
         return SetBindings(plain.events, plain.ends, plain.lengths, slots, times)

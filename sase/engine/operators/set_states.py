@@ -68,6 +68,12 @@ class SetStates:
         """Of each level of a set where a node has the one before that set."""
         return {level: self.entry(each) for each in self.sets for level in each}
 
+    def count_at(self, level: int) -> int:
+        """Where a node has how many events of a series in a set there are, or NOTHING."""
+        if level not in self.series:
+            return NOTHING
+        return self.at + of.OWN_WORDS + len(self.sets) + self.series.index(level)
+
     @cached_property
     def element_of(self) -> Mapping[int, int]:
         """The element of each level."""
@@ -108,13 +114,9 @@ class SetStates:
             onward = self.onward(number + 1)
             ends = levels[0], levels[-1] + 1
             rows.append([*ends, members, int(is_empty), onward, int(later), entry])
-        first, ranks = self.at + of.OWN_WORDS + len(self.sets), ranks_of(self.components)
+        ranks = ranks_of(self.components)
         of_levels = [
-            [
-                self.element_of[level],
-                first + self.series.index(level) if level in self.series else NOTHING,
-                ranks[level],
-            ]
+            [self.element_of[level], self.count_at(level), ranks[level]]
             for level in range(len(self.components))
         ]
         elements, places = (frozen(np.array(each, np.int64)) for each in (rows, of_levels))

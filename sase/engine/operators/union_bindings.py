@@ -22,7 +22,7 @@ from sase.engine.operators.forms import form_of
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.negation import detection
 from sase.engine.operators.set_bindings import SetBindings, SetForm
-from sase.engine.operators.union_iterations import GroupLevels, UnionIterations
+from sase.engine.operators.union_iterations import GroupLevels, UnionIterations, levels_of_events
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation, Union, find, reading
@@ -51,8 +51,8 @@ class BranchLevels:
         if isinstance(native, SetBindings):
             slots, detected = self.slots[native.slots], native.detected
         else:
-            levels = np.tile(self.slots, native.size)
-            slots = np.repeat(levels, np.ascontiguousarray(native.lengths.T).reshape(-1))
+            known = native.levels if isinstance(native, GroupBindings) else None
+            slots = self.slots[levels_of_events(native, known)]
         branches = np.full(native.size, self.branch)
         events, ends = np.ascontiguousarray(native.events), np.asarray(native.ends)
         iterations = None
@@ -68,7 +68,7 @@ class BranchLevels:
         """Matches of this branch alone, as its operators know them."""
         lengths = np.ascontiguousarray(found.lengths[self.slots])
         if self.sets is not None:
-            levels = np.argsort(self.slots)[np.searchsorted(np.sort(self.slots), found.slots)]
+            levels = self._levels(found)
             return SetBindings(found.events, found.ends, lengths, levels, found.detected)
         plain = Bindings(found.events, found.ends, lengths)
         if found.likely is not None:
@@ -76,7 +76,11 @@ class BranchLevels:
             return CandidateBindings(found.events, found.ends, lengths, *likely)
         if self.groups is None:
             return plain
-        return self.groups.native(plain, found.known_iterations)
+        return self.groups.native(plain, found.known_iterations, self._levels(found))
+
+    def _levels(self, found: UnionBindings) -> Numbers:
+        """The level of the branch that binds each event."""
+        return np.argsort(self.slots)[np.searchsorted(np.sort(self.slots), found.slots)]
 
 
 def levels_of(union: Union) -> list[BranchLevels]:
@@ -248,7 +252,7 @@ class UnionBindings(Bindings):
             native = each.native(own)
             if each.groups is not None:
                 assert isinstance(native, GroupBindings)
-                each.groups.form.check(native, saved)
+                each.groups.form.check(native.by_level(), saved)
             made = each.united(native)
             is_whole = bool((made.lengths == own.lengths).all())
             is_same = len(made.slots) == len(own.slots) and bool((made.slots == own.slots).all())

@@ -129,17 +129,17 @@ class GroupLevels:
 
     def united(self, found: GroupBindings) -> UnionIterations:
         """The iterations of matches of the branch, by the variables of the whole."""
-        levels = np.tile(np.arange(found.shape[0]), found.size)
-        of_events = np.repeat(levels, np.ascontiguousarray(found.lengths.T).reshape(-1))
-        inner = self.numbers[of_events, found.slots]
+        inner = self.numbers[levels_of_events(found, found.levels), found.slots]
         owners = np.repeat(np.tile(self.owners, found.size), found.counts.T.reshape(-1))
         totals = found.counts.sum(axis=0)
         return UnionIterations(inner, totals, found.sizes, owners.astype(np.int64), found.branches)
 
-    def native(self, plain: Bindings, iterations: UnionIterations) -> GroupBindings:
-        """Matches of the branch alone, as its operators know them."""
-        levels = np.tile(np.arange(plain.shape[0]), plain.size)
-        of_events = np.repeat(levels, np.ascontiguousarray(plain.lengths.T).reshape(-1))
+    def native(
+        self, plain: Bindings, iterations: UnionIterations, levels: Numbers
+    ) -> GroupBindings:
+        """Matches of the branch alone, as its operators know them; by `levels` of its events."""
+        known = levels if self.form.has_sets else None
+        of_events = levels_of_events(plain, known)
         slots = np.zeros(len(plain.events), np.int64)
         for level in self.levels:
             here = of_events == level
@@ -155,7 +155,16 @@ class GroupLevels:
             counts,
             iterations.sizes,
             iterations.kinds,
+            known,
         )
+
+
+def levels_of_events(found: Bindings, known: Numbers | None) -> Numbers:
+    """The level of each event of matches; what is not `known` follows from their lengths."""
+    if known is not None:
+        return known
+    levels = np.tile(np.arange(found.shape[0]), found.size)
+    return np.repeat(levels, np.ascontiguousarray(found.lengths.T).reshape(-1))
 
 
 def ranks_of(components: Sequence[BoundComponent]) -> Numbers:

@@ -32,7 +32,8 @@ def group_column(
         sizes = iterations.sizes[iterations.owners == level]
     else:
         assert isinstance(positions, GroupBindings)
-        slots, _ = Bindings(positions.slots, positions.ends, positions.lengths).of_level(level)
+        by_level = positions.by_level()
+        slots, _ = Bindings(by_level.slots, by_level.ends, by_level.lengths).of_level(level)
         counts = positions.counts[number]
         sizes = positions.sizes[_of_group(positions.counts, number)]
     iteration = np.repeat(np.arange(len(sizes)), sizes)

@@ -3,8 +3,9 @@
     python -m tests.engine.groups.hunt SEED COUNT [FORM]
 
 tries the queries of the numbers from SEED on: with a repeated group, or in the form of one in
-several branches (`branches`), beside negative groups (`beside`), or with these in its iterations
-(`inside`). It prints each that fails, and how many were refused, found nothing, and found matches.
+several branches (`branches`), beside negative groups (`beside`), with these in its iterations
+(`inside`), or beside sets (`sets`). It prints each that fails, and how many were refused, found
+nothing, and found matches.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tests.engine.groups import alternatives, beside, inside, queries
+from tests.engine.groups import alternatives, beside, inside, queries, sets
 from tests.engine.groups.comparing import run
 from tests.engine.groups.queries import Drawn
 
@@ -23,6 +24,7 @@ FORMS: Mapping[str, Callable[[int], Drawn]] = {
     "branches": alternatives.draw,
     "beside": beside.draw,
     "inside": inside.draw,
+    "sets": sets.draw,
 }
 FAULT = "faults"
 

@@ -1,7 +1,8 @@
 """An automaton of states that is given as data, and what its runs know beside what all runs do.
 
 A state stands for a component. Of a repeated group the elements of every branch have states, and
-edges lead from the last ones of an iteration to the first ones of the next.
+edges lead from the last ones of an iteration to the first ones of the next. Of a set each member
+has one, with edges to all of them: which may be taken a run knows by what it holds (`set_nodes`).
 
     SEQ(X x, (SEQ(A a, B b))+ g[], Y y)        x ──► a ──► b ──► y
                                                      ▲     │
@@ -14,27 +15,33 @@ from typing import NamedTuple
 
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.jit.compiler import inlined, linked
-from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import set_nodes
 from sase.engine.kernels.kleene.run_nodes import Machine
+from sase.engine.kernels.kleene.set_nodes import hold
 from sase.engine.kernels.kleene.transitions import change, programs_hold
 from sase.engine.kernels.sentinels import NOTHING
 
 # Of a state, in `states`: the least and the most events, whether it is a series; its group, or
 # NOTHING; the words of the iterations of that (how many, and the node before the one at hand);
 # its level, its branch and its slot; its rank among variables; where its edges begin and end, and
-# where those of matches that end there; the options open behind it. The last row is the root's.
+# where those of matches that end there; the options open behind it. Of a member of a set the states
+# of that as bits, the word of how many events it has, and that of the node before the set, or
+# NOTHING. The last row is the root's.
 LEAST, MOST, SERIES, GROUP_OF, COUNT_AT, BEFORE_AT, LEVEL_OF, BRANCH, SLOT, RANK = range(10)
 FIRST_EDGE, LAST_EDGE, FIRST_END, LAST_END, OPTIONS, MOST_ITERATIONS = range(10, 16)
+MEMBERS, HELD_AT, ENTRY_AT = range(16, 19)
 # Of an edge, in `edges`: the state that it leads to; whether that goes on with a series; whether it
 # begins an iteration; the word of a count of iterations, or NOTHING, and the least and the most
 # that it may be; the checks at the node before, and those at the new one; the option that it is of,
-# or NOTHING for the component at hand, and whether it begins what a run waits for.
+# or NOTHING for the component at hand, and whether it begins what a run waits for; whether it stays
+# inside of a set.
 TARGET, IS_TAKE, BEGINS, COUNTED, AT_LEAST, AT_MOST, CHECKS, CHECKS_END, LATER, LATER_END = range(
     10
 )
-OPTION, IS_FIRST, REPEATS = range(10, 13)
-EDGE_WIDTH = 13
+OPTION, IS_FIRST, REPEATS, INSIDE = range(10, 14)
+EDGE_WIDTH = 14
 # Of a check, in `checks`: its moment, and the word of a count of iterations, or NOTHING: from the
 # second one on it is another moment.
 MOMENT, PHASE_AT = range(2)
@@ -57,25 +64,29 @@ FIRST_KNOWN, OF_FIRST_ITERATION = -1, -2
 class NfaGraph(NamedTuple):
     """States, edges, checks, and the words of a group that are new in each of its iterations.
 
-    `fresh` has of each group the begins and ends of ranges of words. `at` is the first of the words
-    that all nodes have.
+    `fresh` has of each group the begins and ends of ranges of words. `awaited` are of each
+    condition the states that must have events. `at` is the first of the words that all nodes have,
+    `sets` that of what they hold of sets, NOTHING without any.
     """
 
     states: IntRows
     edges: IntRows
     checks: IntRows
     fresh: IntRows
+    awaited: Ints
     at: int
+    sets: int
 
 
 class GroupBuffer(NamedTuple):
-    """Matches: events with slots, where each ends, lengths by level, and iterations by group.
+    """Matches: events with levels and slots, where each ends, lengths, and iterations by group.
 
     `sizes` and `branches` are of the iterations, one after the other. `totals` are how many
     matches, events and iterations there are, and how many matches were written before.
     """
 
     events: OutInts
+    levels: OutInts
     slots: OutInts
     ends: OutInts
     lengths: OutIntRows
@@ -103,6 +114,10 @@ def bind_state(
     new[nodes.FIRST] = known[nodes.FIRST] if before != nodes.ROOT else event
     if begins:
         begin_iteration(automaton, cells, node, before, own[GROUP_OF])
+    if own[MEMBERS] != 0:
+        at, most = automaton.sets, own[MOST]
+        hold(cells, node, before, at, state, own[HELD_AT], own[LEAST], most, own[MEMBERS],
+             own[ENTRY_AT])  # fmt: skip
     size = automaton.at + SIZE
     new[size] = 0 if own[GROUP_OF] == NOTHING else 1 if begins else known[size] + 1
     place = event & machine.mask
@@ -164,16 +179,47 @@ def all_hold(
 def is_allowed(machine: Machine, automaton: NfaGraph, cells: OutIntRows, node: int, e: int) -> bool:
     """Whether a run may take an edge by what it has bound."""
     edge, is_root = automaton.edges[e], node == nodes.ROOT
+    if edge[INSIDE] == 1:
+        bit, held = 1 << edge[TARGET], held_by(automaton, cells, node)
+        if edge[IS_TAKE] == 0:
+            return bool((held & bit) == 0)
+        return bool((held & cells[node, automaton.sets + set_nodes.OPEN] & bit) != 0)
     own = automaton.states[automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]]
     if edge[IS_TAKE] == 1:
         return bool(own[MOST] < 0 or cells[node, nodes.LENGTH] < own[MOST])
-    if not is_root and cells[node, nodes.LENGTH] < own[LEAST]:
+    if not is_root and not is_finished(automaton, cells, node):
         return False
     if edge[COUNTED] != NOTHING:
         count = cells[node, edge[COUNTED]]
         if count < edge[AT_LEAST] or 0 <= edge[AT_MOST] <= count:
             return False
     return all_hold(machine, automaton, cells, edge[CHECKS], edge[CHECKS_END], node)
+
+
+@inlined
+def held_by(automaton: NfaGraph, cells: OutIntRows, node: int) -> int:
+    """As bits the members of sets that have events."""
+    if automaton.sets == NOTHING:
+        return 0
+    return int(cells[node, automaton.sets + set_nodes.HELD])
+
+
+@inlined
+def is_finished(automaton: NfaGraph, cells: OutIntRows, node: int) -> bool:
+    """Whether the component of a node, or each member of its set, has as many events as it must."""
+    own = automaton.states[cells[node, nodes.LEVEL]]
+    if own[MEMBERS] == 0:
+        return bool(cells[node, nodes.LENGTH] >= own[LEAST])
+    return bool((cells[node, automaton.sets + set_nodes.LACKS] & own[MEMBERS]) == 0)
+
+
+@inlined
+def can_grow(automaton: NfaGraph, cells: OutIntRows, node: int) -> bool:
+    """Whether the component of a node, or a member of its set, can bind more."""
+    own = automaton.states[cells[node, nodes.LEVEL]]
+    if own[MEMBERS] == 0:
+        return bool(own[SERIES] == 1 and (own[MOST] < 0 or cells[node, nodes.LENGTH] < own[MOST]))
+    return bool((cells[node, automaton.sets + set_nodes.OPEN] & own[MEMBERS]) != 0)
 
 
 @inlined
@@ -189,13 +235,14 @@ def is_whole(machine: Machine, automaton: NfaGraph, cells: OutIntRows, node: int
 @inlined
 def may_go_on(automaton: NfaGraph, cells: OutIntRows, node: int) -> bool:
     """Whether a node may have more events behind it, so that it is a run."""
+    if can_grow(automaton, cells, node):
+        return True
     own = automaton.states[cells[node, nodes.LEVEL]]
     for e in range(own[FIRST_EDGE], own[LAST_EDGE]):
         edge = automaton.edges[e]
-        if edge[IS_TAKE] == 1:
-            if own[MOST] < 0 or cells[node, nodes.LENGTH] < own[MOST]:
-                return True
-        elif edge[REPEATS] == 0 or edge[AT_MOST] < 0 or cells[node, edge[COUNTED]] < edge[AT_MOST]:
+        if edge[IS_TAKE] == 1 or edge[INSIDE] == 1:
+            continue
+        if edge[REPEATS] == 0 or edge[AT_MOST] < 0 or cells[node, edge[COUNTED]] < edge[AT_MOST]:
             return True
     return False
 
@@ -226,6 +273,7 @@ def write_groups(automaton: NfaGraph, cells: OutIntRows, node: int, written: Gro
     while node != nodes.ROOT:
         own, end = automaton.states[cells[node, nodes.LEVEL]], end - 1
         written.events[end], written.slots[end] = cells[node, nodes.EVENT], own[SLOT]
+        written.levels[end] = own[LEVEL_OF]
         lengths[own[LEVEL_OF], count] += 1
         before, group = cells[node, nodes.PREVIOUS], own[GROUP_OF]
         if group != NOTHING:

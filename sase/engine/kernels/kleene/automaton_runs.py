@@ -1,4 +1,4 @@
-"""The runs of an automaton, event by event: those of a pattern with repeated groups.
+"""The runs of an automaton, event by event: of a pattern with repeated groups, and sets beside.
 
 Runs are kept as those of `runs` are: the last node that they have bound, in the list of their
 partition, in the order of results. What a new event makes comes before what there was; of runs that
@@ -17,6 +17,8 @@ from sase.engine.kernels.kleene.automaton import (
     NfaGraph,
     all_hold,
     bind_state,
+    can_grow,
+    held_by,
     is_allowed,
     is_whole,
     may_go_on,
@@ -43,7 +45,8 @@ from sase.engine.kernels.kleene.runs import (
     ignores,
     is_over,
 )
-from sase.engine.kernels.kleene.transitions import comparisons_hold, fits, programs_hold
+from sase.engine.kernels.kleene.set_nodes import has_simultaneous, programs_accept
+from sase.engine.kernels.kleene.transitions import comparisons_hold, fits
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -70,8 +73,9 @@ def try_edge(
     bind_state(
         machine, automaton, cells, node, before, target, incoming.numbers[i], is_take, begins
     )
+    held = held_by(automaton, cells, node)
     if not (
-        programs_hold(machine, cells, moment, node, nodes.NO_EVENT)
+        programs_accept(machine, automaton.awaited, held, cells, moment, node)
         and all_hold(machine, automaton, cells, edge[of.LATER], edge[of.LATER_END], node)
     ):
         free_node(runs, node)
@@ -99,15 +103,15 @@ def extend(
     """
     cells, left = runs.cells, automaton.at + of.LEFT
     is_root = node == nodes.ROOT
-    if not is_root and cells[node, nodes.TIE] == incoming.ties[i]:
+    state = automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]
+    row = automaton.states[state]
+    is_tied = not is_root and cells[node, nodes.TIE] == incoming.ties[i]
+    if is_tied and row[of.MEMBERS] == 0:
         return False
     if not fits(machine, cells, node, incoming.numbers[i]):
         return False
-    state = automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]
-    row, all_done, open_options = automaton.states[state], False, cells[node, left]
-    can_take = not is_root and (
-        row[of.SERIES] == 1 and (row[of.MOST] < 0 or cells[node, nodes.LENGTH] < row[of.MOST])
-    )
+    all_done, open_options = False, cells[node, left]
+    can_take = not is_root and can_grow(automaton, cells, node)
     goes_on = not is_root and row[of.GROUP_OF] != NOTHING and can_repeat(automaton, cells, node)
     closed = 0
     for e in range(row[of.FIRST_EDGE], row[of.LAST_EDGE]):
@@ -117,9 +121,14 @@ def extend(
         is_open = is_root or option == NOTHING or (open_options >> option) & 1 == 1
         if not is_open or (bits >> edge[of.TARGET]) & 1 == 0:
             continue
+        is_inside = edge[of.INSIDE] == 1
+        if is_tied and (
+            not is_inside or (is_take and has_simultaneous(cells, node, edge[of.TARGET]))
+        ):
+            continue
         if try_edge(machine, automaton, runs, incoming, i, node, e) and not is_root:
             is_first = edge[of.IS_FIRST] == 1
-            if is_take or (is_first and edge[of.REPEATS] == 1):
+            if is_take or is_inside or (is_first and edge[of.REPEATS] == 1):
                 all_done = True
             elif is_first and not can_take:
                 if option == NOTHING:

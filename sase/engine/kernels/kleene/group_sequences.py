@@ -37,12 +37,12 @@ GROUP, GROUP_LEVEL, BRANCH, BEHIND, ASKED = range(5)
 @kernel
 def forbid_groups_by_sequences(
     machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
-    lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored, found: Search, first: int,
-    at_end: bool, keep: OutFlags,
+    ordered: OutInts, lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored,
+    found: Search, first: int, at_end: bool, keep: OutFlags,
 ) -> int:  # fmt: skip
     """Clear `keep` for the matches with a match of the sequence in the gap, on from a state.
 
-    The components of the sequence are states from the `first` on.
+    The components of the sequence are states from the `first` on. Gaps go by the `ordered` events.
     """
     state, iteration = found.state, 0
     for number in range(state[NUMBER]):
@@ -51,12 +51,12 @@ def forbid_groups_by_sequences(
         number = state[NUMBER]
         begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
         split = begin_of(matches.ends, matches.lengths, gap.levels[0] + 1, number)
-        key = key_of(stored, machine, matches.events[begin])
+        key = key_of(stored, machine, ordered[begin])
         if keep[number] and (split == end) == at_end and key >= 0:
             if state[DEPTH] == FRESH:
                 if end - begin + 1 >= cells.shape[0]:
                     return CROWDED
-                events = matches.events[begin:end]
+                events = ordered[begin:end]
                 if may_begin(
                     machine, events, split - begin, lists, index, gap, stored, found, first, key
                 ):

@@ -121,9 +121,12 @@ def evaluate_groups(
 @kernel
 def forbid_groups(
     machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
-    index: NegativeIndex, gap: Gap, stored: Stored, at_end: bool, keep: OutFlags,
+    ordered: OutInts, index: NegativeIndex, gap: Gap, stored: Stored, at_end: bool, keep: OutFlags,
 ) -> None:  # fmt: skip
-    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others."""
+    """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others.
+
+    Their gaps go by the `ordered` events, while they are bound level by level.
+    """
     iteration = 0
     for number in range(keep.shape[0]):
         begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
@@ -133,7 +136,7 @@ def forbid_groups(
         if keep[number] and (split == end) == at_end:
             node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
             keep[number] = not is_forbidden(
-                machine, cells, node, matches.events[begin:end],
+                machine, cells, node, ordered[begin:end],
                 split - begin, index, gap, stored,
             )  # fmt: skip
         iteration += iterations_of(matches, number)

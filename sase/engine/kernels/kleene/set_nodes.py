@@ -63,6 +63,30 @@ class SetBuffer(NamedTuple):
 
 
 @inlined
+def hold(
+    cells: OutIntRows, node: int, before: int, at: int, level: int, count_at: int, least: int,
+    most: int, members: int, entry_at: int,
+) -> None:  # fmt: skip
+    """Note in a new node what it holds with one event more; its own words begin `at`."""
+    known, new, bit = cells[before], cells[node], 1 << level
+    held = known[at + HELD]
+    count = 1
+    if (held >> level) & 1 == 1:
+        count += known[nodes.LENGTH] if count_at == NOTHING else known[count_at]
+    if count_at != NOTHING:
+        new[count_at] = count
+    new[nodes.LENGTH] = count
+    new[at + HELD] = held | bit
+    new[at + BEFORE] = before
+    if count >= least:
+        new[at + LACKS] &= ~bit
+    if 0 <= most <= count:
+        new[at + OPEN] &= ~bit
+    if entry_at != NOTHING and (held & members) == 0:
+        new[entry_at] = before
+
+
+@inlined
 def bind_member(
     machine: Machine, graph: SetGraph, cells: OutIntRows, node: int, before: int, level: int,
     event: int,
@@ -71,25 +95,10 @@ def bind_member(
     known, new = cells[before], cells[node]
     for word in range(nodes.HEAD, cells.shape[1]):
         new[word] = known[word]
-    count_at, bit = graph.levels[level, COUNT_AT], 1 << level
-    held = known[graph.at + HELD]
-    count = 1
-    if (held >> level) & 1 == 1:
-        count += known[nodes.LENGTH] if count_at == NOTHING else known[count_at]
-    if count_at != NOTHING:
-        new[count_at] = count
-    new[nodes.LENGTH] = count
-    new[graph.at + HELD] = held | bit
-    new[graph.at + BEFORE] = before
-    if count >= least_of(machine, level):
-        new[graph.at + LACKS] &= ~bit
-    most = most_of(machine, level)
-    if 0 <= most <= count:
-        new[graph.at + OPEN] &= ~bit
-    element = graph.levels[level, ELEMENT]
-    entry_at = graph.elements[element, ENTRY]
-    if entry_at != NOTHING and (held & graph.elements[element, MEMBERS]) == 0:
-        new[entry_at] = before
+    element = graph.elements[graph.levels[level, ELEMENT]]
+    least, most = least_of(machine, level), most_of(machine, level)
+    hold(cells, node, before, graph.at, level, graph.levels[level, COUNT_AT], least, most,
+         element[MEMBERS], element[ENTRY])  # fmt: skip
     new[nodes.EVENT], new[nodes.PREVIOUS], new[nodes.LEVEL] = event, before, level
     new[nodes.DEPTH] = known[nodes.DEPTH] + 1
     new[nodes.FIRST] = known[nodes.FIRST] if before != nodes.ROOT else event
@@ -138,7 +147,7 @@ def comparisons_accept(
 
 @inlined
 def programs_accept(
-    machine: Machine, graph: SetGraph, cells: OutIntRows, moment: int, node: int
+    machine: Machine, awaited: Ints, held: int, cells: OutIntRows, moment: int, node: int
 ) -> bool:
     """Whether the other conditions of a moment that await no other member hold at a node."""
     for condition in range(
@@ -146,7 +155,7 @@ def programs_accept(
     ):
         if (
             entry(machine, nodes.CHECKS, condition, nodes.PLAIN) == 0
-            and (graph.awaited[condition] & ~cells[node, graph.at + HELD]) == 0
+            and (awaited[condition] & ~held) == 0
             and not condition_at(
                 machine.condition, machine.arrays, cells, condition, node, nodes.NO_EVENT
             )

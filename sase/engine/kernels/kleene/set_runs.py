@@ -70,7 +70,8 @@ def try_member(
         return False
     node = new_node(runs)
     bind_member(machine, graph, cells, node, before, level, incoming.numbers[i])
-    if not programs_accept(machine, graph, cells, at, node):
+    held = int(cells[node, graph.at + of.HELD])
+    if not programs_accept(machine, graph.awaited, held, cells, at, node):
         free_node(runs, node)
         return False
     cells[before, nodes.NEEDED] += 1

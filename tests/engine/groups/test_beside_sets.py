@@ -1,0 +1,46 @@
+"""Repeated groups beside sets: the engine finds what the naive matcher does, in its order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import sase
+from sase.engine.kernels.kleene import set_nodes
+from sase.errors import SnapshotError
+from tests.engine.groups.comparing import compared
+from tests.engine.groups.sets import draw
+from tests.seeds import draw_numbers
+
+QUERY = "EVENT SEQ(SET(C c, P+ p[]), (SEQ(B b, D d))+ g[])"
+
+
+@pytest.mark.slow
+@pytest.mark.random
+def test_the_engine_is_the_naive_matcher() -> None:
+    for number in draw_numbers(settings().max_examples * 2):
+        fault = compared(number, draw)
+        assert fault is None, fault
+
+
+@pytest.mark.parametrize("word", ["HELD", "OPEN", "LACKS", "BEFORE"])
+def test_a_run_that_holds_something_else_is_refused(word: str) -> None:
+    plan = sase.compile(QUERY, [{"ts": n, "type": kind} for n, kind in enumerate("CPBD")])
+    matcher = plan.open()
+    matcher.push([{"ts": 1, "type": "P"}, {"ts": 2, "type": "C"}])
+    assert plan.restore(matcher.snapshot()).finish().to_pylist() == []
+    operator: Any = matcher.pipeline.operators[0]
+    operator._runs.cells[1, operator._program.automaton.sets + getattr(set_nodes, word)] = 8
+    with pytest.raises(SnapshotError):
+        plan.restore(matcher.snapshot())
+
+
+def test_members_of_sets_are_as_many_states_as_there_are() -> None:
+    """A set of ten members beside a group needs no more states than these."""
+    members = ", ".join(f"T{n} t{n}" for n in range(10))
+    events = [{"ts": n, "type": f"T{(7 * n) % 10}"} for n in range(10)]
+    events += [{"ts": 10, "type": "B"}, {"ts": 11, "type": "B"}]
+    found = sase.match(f"EVENT SEQ(SET({members}), (B b)+ g[])", events)
+    assert [len(row["g"]) for row in found.rows.to_pylist()] == [1, 2, 1]
