@@ -17,13 +17,21 @@ from experiments.core.experiment import LeftOut, Outcome, Way
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import COMPILED, analyzed
+from sase.engine.pipeline.batch import held
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.plan import EnginePlan
+from sase.engine.set_results import CountedHistories, ListedMatches
 from sase.engine.sources.discovered import Discovered
+from sase.planning.history_counts import MERGING, counting_histories
 from sase.planning.nodes import SequenceConstruction, require
 from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 Make = Callable[[Any], Way]
+# How often what is compared is run in turn.
+PAIRS = 9
+# What may be found one by one.
+ANY_NUMBER = 2**63
 
 
 def recipe(name: str) -> str:
@@ -143,6 +151,49 @@ def counted(text: str, plan: str = "optimized") -> Make:
     return make
 
 
+def one_by_one(text: str, plan: str = "optimized") -> Make:
+    """The number of matches, each found and dropped, by a plan that is compiled before."""
+
+    def make(table: pa.Table) -> Way:
+        compiled = sase.compile(text, table, plan=recipe(plan), **_types(table))
+
+        def run() -> tuple[int, ListedMatches]:
+            found = ListedMatches(compiled.run(table, threads=1), (), holds=False)
+            return found.count(ANY_NUMBER), found
+
+        return Way(run, lambda ran: Outcome(ran[0], None, counters(ran[1].report)))
+
+    return make
+
+
+def by_histories(text: str) -> Make:
+    """The number of matches by the histories of merged runs, by a plan that is compiled before."""
+
+    def make(table: pa.Table) -> Way:
+        engine = counting(sase.compile(text, table, plan=MERGING, **_types(table)))
+
+        def run() -> CountedHistories:
+            return counted_histories(engine, table)
+
+        return Way(run, lambda found: Outcome(found.count(), None, counters(found.report)))
+
+    return make
+
+
+def counting(plan: sase.Plan) -> EnginePlan:
+    """The plan that counts the histories of one that merges runs."""
+    operators = counting_histories(plan.operators)
+    assert operators is not None, "the plan merges no runs"
+    return replace(plan, operators=operators).engine
+
+
+def counted_histories(engine: EnginePlan, table: pa.Table) -> CountedHistories:
+    """The count of a table's matches."""
+    whole = held(engine, table)
+    assert whole is not None, "a table is in memory"
+    return CountedHistories(engine, *whole)
+
+
 def compressed(text: str, plan: str = "optimized", *, rows: bool = False) -> Make:
     """The matches as a set that is counted, compiled each time.
 
@@ -207,6 +258,26 @@ def cost_by_operator(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
     if COMPILED in (*matches.report.notes, *report.notes):
         _, report = analyzed(plan.engine, table, clock=time.process_time_ns)
     return {f"{name}_s": nanoseconds / 1e9 for name, nanoseconds in report.timings}
+
+
+def buffer_cost(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
+    """The seconds of the processor by which merged runs keep what they have bound, of no match.
+
+    A count of their histories takes the same steps, and lets go of it: the median of what that
+    saves, the one in turn with the other.
+    """
+    engine, saved = counting(plan), list[float]()
+    for _ in range(PAIRS):
+        taken = []
+        for run in (
+            lambda: plan.run(table, threads=1).rows,
+            lambda: counted_histories(engine, table),
+        ):
+            start = time.process_time()
+            run()
+            taken.append(time.process_time() - start)
+        saved.append(taken[0] - taken[1])
+    return {"buffer_s": median(saved)}
 
 
 def in_batches(window: int) -> Callable[[sase.Plan, pa.Table], Mapping[str, float]]:
