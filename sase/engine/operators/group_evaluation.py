@@ -15,6 +15,7 @@ from sase.binding.bound import (
     Part,
     Reference,
     When,
+    WindowKind,
 )
 from sase.binding.parts import references, with_values
 from sase.engine.blocks.block import Block
@@ -58,6 +59,8 @@ class GroupEvaluationState(RunEvaluationState):
         ends = automaton.states[:, automata.LAST_EDGE] - automaton.states[:, automata.FIRST_EDGE]
         self._most = int(ends.max())
         self._by_type: tuple[tuple[str, ...], Numbers] | None = None
+        counted = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
+        self._is_ranked = counted or node.is_ranked
 
     # ------------------------------------------------------------ what is asked
 
@@ -111,7 +114,8 @@ class GroupEvaluationState(RunEvaluationState):
             self._by_type = names, states_by_type(self._groups.flat, names, every=False)
         view = copy.copy(block)
         view.states = self._by_type[1][block.events.types[block.rows].astype(np.int64) + 1]
-        if block.ranks is not None:
+        # The ranks may be those that another branch counts by.
+        if block.ranks is not None and self._is_ranked:
             view.states[block.ranks == NOTHING] = 0
         return view
 
