@@ -24,6 +24,7 @@ from sase.binding.types import UNKNOWN, DataType
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
+from sase.planning.detection import CopyWait, wait_for_copies
 from sase.planning.late_types import Known, LateTypes
 from sase.planning.match_windows import MatchWindow
 from sase.planning.nodes import (
@@ -332,6 +333,12 @@ class EnginePlan:
         """The levels behind which a negative component is an end if no event is bound there."""
         ends = (n for n in negations_of(self.operators) if may_end(self.positives, n))
         return tuple(-1 if each.after is None else each.after for each in ends)
+
+    @cached_property
+    def unbounded(self) -> str | None:
+        """What takes memory that no window bounds, beside runs, if anything does."""
+        copies = None if self.union is None else wait_for_copies(self.union)
+        return copies.value if copies is CopyWait.END else None
 
     @cached_property
     def returned(self) -> Transformation:

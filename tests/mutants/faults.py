@@ -50,6 +50,7 @@ FUSED_SCAN, SCAN_KERNEL = (
 )
 
 UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/union.py"
+DETECTION = "sase/planning/detection.py"
 MATCH_WINDOWS, CONJUNCTS = (
     "sase/engine/kernels/scan/match_windows.py",
     "sase/binding/conjuncts.py",
@@ -787,16 +788,16 @@ FAULTS = [
     Fault(
         "told-before-others-may-come",
         UNION,
-        "bound = self._waiting.first, max(int(watermark.ts) - self._delay, EARLIEST)",
-        "bound = self._waiting.first, int(watermark.ts)",
+        "held = (detected >= watermark.ts) | (measures >= passed)",
+        "held = detected >= watermark.ts",
         "sets",
     ),
-    Fault("never-the-same-match", UNION, "return own >= {", "return set() > {", "sets"),
+    Fault("never-the-same-match", DETECTION, "return own >= {", "return set() > {", "sets"),
     Fault(
         "waits-as-one",
-        UNION,
-        "waiting is Waiting.ALL else Told.EITHER",
-        "True else Told.LATE",
+        DETECTION,
+        "always = is_end or waiting is Waiting.ALL",
+        "always = True",
         "sets",
     ),
     Fault(

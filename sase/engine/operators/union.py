@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import Enum
 from itertools import chain as chained
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
-from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.branch_scan import BranchScan, Open
 from sase.engine.operators.candidate_bindings import DETECTED
 from sase.engine.operators.contract import (
@@ -26,7 +23,6 @@ from sase.engine.operators.contract import (
     HasBranches,
     HasTimers,
     OperatorState,
-    size_of,
 )
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.operators.union_backlog import UnionBacklog
@@ -38,13 +34,14 @@ from sase.engine.operators.union_bindings import (
 )
 from sase.engine.operators.union_iterations import ranks_of, with_sizes
 from sase.engine.operators.union_merge import BranchMerge
+from sase.engine.operators.union_release import UnionRelease
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
+from sase.planning.detection import DetectionTime, detection_of
 from sase.planning.nodes import Operator, Union, name_of
 from sase.planning.shared_scans import shared_scans
-from sase.planning.split import negations_of, window_of
-from sase.planning.waiting import Waiting, waiting_of
+from sase.planning.split import window_of
 
 NO_TYPES = np.empty(0, np.int16)
 
@@ -67,11 +64,12 @@ class UnionState(HasBranches, HasTimers):
             _BranchResults(own, branch, context, tops.get(own.branch))
             for own, branch in zip(levels, node.branches, strict=True)
         ]
-        self._is_postponed = any(when_told(each.plan) is not Told.AT_END for each in self._branches)
+        detections = set(map(detection_of, node.branches))
+        self._is_postponed = detections != {DetectionTime.LAST_EVENT}
         # Branches may list the events of the same match in another order.
         self._is_imprecise = context.schema.is_imprecise
-        # How long after its detection a match waits, if it does.
-        self._delay = self._least_delay() if len(self.scans) > 1 else None
+        # When a match that waits is released, if any waits.
+        self._release = self._release_of() if len(self.scans) > 1 else None
         self._keep_types()
         self._waiting = UnionBacklog(context.levels)
         self._block: Block | None = None
@@ -83,6 +81,8 @@ class UnionState(HasBranches, HasTimers):
         telling = [each for each in self.scans if each.tells_branches]
         if self._is_postponed or (telling and not all(each.can_tag for each in telling)):
             buffer.keep("ts")
+        if self._release is not None:
+            self._release.keep(buffer)
         if not buffer.is_needed:
             for each in telling:
                 each.tag()
@@ -100,11 +100,16 @@ class UnionState(HasBranches, HasTimers):
         if block is not None:
             types = block.events.types[block.rows].astype(np.int16, copy=False)
         found = [each.found(block, types, watermark) for each in self.scans]
-        if self._delay is None:
+        if self._release is None:
             return self.merged(found)
         for part in chained.from_iterable(map(self._counted, found)):
-            self._waiting.add(part, self._detected(part))
-        return self._due(watermark)
+            self._hold(part, self._detected(part), self._release)
+        return self._due(watermark, self._release)
+
+    def _hold(self, found: UnionBindings, detected: Numbers, release: UnionRelease) -> None:
+        """Have matches wait, whose memory is limited."""
+        self._waiting.add(found, detected, release.measures(found, detected, self._context.buffer))
+        self._context.check(0)
 
     def merged(self, found: list[Iterator[UnionBindings]]) -> Iterator[UnionBindings]:
         """The matches of all scans, as far as there are any now."""
@@ -132,39 +137,38 @@ class UnionState(HasBranches, HasTimers):
             self._found += part.size
             yield part
 
-    def _due(self, watermark: Watermark) -> Iterator[UnionBindings]:
+    def _due(self, watermark: Watermark, release: UnionRelease) -> Iterator[UnionBindings]:
         """The matches before which none can come any more; the others wait."""
-        assert self._delay is not None
-        first, bound = self._waiting.first, max(int(watermark.ts) - self._delay, EARLIEST)
-        if first is None or (first >= bound and not watermark.is_final):
+        head, passed = self._waiting.head, release.advance(watermark)
+        if head is None:
+            return iter(())
+        if not watermark.is_final and not head.is_before(watermark.ts, passed):
             return iter(())
         whole = self._waiting.taken()
-        if self._delay or self._is_imprecise:  # the same match may be detected at several times
+        if release.waits is not None or self._is_imprecise:  # copies may be detected at any time
             same = whole.canonical if self._is_imprecise else whole
             whole = whole.at(np.sort(self._ordered(same, np.zeros(whole.size, np.int64))))
         whole = whole.at(self._in_order(whole))
         if not watermark.is_final:
             detected = self._detected(whole)
-            count = int(np.searchsorted(detected, bound))
-            self._waiting.add(whole.at(slice(count, None)), detected[count:])
+            measures = release.measures(whole, detected, self._context.buffer)
+            held = (detected >= watermark.ts) | (measures >= passed)
+            count = int(held.argmax()) if held.any() else whole.size
+            self._waiting.add(whole.at(slice(count, None)), detected[count:], measures[count:])
             whole = whole.at(slice(0, count))
         return self._judged(whole) if whole.size else iter(())
 
     def _in_order(self, found: UnionBindings) -> Numbers:
         return self._ordered(found, self._detected(found))
 
-    def _least_delay(self) -> int | None:
-        plans = [each.plan for each in self._branches]
-        window = window_of(self._node)
-        if any(may_differ(one, other) for one, other in combinations(plans, 2)):
-            is_timed = window is not None and window.kind is WindowKind.TIME
-            return size_of(window) if window is not None and is_timed else LATEST
-        if self._is_imprecise:
-            return 0
-        if window is None or all(when_told(plan) is Told.AT_END for plan in plans):
-            return None
+    def _release_of(self) -> UnionRelease | None:
+        """The rule by which matches wait, if they do."""
+        release, window = UnionRelease.of(self._node), window_of(self._node)
+        if release.waits is not None or self._is_imprecise:
+            return release
         # What is detected at the time of the watermark may still come.
-        return 0 if window.inclusive or window.kind is not WindowKind.TIME else None
+        is_later = window is not None and (window.inclusive or window.kind is not WindowKind.TIME)
+        return release if is_later and self._is_postponed else None
 
     def _ordered(self, found: UnionBindings, detected: Numbers) -> Numbers:
         """The places of matches in order, of the same ones that of the first branch."""
@@ -222,8 +226,8 @@ class UnionState(HasBranches, HasTimers):
         """The first time at which some branch is told of an absence, or a match waits no more."""
         timed = (s for each in self.scans for s in each.states if isinstance(s, HasTimers))
         known = [state.next_timer() for state in timed]
-        if (first := self._waiting.first) is not None:
-            known.append(min(first + (self._delay or 0) + 1, LATEST))
+        if self._release is not None and (head := self._waiting.head) is not None:
+            known.append(self._release.next_time(*head))
         return min((each for each in known if each is not None), default=None)
 
     def horizon(self) -> int | None:
@@ -262,6 +266,7 @@ class UnionState(HasBranches, HasTimers):
             "waiting": self._waiting.whole.checkpoint() if self._waiting.size else None,
             "counts": [self._seen, self._found, self._twice, self._out],
             "judged": [each.counts for each in self._branches],
+            "release": None if self._release is None else self._release.checkpoint(),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -275,45 +280,15 @@ class UnionState(HasBranches, HasTimers):
         judged = saved.part("judged").parts(len(self._branches))
         for branch, part in zip(self._branches, judged, strict=True):
             branch.counts = [own.count() for own in part.parts(2)]
+        if self._release is not None:
+            self._release.restore(saved.part("release"))
         waiting = saved.part("waiting")
         if not waiting.is_none:
             levels = [each.levels for each in self._branches]
             found = UnionBindings.of_saved(waiting, levels)
-            may_wait = self._delay is not None and found.size > 0
-            waiting.check(may_wait, "no match waits here")
-            self._waiting.add(found, self._detected(found))
-
-
-class Told(Enum):
-    """When the matches of a branch are detected."""
-
-    AT_END = "at their last event"
-    LATE = "when their window has passed"
-    EITHER = "some so, some so"
-
-
-def when_told(plan: EnginePlan) -> Told:
-    """When it is: behind an absence, or where a match may grow, late."""
-    waiting = waiting_of(plan.operators)
-    has_ends = plan.postponed is not None or (plan.schema.is_imprecise and bool(plan.ends))
-    if not has_ends and waiting is Waiting.NONE:
-        return Told.AT_END
-    is_end = any(each.before is None for each in negations_of(plan.operators))
-    return Told.LATE if is_end or waiting is Waiting.ALL else Told.EITHER
-
-
-def may_differ(one: EnginePlan, other: EnginePlan) -> bool:
-    """Whether two branches may give the same match, and detect it at different times."""
-    told = {when_told(one), when_told(other)}
-    if len(told) == 1 and Told.EITHER not in told:
-        return False
-    return _may_give(one, other) and _may_give(other, one)
-
-
-def _may_give(one: EnginePlan, other: EnginePlan) -> bool:
-    """Whether a branch has every variable that is bound in each match of another."""
-    own = {each.key for each in one.positives}
-    return own >= {each.key for each in other.positives if each.minimum > 0}
+            if self._release is None or not found.size:
+                raise waiting.refuse("no match waits here")
+            self._hold(found, self._detected(found), self._release)
 
 
 class _BranchResults:

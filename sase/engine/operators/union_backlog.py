@@ -8,11 +8,22 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.union_bindings import UnionBindings
 
 
+class Head(NamedTuple):
+    """When the first of matches is detected, and the last measure at which a copy may come."""
+
+    detected: int
+    measure: int
+
+    def is_before(self, time: int, measure: int) -> bool:
+        """Whether both are before others."""
+        return self.detected < time and self.measure < measure
+
+
 class _BacklogPart(NamedTuple):
-    """Some matches, the first time at which one is detected, and the oldest event."""
+    """Some matches, the first of them, and the oldest event."""
 
     found: UnionBindings
-    first: int
+    head: Head
     oldest: int
 
 
@@ -23,16 +34,18 @@ class UnionBacklog:
         self._levels = levels
         self._parts: list[_BacklogPart] = []
 
-    def add(self, found: UnionBindings, detected: Numbers) -> None:
-        """Have matches wait, of which it is known when they are detected."""
+    def add(self, found: UnionBindings, detected: Numbers, measures: Numbers) -> None:
+        """Have matches wait, of which it is known when they are detected, and may have copies."""
         if not found.size:
             return
-        part = _BacklogPart(found, int(detected.min()), int(found.events.min()))
+        first = int(detected.min())
+        head = Head(first, int(measures[detected == first].min()))
+        part = _BacklogPart(found, head, int(found.events.min()))
         while self._parts and self._parts[-1].found.size < 2 * part.found.size:
             before = self._parts.pop()
             both = UnionBindings.united([before.found, part.found], self._levels)
             oldest = min(before.oldest, part.oldest)
-            part = _BacklogPart(both, min(before.first, part.first), oldest)
+            part = _BacklogPart(both, min(before.head, part.head), oldest)
         self._parts.append(part)
 
     def taken(self) -> UnionBindings:
@@ -51,9 +64,9 @@ class UnionBacklog:
         return sum(each.found.size for each in self._parts)
 
     @property
-    def first(self) -> int | None:
-        """The first time at which one is detected."""
-        return min((each.first for each in self._parts), default=None)
+    def head(self) -> Head | None:
+        """The first of them, as far as the order is known."""
+        return min((each.head for each in self._parts), default=None)
 
     @property
     def oldest(self) -> int | None:

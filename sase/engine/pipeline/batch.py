@@ -164,6 +164,8 @@ def searched(
     assert clock is None or threads == 1, "what several threads take side by side is no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
+    if guard is not None:
+        guard.unbounded = plan.unbounded
     overseen = Overseen.by(guard, watch, clock)
     if isinstance(rows, RowsInMemory):
         with working(guard):

@@ -79,6 +79,8 @@ class RunGuard:
         self.spent = 0
         # How many rows have been searched, for the message.
         self.rows = 0
+        # What takes memory that nothing bounds, for the message.
+        self.unbounded: str | None = None
 
     def note_rows(self, rows: int) -> None:
         """Take note of how many rows have been searched."""
@@ -131,6 +133,7 @@ class RunGuard:
             raise MemoryLimitError(
                 f"{self._work.name} needs more than its max_memory of {memory:,} bytes,"
                 f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
+                f"{f' ({self.unbounded})' if self.unbounded else ''}"
             )
 
     def _place(self) -> str:

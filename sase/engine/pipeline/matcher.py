@@ -101,6 +101,7 @@ class Matcher:
     ) -> None:
         if guard is not None:
             watch, check = guard.note_rows, guard.check
+            guard.unbounded = plan.unbounded
         self.pipeline = open_pipeline(
             plan, streaming=streaming, watch=watch, clock=clock, check=check
         )
@@ -109,6 +110,8 @@ class Matcher:
     @classmethod
     def of(cls, pipeline: Pipeline, guard: RunGuard | None = None) -> Matcher:
         """The matcher that goes on with a pipeline, which a guard checks."""
+        if guard is not None:
+            guard.unbounded = pipeline.plan.unbounded
         matcher = cls.__new__(cls)
         matcher.pipeline, matcher.is_free, matcher.guard = pipeline, Lock(), guard
         return matcher

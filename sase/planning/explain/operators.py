@@ -15,6 +15,7 @@ from sase.binding.bound import (
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
+from sase.planning.detection import wait_for_copies
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 from sase.planning.match_windows import MatchWindow, first_levels, steps_of
 from sase.planning.shared_scans import SharedScan, shared_scans
@@ -123,6 +124,8 @@ class OperatorText:
             case nodes.Union():
                 scans = shared_scans(operator)
                 yield from (_shared(each) for each in scans if len(each.branches) > 1)
+                if len(scans) > 1 and (copies := wait_for_copies(operator)) is not None:
+                    yield copies.value
             case nodes.Transformation():
                 yield from self._transformation(operator)
 

@@ -1,0 +1,79 @@
+"""When the matches of branches are detected, and until when a match may have a copy to come.
+
+A copy is the same match of another branch, which may be detected later: behind an absence, or where
+a match may grow. The first branch says when a match is detected, so it waits for its copies.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import combinations
+
+from sase.binding.bound import WindowKind
+from sase.planning.nodes import Operator, Union, reading
+from sase.planning.split import may_end, negations_of, window_of
+from sase.planning.waiting import Waiting, waiting_of
+
+
+class DetectionTime(Enum):
+    """When the matches of a branch are detected."""
+
+    LAST_EVENT = "at their last event"
+    WINDOW_END = "when their window has passed"
+    EITHER = "some so, some so"
+
+
+class CopyWait(Enum):
+    """Until when matches wait for copies that other branches may give."""
+
+    TIME = "matches that two branches may give wait until their window has passed"
+    EVENTS = "matches that two branches may give wait until their window of events has passed"
+    END = (
+        "matches that two branches may give wait until the end, whatever memory it takes: no window"
+        " in time or events bounds it"
+    )
+
+
+def detection_of(branch: Operator) -> DetectionTime:
+    """When the matches of a branch are detected."""
+    waiting, negations = waiting_of(branch), negations_of(branch)
+    has_ends = any(may_end(reading(branch).components, each) for each in negations)
+    if not has_ends and waiting is Waiting.NONE:
+        return DetectionTime.LAST_EVENT
+    is_end = any(each.before is None for each in negations)
+    always = is_end or waiting is Waiting.ALL
+    return DetectionTime.WINDOW_END if always else DetectionTime.EITHER
+
+
+def have_copies(one: Operator, other: Operator) -> bool:
+    """Whether two branches may give the same match, and detect it at different times."""
+    detections = {detection_of(one), detection_of(other)}
+    if len(detections) == 1 and DetectionTime.EITHER not in detections:
+        return False
+    return _may_give(one, other) and _may_give(other, one)
+
+
+def _may_give(one: Operator, other: Operator) -> bool:
+    """Whether a branch has every variable that is bound in each match of another."""
+    own = {each.key for each in reading(one).components}
+    return own >= {each.key for each in reading(other).components if each.minimum > 0}
+
+
+def branches_with_copies(union: Union) -> tuple[bool, ...]:
+    """Of each branch whether another may detect its matches at a different time."""
+    known = [False] * len(union.branches)
+    for one, other in combinations(range(len(known)), 2):
+        if not (known[one] and known[other]):
+            is_so = have_copies(union.branches[one], union.branches[other])
+            known[one], known[other] = known[one] or is_so, known[other] or is_so
+    return tuple(known)
+
+
+def wait_for_copies(union: Union) -> CopyWait | None:
+    """Until when matches wait for copies; None where no branch has any."""
+    if not any(branches_with_copies(union)):
+        return None
+    window = window_of(union)
+    if window is None or window.kind is WindowKind.PARTITION_EVENTS:
+        return CopyWait.END
+    return CopyWait.TIME if window.kind is WindowKind.TIME else CopyWait.EVENTS
