@@ -91,6 +91,10 @@ class Selectivity:
         _check_shares(self.share)
 
 
+# The source of statistics that leave no event out.
+ALL_EVENTS = "all events"
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """The events as a whole and by type, and how the parts of a query fare on them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -26,7 +26,8 @@ from sase.engine.operators.union_bindings import (
 )
 from sase.engine.plan import EnginePlan
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import Operator, chain, name_of
+from sase.planning.left_out import missing_types
+from sase.planning.nodes import Operator, chain, name_of, reading
 from sase.planning.shared_scans import SharedScan
 
 # How the operators of a plan are opened.
@@ -59,6 +60,8 @@ class BranchScan(HasBranches):
         self._tells = _BranchTable.of(shared, levels, whole) if shared.levels else None
         self._stopwatch: Stopwatch | None = None
         self.parts = range(0)
+        # Whether no event that comes can complete a match of its branches.
+        self._is_left_out = False
 
     @property
     def branches(self) -> tuple[int, ...]:
@@ -96,6 +99,10 @@ class BranchScan(HasBranches):
         """The components that admit each type, as bits by code plus one, and above them its tag."""
         return self._view.tagged_states(names)
 
+    def leave_out(self, types: Collection[str]) -> None:
+        """Search nothing where all events to come are of these types, and one is lacking."""
+        self._is_left_out = bool(missing_types(reading(self.plan.operators).components, types))
+
     def found(
         self, block: Block | None, types: NDArray[np.int16], watermark: Watermark
     ) -> Iterator[UnionBindings]:
@@ -103,6 +110,8 @@ class BranchScan(HasBranches):
 
         `types` are the codes of the input for the events of the block.
         """
+        if self._is_left_out:
+            return
         if block is not None:
             yield from self._through("push", self._view.of(block, types))
         yield from self._through("advance", watermark)

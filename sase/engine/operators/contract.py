@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -91,6 +91,10 @@ class HasBranches(ABC):
     @abstractmethod
     def time_by(self, stopwatch: Stopwatch) -> None:
         """Have the operators of all branches timed, as further parts in the same order."""
+
+    @abstractmethod
+    def leave_out(self, types: Collection[str]) -> None:
+        """Search no branch that needs a type of which no event is: all to come are of these."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import chain as chained
 from typing import Any
@@ -86,6 +86,11 @@ class UnionState(HasBranches, HasTimers):
         if not buffer.is_needed:
             for each in telling:
                 each.tag()
+
+    def leave_out(self, types: Collection[str]) -> None:
+        """Search no branch that needs a type of which no event is: all to come are of these."""
+        for each in self.scans:
+            each.leave_out(types)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[UnionBindings]:
         """Take a block, whose matches come with the watermark behind it."""

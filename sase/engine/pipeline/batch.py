@@ -32,6 +32,7 @@ from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError, PlanError
+from sase.planning.left_out import branches_left_out, left_out_text
 from sase.planning.traversal import attributes_read
 
 Watch: TypeAlias = Callable[[int], object]
@@ -276,22 +277,25 @@ def _in_memory(
     if loaded is None:
         inputs, loaded = fresh[0].load(inputs, count)
     overseen.check(0)
+    notes: tuple[str, ...] = ()
+    if plan.union is not None and not plan.definitions:
+        notes = left_out_text(branches_left_out(plan.union, loaded.type_names))
     slices = slices_of(loaded, plan.split, threads if count > 1 else 1)
 
     def search() -> Generator[ResultBatch, None, Report]:
         pipeline = fresh.pop() if fresh else fresh_one()
         if len(slices) > 1:
             report = yield from search_in_threads(pipeline, inputs, loaded, slices, count, watch)
-            return rows.told(report)
+            return rows.told(report, *notes)
         declined: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
             path = pipeline.loaded_path
             if plan.split.by_key and not (path and path.takes_all(loaded)):
                 report = yield from search_by_key(pipeline, inputs, loaded, threads, watch)
-                return rows.told(report)
+                return rows.told(report, *notes)
             declined = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
         report = yield from pipeline.search(inputs, loaded)
-        return rows.told(report, *declined)
+        return rows.told(report, *declined, *notes)
 
     return search
 

@@ -220,9 +220,18 @@ class Pipeline:
             self._windows.end = self.at.events + sum(map(len, pieces))
         if len(pieces) > 1:
             self.expect_pieces()
+        self._leave_out(pieces)
         for events in pieces:
             yield from self.run(events)
         yield from self.end()
+
+    def _leave_out(self, pieces: Iterable[Events]) -> None:
+        """Search no branch that needs a type that no event has, where they are all there are."""
+        with_branches = [each for each in self.operators if isinstance(each, HasBranches)]
+        if with_branches and not self.plan.definitions:
+            types = {name for each in pieces for name in each.type_names}
+            for each in with_branches:
+                each.leave_out(types)
 
     def expect_pieces(self) -> None:
         """Take events in several pieces: by no path that needs all of them at once."""

@@ -16,7 +16,7 @@ from sase.engine.statistics.population import Population, conjuncts
 from sase.engine.statistics.sampling import draw_sample
 from sase.engine.statistics.selectivities import selectivities
 from sase.planning.split import window_of
-from sase.planning.statistics import Admission, Statistics
+from sase.planning.statistics import ALL_EVENTS, Admission, Statistics
 
 SAMPLE = 20_000
 
@@ -36,7 +36,7 @@ def measured(
     counted among all. `tests` are the scan's unless others are given.
     """
     if not len(events):
-        return Statistics(0, source="all events")
+        return Statistics(0, source=ALL_EVENTS)
     rng = np.random.default_rng(seed)
     tests = plan.scan.tests if tests is None else tuple(tests)
     named = (each.attribute for c in conjuncts(plan) for each in references(c.condition))
@@ -55,6 +55,6 @@ def measured(
         ),
         agreements=tuple(agreements(population, tests, rng)),
         selectivities=tuple(selectivities(population, tests, rng)),
-        source="all events" if rows.is_all else "a sample",
+        source=ALL_EVENTS if rows.is_all else "a sample",
         sampled=len(events) if rows.is_all else len(rows.events),
     )

@@ -20,6 +20,7 @@ from sase.planning.explain.value import (
     ExplainedStep,
     Measured,
 )
+from sase.planning.left_out import branches_left_out, left_out_text
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -40,7 +41,7 @@ from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import Split, split_of
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import ALL_EVENTS, Statistics
 from sase.planning.tree_choice import comparison
 from sase.source import NOWHERE, Span
 
@@ -67,6 +68,7 @@ def described(
     )
     union = find(made.plan, Union)
     if union is not None:
+        notes = (*notes, *_left_out(union, statistics, measured))
         operators = (*_of_branches(union, statistics, measured), *operators)
     return Explanation(
         query,
@@ -89,6 +91,16 @@ def described(
         form,
         physical,
     )
+
+
+def _left_out(
+    union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
+) -> tuple[str, ...]:
+    """The branches that no run of these events searches, which a report says of one."""
+    if measured or statistics is None or statistics.source != ALL_EVENTS:
+        return ()
+    known = [each.name for each in statistics.types if each.rows]
+    return left_out_text(branches_left_out(union, known)) if known else ()
 
 
 def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
