@@ -20,7 +20,7 @@ from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, Equivalenc
 from sase.binding.text import condition_text
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
-from sase.planning.probabilities import absence, clear_since, ratio, sequence_probability, shape_of
+from sase.planning.probabilities import absence, clear_since, preceded, ratio, shape_of
 from sase.planning.selectivity import assumed, conjunction, selectivity
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
@@ -193,21 +193,37 @@ class Cardinalities:
     @cached_property
     def pushed(self) -> tuple[float, ...]:
         """The instances of each level: those that end a sequence of all levels before."""
-        found, rates, left = [self.arrivals[0]], list[float](), 1.0
-        for level in range(1, len(self.arrivals)):
-            pair = self.scan.components[level - 1 : level + 1]
-            agreed = self.agreement(self.key, pair)
-            rates.append(self.arrivals[level - 1] * self.walked / self.span * agreed)
+        levels = range(len(self.arrivals))
+        return tuple(self.arrivals[level] * self._led_up_to(level) for level in levels)
+
+    def _led_up_to(self, level: int, behind: int = 0) -> float:
+        """How likely an event of a level ends a sequence of all levels before it.
+
+        The sequence is in the window of the last of so many events `behind` it.
+        """
+        if self.scan.stacks is nodes.Stacks.NFA:
+            return 1.0
+        shape = self._shape(self.key, 1)
+        return preceded(self._rates[:level], shape, behind) * self._clear[level]
+
+    @cached_property
+    def _rates(self) -> tuple[float, ...]:
+        """How many events of each level but the last are in the window of one of the next."""
+        components, share = self.scan.components, self.walked / self.span
+        return tuple(
+            count * share * self.agreement(self.key, components[level : level + 2])
+            for level, count in enumerate(self.arrivals[:-1])
+        )
+
+    @cached_property
+    def _clear(self) -> tuple[float, ...]:
+        """How likely negative components leave something before an event of each level."""
+        found = [1.0]
+        for level, rate in enumerate(self._rates):
             # Of those since the last event that forbids them, or within the window.
-            between = [n for n in self._bounding if n.after == level - 1]
+            between = [n for n in self._bounding if n.after == level]
             absent = sum(self.in_window(n, 1) * self.passing(n.conditions) for n in between)
-            left *= clear_since(rates[-1], absent)
-            share = (
-                1.0
-                if self.scan.stacks is nodes.Stacks.NFA
-                else sequence_probability(rates, self._shape(self.key, 1)) * left
-            )
-            found.append(self.arrivals[level] * share)
+            found.append(found[-1] * clear_since(rate, absent))
         return tuple(found)
 
     def _shape(self, tests: Sequence[EquivalenceTest], events: int) -> float:
@@ -233,6 +249,7 @@ class Cardinalities:
             count = self.tuples(level, self.walked) * agreed * step * passed
             above = (n for n in self._bounding if (n.after or 0) >= level)
             count *= self._left_by(above, last - level + 1)
+            count *= self._led_up_to(level, last - level)
             if self.scan.stacks is nodes.Stacks.NFA:
                 # It goes back cell by cell, and every event of the stream made one.
                 count *= ratio(self.statistics.rows, self.arrivals[level])

@@ -169,9 +169,10 @@ def _construction(node: nodes.SequenceConstruction, figures: Cardinalities) -> O
         )
         for level, count in enumerate(visited)
     ]
-    # A forbidden start is probed once more when a first event is chosen.
+    # A forbidden start is looked for again by its key when a first event is chosen.
     noted = [
-        (figures.forbidding(each), 1 if each.after is not None else 3) for each in node.negations
+        (figures.forbidding(each), 3 if each.after is None and figures.key else 1)
+        for each in node.negations
     ]
     work = {
         "visited": sum(visited),
@@ -218,6 +219,8 @@ def _negation(node: nodes.Negation, flow: float, figures: Cardinalities) -> Oper
     work, kept, out = {"indexed": 0.0, "probed": 0.0, "decided": 0.0, "met": 0.0}, 0.0, flow
     for negative in node.negations:
         forbidding = figures.forbidding(negative)
+        if figures.scan.stacks is nodes.Stacks.LEAVES:
+            forbidding *= figures.near
         work["indexed"] += forbidding
         work["probed"] += out
         if node.by_time:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+# No plan takes more state than this if another takes less: runs may be more than fit.
+MOST_BYTES = 1 << 30
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
     "run": 4_000_000.0,  # what every run takes
@@ -30,18 +32,18 @@ NANOSECONDS: Mapping[str, float] = {
     "fused_noted": 25.0,
     "fused_visited": 3.0,
     # What joins take instead, of events near the rarest component where that is rare.
-    "tree_run": 4_500_000.0,
-    "tree_event": 1.5,  # of the input: its type is looked at
-    "ranged": 1.3,  # one in the window of a rare one: its key is looked at
-    "near": 4.0,  # one near a rare one
-    "leaf": 40.0,  # one of the query's types
-    "filled": 110.0,  # a record in a leaf
+    "tree_run": 4_000_000.0,
+    "tree_event": 2.0,  # of the input: its type is looked at
+    "ranged": 2.6,  # one in the window of a rare one: its key is looked at
+    "near": 7.0,  # one near a rare one
+    "leaf": 20.0,  # one of the query's types
+    "filled": 75.0,  # a record in a leaf
     "tree_noted": 40.0,  # an event of a negative component
     "sought": 12.0,  # a record that looks for those before it, which a join gives it
     "linked": 12.0,  # a record that others may find
-    "paired": 8.0,  # a pair of records that a join tries
+    "paired": 3.0,  # a pair of records that a join tries
     "made": 8.0,  # a record that it makes
-    "ordered": 200.0,  # a sequence that is put into the order of results
+    "ordered": 280.0,  # a sequence that is put into the order of results
     "visited": 15.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
@@ -58,7 +60,7 @@ NANOSECONDS: Mapping[str, float] = {
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 120.0,  # an event of a negative component
     "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
-    "noted": 125.0,  # the same where it bounds the walk
+    "noted": 100.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
     "returned": 1.0,  # a result
 }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sase.planning.cost import cost_of
-from sase.planning.cost_values import Cost
+from sase.planning.cost_values import MOST_BYTES, Cost
 from sase.planning.driver import RewriteCall, RewriteStep, Trace
 from sase.planning.nodes import Operator, branches_of
 from sase.planning.recipes import Choice, Entry, Recipe
@@ -21,8 +21,6 @@ from sase.planning.statistics import Statistics
 CHEAPER = ("where", "cheaper")
 # `on = "each"` stands for every equivalence test in turn.
 _EACH = "each"
-# No plan takes more state than this if another takes less: runs may be more than fit.
-MOST_BYTES = 1 << 30
 # Unless that one takes longer than anyone waits: an hour.
 LONGEST = 3600 * 10**9
 

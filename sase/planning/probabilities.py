@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import exp, log1p, sqrt
+from math import exp, sqrt
 
-# Steps of integration, and quantiles of a normal distribution for keys.
+# Steps of integration, and quantiles of a normal distribution for keys: a rare key hardly forbids.
 _STEPS = 16
 _MIDDLES = [(step + 0.5) / _STEPS for step in range(_STEPS)]
 _NORMAL = (-1.1503, -0.3186, 0.3186, 1.1503)
+_WITH_RARE = (-1.5341, -0.8871, -0.4888, -0.1573, 0.1573, 0.4888, 0.8871, 1.5341)
 # All keys are alike from this shape on.
 EVEN = 1e6
 
@@ -26,26 +27,49 @@ def shape_of(unevenness: float, events: int) -> float:
     return min(1 / max(unevenness - 1, 1 / EVEN) + events, EVEN)
 
 
-def spread(shape: float) -> list[float]:
+def spread(shape: float, normal: Sequence[float] = _NORMAL) -> list[float]:
     """Frequencies of keys as multiples of the mean, from the rare on (Wilson and Hilferty)."""
     if shape >= EVEN:
         return [1.0]
     width = 1 / (9 * shape)
-    found = [max(1 - width + each * sqrt(width), 0.0) ** 3 for each in _NORMAL]
+    found = [max(1 - width + each * sqrt(width), 0.0) ** 3 for each in normal]
     return [each * len(found) / sum(found) for each in found]
 
 
-def sequence_probability(rates: Sequence[float], shape: float) -> float:
-    """The probability that events of such frequencies come in this order in a window.
+@lru_cache(maxsize=1024)  # plans among which is chosen have many in common
+def preceded(rates: tuple[float, ...], shape: float, behind: int = 0) -> float:
+    """The probability that events of such frequencies come in this order before another.
 
-    They are taken to come equally often, so the time that all take has Erlang's distribution.
+    All are in a window that ends with that, or `behind` it with the last of so many more events,
+    which lie anywhere in the window.
     """
-    rate = len(rates) / sum(1 / max(each, 1e-12) for each in rates)
-    fewer = term = exp(-shape * log1p(rate / shape))
-    for count in range(1, len(rates)):
-        term *= (shape + count - 1) / count * rate / (rate + shape)
-        fewer += term
-    return max(1.0 - fewer, 0.0)
+    found = list[float]()
+    for times in spread(shape, _WITH_RARE):
+        within = _within([rate * times for rate in rates])
+        found.append(_mean_before(within, behind) if behind else within[-1])
+    return sum(found) / len(found)
+
+
+def _within(rates: Sequence[float]) -> list[float]:
+    """How likely events come in order within each part of a window, by steps of it.
+
+    The wait for each is exponential, so what is not there yet shrinks by a factor with each step.
+    """
+    found = [1.0] * (_STEPS + 1)
+    for rate in rates:
+        none, before = exp(-min(rate / _STEPS, 700.0)), found
+        found = [0.0]
+        for step in range(_STEPS):
+            both = (before[step] + before[step + 1]) / 2
+            found.append(found[-1] * none + both * (1 - none))
+    return found
+
+
+def _mean_before(within: Sequence[float], behind: int) -> float:
+    """The mean over what so many events, the last at its end, leave of the window before them."""
+    weights = [behind * middle ** (behind - 1) for middle in _MIDDLES]
+    middles = [(one + other) / 2 for one, other in zip(within[1:], within[:-1], strict=True)]
+    return sum(w * f for w, f in zip(weights, reversed(middles), strict=True)) / sum(weights)
 
 
 def clear_since(rate: float, absent: float) -> float:

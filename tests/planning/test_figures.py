@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sase
+from experiments.rare_streams import rare_stream
 from sase.generate.uniform import uniform_events
 from sase.planning.cardinality import UNKNOWN_AGREEMENT, Cardinalities
 from sase.planning.nodes import SequenceConstruction, require
@@ -133,6 +134,27 @@ def test_what_is_pushed_follows_a_sequence_also_of_frequent_keys(skew: float, er
     matches = sase.match(query + " LIMIT 1", events, plan="pais")
     counters = dict(matches.report.counters)
     assert found.pushed == pytest.approx(counters["SequenceScan"]["pushed"], rel=error)
+
+
+@pytest.mark.parametrize(
+    ("place", "where"), [(0, ""), (1, " WHERE [attr1]"), (2, ""), (3, " WHERE [attr1]")]
+)
+def test_the_walk_visits_what_a_sequence_leads_up_to_also_of_a_rare_component(
+    place: int, where: str
+) -> None:
+    """Without an event of that in the window before it nothing is pushed, and nothing visited."""
+    parts = ["E1 a", "E2 b", "E3 c"]
+    parts.insert(place, "R r")
+    query = f"EVENT SEQ({', '.join(parts)}){where} WITHIN {200 if where else 40}"
+    events = rare_stream(200_000, 100, types=8, domains=(5,))()
+    plan = sase.compile(query, events, plan="pais")
+    explained = sase.explain(query, events, plan="pais")
+    assert explained.statistics is not None
+    found = Cardinalities(plan.operators, explained.statistics)
+    counters = dict(plan.run(events).report.counters)
+    seen = counters["SequenceScan"]["pushed"], counters["SequenceConstruction"]["visited"]
+    assert found.pushed == pytest.approx(seen[0], rel=0.3, abs=20)
+    assert found.visited == pytest.approx(seen[1], rel=0.3, abs=20)
 
 
 @pytest.mark.parametrize("negation", ["!(E4 n), E1 a, E2 b", "E1 a, !(E4 n), E2 b, E3 c"])

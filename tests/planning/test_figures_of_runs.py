@@ -13,7 +13,7 @@ from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.cost import cost_of
-from sase.planning.optimizer import MOST_BYTES
+from sase.planning.cost_values import MOST_BYTES
 from sase.planning.preflight import foreseen
 from sase.planning.quantities import counted, duration
 from sase.planning.run_cardinality import RunCardinalities

@@ -10,7 +10,7 @@ import pytest
 
 import sase
 from sase.planning.cost import cost_of
-from sase.planning.cost_values import NANOSECONDS, Cost, OperatorCost
+from sase.planning.cost_values import MOST_BYTES, NANOSECONDS, Cost, OperatorCost
 from sase.planning.nodes import (
     Negation,
     Selection,
@@ -20,7 +20,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.optimizer import MOST_BYTES, Alternative, Optimized, _best
+from sase.planning.optimizer import Alternative, Optimized, _best
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made, written
 

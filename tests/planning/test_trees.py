@@ -1,11 +1,17 @@
-"""Trees of joins: their parts, their shapes, and the one of least cost."""
+"""Trees of joins: their parts, their shapes, the one of least cost, and the walk in its place."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 import sase
+from sase.planning.cost import cost_of
+from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.statistics import Statistics
 from sase.planning.trees import parts_of, tree_text
+from tests.planning.plans import known, made
 
 NAMES = ("a", "b", "c", "d")
 QUERY = "EVENT SEQ(A a, B b, C c, D d) WHERE [id] WITHIN 100"
@@ -54,3 +60,38 @@ def test_the_cheapest_tree_begins_at_the_rare_component(rare: int) -> None:
     rates = [1 if level == rare else 50 for level in range(4)]
     innermost = tree_of("tree_bushy", events(*rates)).split(")")[0].rsplit("(", 1)[1]
     assert NAMES[rare] in innermost.split()
+
+
+# ---------------------------------------------------------------- a tree or the walk
+
+
+def one_in_10_000() -> Statistics:
+    """Statistics of loaded events of which one in 10,000 is of R."""
+    rows = {"A": 300_000, "B": 300_000, "C": 300_000, "N": 300_000, "R": 300, "X": 1_800_000}
+    return replace(known(span=3_000_000, values={"many": 1_000}, **rows), loaded=True)
+
+
+@pytest.mark.parametrize("parts", ["R r, A a, B b, C c", "A a, B b, R r, C c"])
+@pytest.mark.parametrize(("window", "joins"), [(1_000, True), (100_000, False)])
+def test_the_walk_is_kept_where_matches_are_many_in_spite_of_a_rare_component(
+    parts: str, window: int, joins: bool
+) -> None:
+    """It visits no more than leads up to a match, and joins put each match in order."""
+    chosen = made(f"EVENT SEQ({parts}) WHERE [many] WITHIN {window}", one_in_10_000()).plan
+    assert bool(require(chosen, SequenceConstruction).joins) == joins
+
+
+def test_the_walk_is_kept_where_joins_hold_too_much() -> None:
+    query = "EVENT SEQ(!(N n), A a, B b, R r, C c) WHERE r.v < 5 WITHIN 100000"
+    steps = made(query, one_in_10_000()).steps
+    (step,) = (each for each in steps if each.rewrite == "join_by_tree")
+    assert step.declined is not None
+    assert step.declined.startswith("joins are expected to hold")
+
+
+def test_of_what_is_absent_at_the_end_too_only_what_is_near_is_kept() -> None:
+    statistics = one_in_10_000()
+    tree = made("EVENT SEQ(A a, R r, !(N n)) WHERE [many] WITHIN 1000", statistics, "tree_bushy")
+    negation = cost_of(tree.plan, statistics).operator("Negation")
+    assert negation is not None
+    assert dict(negation.work)["indexed"] < 1_000
