@@ -78,11 +78,12 @@ class Report:
 
 
 def totals(operators: tuple[Counted, ...]) -> Counted:
-    """What an operator counted in several matchers."""
+    """What an operator counted in several matchers, as far as all did."""
     name, counted = operators[0]
     if len(operators) == 1:
         return operators[0]
-    return name, {key: _total(key, [each[key] for _, each in operators]) for key in counted}
+    common = [key for key in counted if all(key in each for _, each in operators)]
+    return name, {key: _total(key, [each[key] for _, each in operators]) for key in common}
 
 
 def _total(key: str, counts: list[Any]) -> Any:

@@ -1,5 +1,7 @@
 """(NFAb) Runs that never fork: what each has bound is a list of its own."""
 
+# long because: it is one state, gone through block by block or fused
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.evaluation import FEWEST
 from sase.engine.operators.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.saved_lines import check_line_nodes, restored_lines, saved_lines
+from sase.engine.operators.shared_line_stacks import SharedLineStacks, may_share
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
@@ -93,6 +96,8 @@ class LineEvaluationState(IncrementalEvaluation):
         self._piece = np.empty(scan.READ, np.int64)
         # What is compared of events in columns, once these are fused.
         self._compared: list[NDArray[Any]] | None = None
+        # Where lines share what they take, once it is known that events do not fit several levels.
+        self._stacks: SharedLineStacks | None = None
 
     def _line_rules(self) -> store.LineRules:
         window, series, code = self._window, self._series, self._program.code
@@ -213,8 +218,15 @@ class LineEvaluationState(IncrementalEvaluation):
         is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
         return not asked or (len(asked) == 1 and is_met)
 
-    def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
+    def begin(
+        self, events: Block, keys: int, by_code: NDArray[np.uint8], *, is_ranked: bool
+    ) -> bool:
         """Fuse over events with dense keys, if what is compared are numbers of one kind."""
+        is_plain = self._gate == NOTHING and not self._program.code.moments
+        if is_plain and may_share(self._rules, self._context.options, events, by_code):
+            self._stacks = SharedLineStacks(self._levels, keys, self._check_memory)
+            self._compared = []
+            return True
         compared = []
         if self._gate != NOTHING:
             vector = events.raw_vector(self._program.code.comparison(self._gate)[1])
@@ -231,6 +243,8 @@ class LineEvaluationState(IncrementalEvaluation):
         """The events that are to be taken in next; of the numbers of `keys` `digits` make codes."""
         assert self._compared is not None
         self._lines.counts[store.EVENT] = 0
+        if self._stacks is not None:
+            self._stacks.begin()
         self._seen += int(np.count_nonzero(states))
         takes = self._always.narrow_bits(block, states)
         span = block.range
@@ -251,7 +265,12 @@ class LineEvaluationState(IncrementalEvaluation):
         """Apply events up to one, and yield what they complete when the buffer is full."""
         why = NOTHING
         while why != DONE:
-            why = scan.fused_lines(self._rules, stream, self._lines, self._output, self._piece, end)
+            if self._stacks is not None:
+                why = self._stacks.push(self._rules, stream, self._output, end)
+            else:
+                why = scan.fused_lines(
+                    self._rules, stream, self._lines, self._output, self._piece, end
+                )
             yield from self._made_room(why)
 
     def rest(self) -> Iterator[Bindings]:
@@ -275,6 +294,8 @@ class LineEvaluationState(IncrementalEvaluation):
             yield from self._results()
         elif why == FULL:
             self._double_output()
+        elif self._stacks is not None and why != DONE:
+            self._stacks.make_room(why)
         elif why == store.NO_EXTENT:
             self._lines = self._lines._replace(heap=self._doubled(self._lines.heap))
         elif why == store.NO_LINE:
@@ -329,6 +350,8 @@ class LineEvaluationState(IncrementalEvaluation):
         """The first event of any line, once those that are over are gone; none of columns."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
         spot = self._watermark.position
+        if self._stacks is not None:
+            return None
         if self._strategy == STRICT:  # all but those of the last event may be over
             scan.keep_entries(self._rules, self._lines, bound, spot)
         first = scan.expire_lines(self._rules, self._lines, bound, spot)
@@ -338,7 +361,11 @@ class LineEvaluationState(IncrementalEvaluation):
         return needed if self._taken is None else self._taken.horizon(needed)
 
     def counters(self) -> Counters:
-        """Count events, lines made and alive, steps, and matches."""
+        """Count events, lines made and alive, steps, and matches; of shared ones what is known."""
+        if self._stacks is not None:
+            return {
+                "events": self._seen, "initiated": self._stacks.initiated, "matches": self._built
+            }  # fmt: skip
         lines = self._lines
         held = [lines.cells, lines.homes, lines.heap, lines.order, self._nodes, self._output.events]
         return self._counters(

@@ -91,7 +91,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
     """The rows of a run in their order, what they are shown as, and what was counted."""
     matches = plan.run(events, **how)
-    return matches.rows.to_pylist(), matches.to_arrow().to_pylist(), matches.report.counters
+    counted = {name: {**counters} for name, counters in matches.report.counters}
+    return matches.rows.to_pylist(), matches.to_arrow().to_pylist(), counted
 
 
 def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
@@ -120,7 +121,14 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, in
     plan = replace(sase.compile(text, events), options=sizes)
     expected = found(unfused(plan), events, threads=1)
     assert taken == []
-    assert found(plan, events, threads=1) == expected
+    rows, shown, counted = found(plan, events, threads=1)
+    assert (rows, shown) == expected[:2]
+    # Of lines that share what they take less is counted.
+    every = expected[2]
+    assert counted == {
+        name: {key: every[name][key] for key in each} for name, each in counted.items()
+    }
+    assert len(counted["RunEvaluation"]) in (3, len(every["RunEvaluation"]))
     assert taken == [(400, 400)]
     assert in_two_threads(plan, events) == expected[:2]
     assert all(count == reached for count, reached in taken)
@@ -177,7 +185,8 @@ def test_lines_of_keys_that_never_come_again(threads: int, taken: list[tuple[int
     plan = sase.compile(
         "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 10", events
     )
-    plan = replace(plan, options=Options(block=1000))
+    # They are counted one by one where all is.
+    plan = replace(plan, options=Options(block=1000, analyze=True))
     matches = plan.run(events, threads=threads)
     assert len(matches) == count // 2
     assert all(reached == size for size, reached in taken)

@@ -79,7 +79,7 @@ def read_columns(
         begins, takes = stream.begins[begin + place], stream.takes[begin + place]
         what = BEGINS if begins & 1 else ANY if begins else INSIDE
         room[WHAT + place] = what if takes else NONE
-    read_codes(stream, begin, count, room)
+    read_codes(stream, begin, count, store.KEY_FIELDS, room)
     read_values(rules, stream, begin, count, room)
     if rules.ranked:
         for place in range(count):
@@ -95,8 +95,8 @@ def read_columns(
 
 
 @inlined
-def read_codes(stream: LineStream, begin: int, count: int, room: OutInts) -> None:
-    """Decode the keys of a piece."""
+def read_codes(stream: LineStream, begin: int, count: int, width: int, room: OutInts) -> None:
+    """Decode the keys of a piece: where what is known of each stands, so many numbers wide."""
     for place in range(count):
         room[CODE + place] = 0
     for column in range(stream.keys.shape[0]):
@@ -107,7 +107,7 @@ def read_codes(stream: LineStream, begin: int, count: int, room: OutInts) -> Non
         for place in range(count):
             room[CODE + place] |= (room[MEASURE + place] - least) << shift
     for place in range(count):
-        room[CODE + place] *= store.KEY_FIELDS
+        room[CODE + place] *= width
 
 
 @inlined

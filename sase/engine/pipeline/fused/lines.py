@@ -142,7 +142,7 @@ class FusedLines:
         if keys > MOST_KEYS:
             return f"there may be {keys:,} keys, more than {MOST_KEYS:,}"
         block, is_ranked = self._block(events, 0, len(events), 0), bool(pipeline.plan.ranked)
-        if not evaluation.begin(block, keys, is_ranked=is_ranked):
+        if not evaluation.begin(block, keys, self._states_of(events), is_ranked=is_ranked):
             return "what a series is compared by has NULLs, or is no number"
         self._arrays = arrays
         return None

@@ -1,0 +1,100 @@
+"""The stacks of lines that share what they take: where that is so, and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers, copy_ring, grown
+from sase.engine.kernels.jit.arrow_memory import BLOCK
+from sase.engine.kernels.kleene import shared_lines as shared
+from sase.engine.kernels.kleene.line_scan import BY_RANK, PIECE, READ, LineStream
+from sase.engine.kernels.kleene.line_store import NO_LINE, LineMatches, LineRules
+from sase.engine.kernels.kleene.run_nodes import ALL
+from sase.engine.kernels.kleene.runs import NEXT_MATCH
+from sase.engine.kernels.kleene.shared_lines import COUNT, MASK, TAIL, LineStacks
+from sase.engine.kernels.sentinels import ANY_SPAN
+from sase.engine.options import Options
+
+# The instances of a level, and the events of a series, for which there is room at first.
+ROOM, SERIES = 4 * PIECE, 1 << 10
+
+
+def may_share(
+    rules: LineRules, options: Options, events: Block, by_code: NDArray[np.uint8]
+) -> bool:
+    """Whether lines of which no condition looks at several events are kept in stacks.
+
+    Each event fits one level at most then, by its type, and in a series no two events tie. Without
+    a window, which ends all of them, and where they are counted, they are kept one by one.
+    """
+    if rules.strategy != NEXT_MATCH or rules.apart != ALL or rules.most >= 0 or rules.levels < 2:
+        return False
+    if rules.span == ANY_SPAN or rules.measure == BY_RANK or options.analyze:
+        return False
+    is_series = rules.series < rules.levels
+    if is_series and (rules.series != rules.levels - 2 or len(events.events.ties) > 0):
+        return False
+    return bool((by_code & (by_code - 1) == 0).all())
+
+
+class SharedLineStacks:
+    """Stacks by level and key; what they need in memory is asked of `check` before."""
+
+    def __init__(self, levels: int, keys: int, check: Callable[[int], None]) -> None:
+        stacked, self._check = levels - 1, check
+        ends = np.zeros((3, stacked), np.int64)
+        ends[MASK] = ROOM - 1
+        self._stacks = LineStacks(
+            np.zeros((stacked, ROOM, shared.FIELDS), np.int64),
+            np.zeros(keys * stacked, np.int64),
+            ends,
+            np.empty(SERIES + BLOCK, np.int64),
+            np.zeros(2, np.int64),
+        )
+        self._room = np.empty(READ + shared.MOST_CHOICES, np.int64)
+
+    def begin(self) -> None:
+        """Go on with the first event of a stream."""
+        self._stacks.at[0] = 0
+
+    def push(self, rules: LineRules, stream: LineStream, output: LineMatches, end: int) -> int:
+        """Apply events up to one; return what there is no room for, or that all are done."""
+        return int(shared.fused_shared_lines(rules, stream, self._stacks, output, self._room, end))
+
+    def make_room(self, why: int) -> None:
+        """Make room for twice as much of what there was too little for."""
+        stacks = self._stacks
+        if why != NO_LINE:
+            self._stacks = stacks._replace(series=self._grown(stacks.series))
+            return
+        ends, cells = stacks.ends, stacks.cells
+        for level in range(len(cells)):
+            if ends[COUNT, level] - ends[TAIL, level] + PIECE > ends[MASK, level] + 1:
+                cells = self._widened(cells, level)
+        self._stacks = stacks._replace(cells=cells)
+
+    def _widened(self, cells: Numbers, level: int) -> Numbers:
+        """Make the ring of a level twice as large: in place where another level has as much."""
+        ends, size = self._stacks.ends, int(self._stacks.ends[MASK, level]) + 1
+        old, tail, count = cells[level, :size], int(ends[TAIL, level]), int(ends[COUNT, level])
+        if 2 * size > cells.shape[1]:
+            self._check(2 * old.nbytes)
+            cells = grown(cells, 2 * size, axis=1)
+        else:
+            old = old.copy()
+        copy_ring(old, cells[level, : 2 * size], np.arange(tail, count))
+        ends[MASK, level] = 2 * size - 1
+        return cells
+
+    def _grown(self, array: Numbers) -> Numbers:
+        self._check(2 * array.nbytes)
+        return np.empty(2 * len(array), np.int64)
+
+    @property
+    def initiated(self) -> int:
+        """The lines that events began."""
+        return int(self._stacks.at[1])

@@ -1,0 +1,132 @@
+"""Lines that share what they take, against the same ones that go block by block."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.operators.shared_line_stacks import SharedLineStacks
+from sase.engine.options import Options
+from tests.engine.pipeline.unfused import unfused
+from tests.seeds import draw_numbers, share
+
+PATTERNS = [
+    "A a, B b", "A a, B b, C c", "A a, B b, C c, D d", "A+ a[], D d", "A a, B+ b[], D d",
+    "A a, C{2,} c[], D d", "A{3,} a[], D d", "A a, B b, C+ c[], D d",
+]  # fmt: skip
+WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200"]
+COUNT = 600
+
+
+def stream(random: Random, keys: int, ties: float) -> pa.Table:
+    """Events in the order of time."""
+    steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(COUNT)]
+    return pa.table({
+        "ts": np.cumsum(steps),
+        "type": pa.array(random.choices("ABCDX", [4, 3, 3, 2, 1], k=COUNT)).dictionary_encode(),
+        "id": pa.array([random.randrange(keys) for _ in range(COUNT)], pa.int16()),
+        "v": [random.randrange(10) for _ in range(COUNT)],
+    })  # fmt: skip
+
+
+def query(random: Random) -> str:
+    """One without a condition on several events."""
+    pattern = random.choice(PATTERNS)
+    first = pattern.split()[1].partition(",")[0]
+    event = first if first != "a[]" else random.choice(["a[1]", "a[i]"])
+    simple = random.choice(["", "", f"{event}.v > 2", f"{event}.v != 3"])
+    conditions = " AND ".join(filter(None, [random.choice(["[id]", "[id]", ""]), simple]))
+    within = random.choice(WINDOWS)
+    return f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {conditions or 'TRUE'} }} {within}"
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """An entry for each time that events were pushed on to stacks."""
+    over, found = SharedLineStacks.push, list[int]()
+
+    def watched(self: SharedLineStacks, *arguments: Any) -> int:
+        found.append(arguments[-1])
+        return over(self, *arguments)
+
+    monkeypatch.setattr(SharedLineStacks, "push", watched)
+    return found
+
+
+def found(plan: sase.Plan, events: pa.Table, threads: int = 1) -> list[Any]:
+    """The rows of a run in their order, what they are shown as, and what was counted."""
+    matches = plan.run(events, threads=threads)
+    counted = dict(matches.report.counters)["RunEvaluation"]
+    numbers = [counted[key] for key in ("events", "initiated", "matches")]
+    return [matches.rows.to_pylist(), matches.to_arrow().to_pylist(), numbers]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(120)))
+@pytest.mark.parametrize("ties", [0, 0.3])
+def test_they_are_those_of_blocks(seed: int, ties: float, shared: list[int]) -> None:
+    """In the same order, with any room; of simultaneous events where there is no series."""
+    random = Random(seed)
+    events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
+    sizes = Options(block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]))
+    plan = replace(sase.compile(text, events), options=sizes)
+    expected = found(unfused(plan), events)
+    assert not shared
+    assert found(plan, events) == expected
+    assert bool(shared) == (not ties or "[]" not in text)
+    if plan.engine.split.before is not None:
+        assert found(plan, events, threads=2)[:2] == expected[:2]
+
+
+def test_the_streams_are_worth_it() -> None:
+    """Most have matches."""
+    shares = []
+    for seed in range(100):
+        random = Random(seed)
+        events, text = stream(random, random.choice([1, 3, 20]), 0), query(random)
+        shares.append(len(sase.match(text, events)) > 0)
+    assert np.mean(shares) > 0.7
+
+
+def test_room_for_many_lines_and_long_series(shared: list[int]) -> None:
+    """Rings of levels grow, one by one, and so does the room for a series and for matches."""
+    count = 30_000
+    types = ["A"] * 20_000 + ["B", "C"] * 5_000
+    events = pa.table({"ts": range(count), "type": types, "id": [0] * count})
+    text = "EVENT SEQ({}) WHERE skip_till_next_match {{ [id]{} }} WITHIN 29000"
+    for pattern, condition in (("A a, B b, C c", ""), ("A+ a[], C c", " AND a[1].ts % 8000 = 9")):
+        plan = sase.compile(text.format(pattern, condition), events)
+        expected = unfused(plan).run(events).rows
+        assert plan.run(events).rows == expected
+        small = replace(plan, options=Options(block=512, chunk=2, stack=1))
+        assert small.run(events).rows == expected
+        assert len(expected) > 5_000
+    assert shared
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A a, B b) WHERE skip_till_next_match { [id] AND a.v < b.v } WITHIN 50",
+        "SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] AND a[i].v > a[i-1].v } WITHIN 50",
+        "SEQ(A+ a[], B b) WHERE partition_contiguity { [id] } WITHIN 50",
+        "SEQ(A{1,2} a[], B b) WHERE skip_till_next_match { [id] } WITHIN 50",
+        "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] } WITHIN 50",
+        "SEQ(A a, ANY(A, B) b) WHERE skip_till_next_match { [id] } WITHIN 50",
+        "SEQ(A a, B b) WHERE skip_till_next_match { [id] }",
+        "SEQ(A a, B b) WHERE skip_till_next_match { [id] } WITHIN 9 EVENTS PER PARTITION",
+    ],
+)  # fmt: skip
+def test_what_asks_more_keeps_lines_apart(text: str, shared: list[int]) -> None:
+    """Each line of its own, with the same matches."""
+    events = stream(Random(1), 3, 0)
+    plan = sase.compile(f"EVENT {text}", events)
+    assert plan.run(events).rows == unfused(plan).run(events).rows
+    assert len(plan.run(events)) > 0
+    assert not shared
