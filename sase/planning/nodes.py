@@ -131,16 +131,17 @@ class Evaluation(Enum):
     """How run evaluation finds matches.
 
     Runs meet each event together (NFAb), also through the subsets of sets (SES), and those that
-    behave alike may be merged, or all keep
-    their events in a versioned buffer; or one run at a time meets all events (backtracking), and
-    may read those again at which it was put off (rereading); or matches are walked back from
-    their last event (postponed), with imprecise time all that may be matches (by intervals).
-    Collapsed, the events of a compressed set are collected; expanded, its matches are listed.
-    Counted, merged runs know how many histories they stand for, and no match is found.
+    behave alike may be merged, or all keep their events in a versioned buffer; or one run at a time
+    meets all events (backtracking), and may read those again at which it was put off (rereading);
+    or matches are walked back from their last event (postponed), with imprecise time all that may
+    be matches (by intervals), or joined, where sets have single events (by joins). Collapsed, the
+    events of a compressed set are collected; expanded, its matches are listed. Counted, merged runs
+    know how many histories they stand for, and no match is found.
     """
 
     NFAB = "NFAb"
     SES = "through sets"
+    TREE = "by joins"
     MERGED = "merged"
     COUNTED = "counted"
     VERSIONED = "versioned"

@@ -38,6 +38,14 @@ def part_of(joins: Sequence[int], components: Sequence[BoundComponent], conjunct
     return next(number for number, covers in enumerate(covering) if covers)
 
 
+def set_joins(components: Sequence[BoundComponent]) -> tuple[int, ...]:
+    """The tree that joins the members of each set one after the other, and then the elements."""
+    gaps = range(len(components) - 1)
+    sets = [each.set_of for each in components]
+    inside = [gap for gap in gaps if sets[gap] is not None and sets[gap] == sets[gap + 1]]
+    return (*inside, *(gap for gap in gaps if gap not in inside))
+
+
 def tree_text(joins: Sequence[int], names: Sequence[str]) -> str:
     """A tree in brackets, such as `((a b) c)`."""
     texts = {level: name for level, name in enumerate(names)}

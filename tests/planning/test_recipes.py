@@ -48,6 +48,7 @@ EQUALITIES = (
 NEIGHBOURS = "EVENT SEQ(A+ a[], B b) WHERE [attr1] AND a[i].attr2 > a[i-1].attr2 WITHIN 6"
 RISING = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > max(a[..i-1].attr2) WITHIN 6"
 OF_SETS = "EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [attr1] WITHIN 9"
+SINGLES = "EVENT SEQ(SET(A a, B b), C c) WHERE [attr1] WITHIN 9"
 GROUP = "EVENT SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [attr1] WITHIN 6"
 # It only pays where nothing was pushed, and has cases of its own.
 RARE = "negate_before_selection"
@@ -138,9 +139,8 @@ def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
     That one does is not asked: every rewrite has a case in which it applies (`tests/repo`).
     """
     used, applied = False, []
-    bound = [
-        bind_text(text, TABLE) for text in (Q3, EQUALITIES, NEIGHBOURS, RISING, GROUP, OF_SETS)
-    ]
+    texts = Q3, EQUALITIES, NEIGHBOURS, RISING, GROUP, OF_SETS, SINGLES
+    bound = [bind_text(text, TABLE) for text in texts]
     bound.append(bind_text(f"{RISING} WITH CONFIDENCE > 0.5", INTERVALS))
     plans = [*map(basic_plan, bound), without_overlaps(basic_plan(bound[2]), bound[2])]
     for recipe, basic in itertools.product(map(read_recipe, recipe_names()), plans):

@@ -13,6 +13,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.joins import (
     AT,
+    BELOW,
     COUNT,
     DONE,
     FIELDS,
@@ -93,6 +94,14 @@ class JoinBuffer:
         """The first event of the oldest record."""
         cells, tail = self.buffer.cells, int(self.buffer.ends[TAIL])
         return int(cells[tail & (len(cells) - 1), FIELDS]) if self.alive else None
+
+    def link(self) -> None:
+        """Link the chains of records that conjunctions have taken up, after a restore."""
+        cells, heads, ends = self.buffer
+        for number in range(int(ends[TAIL]), int(ends[DONE])):
+            cell = cells[number & (len(cells) - 1)]
+            cell[BELOW] = heads[cell[KEY]]
+            heads[cell[KEY]] = number
 
     def checkpoint(self, bound: int) -> Checkpoint:
         """The records that may still be part of a sequence, and how many came and were joined."""

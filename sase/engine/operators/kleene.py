@@ -37,7 +37,6 @@ def open_runs(
     if node.is_of_sets:
         assert taken is None, "such a plan is not pruned"
         return open_sets(node, context, ends)
-    assert node.evaluation is not Evaluation.SES, "its matches are found by states of sets"
     match node.evaluation:
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
@@ -67,10 +66,17 @@ def open_runs(
             return MergedEvaluationState(node, context)
         case Evaluation.COUNTED:
             return HistoryCountingState(node, context)
+        case Evaluation.TREE | Evaluation.SES:
+            raise AssertionError("what sets there are is evaluated by themselves")
 
 
 def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> OperatorState:
     """Open the evaluation of a pattern with sets, or of `earliest_maximal`."""
+    if node.evaluation is Evaluation.TREE:
+        # With kernels that other plans never load.
+        from sase.engine.operators.set_tree_evaluation import SetTreeEvaluationState
+
+        return SetTreeEvaluationState(node, context)
     if context.options.lines and node.is_in_lines and only_compares(node, context):
         return SetLineEvaluationState(node, context)
     return SetEvaluationState(node, context, ends)

@@ -21,6 +21,7 @@ from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
+from sase.planning.trees import part_of, parts_of, set_joins, tree_text
 
 _OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # What a run does with an event that it does not take.
@@ -66,6 +67,9 @@ def algorithm_of(runs: RunEvaluation) -> str:
     if runs.evaluation is Evaluation.REREADING:
         again = "one at a time, each from where it was put off"
         return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
+    if runs.evaluation is Evaluation.TREE:
+        tree = tree_text(set_joins(runs.components), [c.variable for c in runs.components])
+        return f"join the events of components{by_key}, sets by conjunctions: {tree} (tree)"
     form = " (in lines)" if runs.never_forks else ""
     form = ", through iterations of groups" if runs.has_groups else form
     form = ", through the subsets of each set (SES)" if runs.is_of_sets else form
@@ -89,6 +93,7 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
     walks = (Evaluation.POSTPONED, Evaluation.INTERVALS)
     decided = _walked if runs.evaluation in walks else _on_edges
+    decided = _joined if runs.evaluation is Evaluation.TREE else decided
     decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
     yield from decided(runs, names)
     for test in runs.equivalences:
@@ -253,6 +258,18 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
         else:
             unsafe = " (UNSAFE)" if _has_filters(runs) else ""
             yield f"when a match is whole{unsafe}: {text}"
+
+
+def _joined(runs: RunEvaluation, names: Names) -> Iterator[str]:
+    """The conditions with the join that decides them."""
+    components, joins = runs.components, set_joins(runs.components)
+    parts = list(parts_of(joins))
+    for edge in runs.conditions:
+        conjunct = edge.conjunct
+        number = part_of(joins, components, conjunct) if conjunct.references else -1
+        low, _, high = parts[number]
+        joined = ", ".join(each.variable for each in components[low : high + 1])
+        yield f"where {joined} are joined: {conjunct_text(conjunct, names)}"
 
 
 def _has_filters(runs: RunEvaluation) -> bool:

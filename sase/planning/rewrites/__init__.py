@@ -20,6 +20,7 @@ from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
 from sase.planning.rewrites.index_tight_sequences import index_tight_sequences
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.join_by_tree import join_by_tree
+from sase.planning.rewrites.join_sets import join_sets
 from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
@@ -89,6 +90,7 @@ _RULES = (
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     Rewrite(prune_overlaps, of_runs=prune_overlaps),  # by the key; some evaluations then decline
     Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
+    Rewrite(join_sets, of_runs=join_sets, of_sets=True),
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
     Rewrite(version_runs, of_runs=version_runs),

@@ -50,6 +50,8 @@ def check_runs(counted: dict[str, Any]) -> int:
         assert counted.get("merged_alive", 0) <= merged
         born = counted["initiated"] + counted["split"] - merged
         assert counted["alive"] + counted["expired"] <= born <= counted["runs"]
+    elif "pairs" in counted:
+        assert counted["matches"] <= counted["records"] <= counted["pairs"]
     elif "candidates" in counted:
         assert counted["candidates"] <= counted["events"]
     else:

@@ -37,6 +37,7 @@ OF_RUNS = (
     "postponed_filters",
     "collapsed",
     "ses",
+    "ses_tree",
 )
 # Those that leave out events of windows without a match.
 OF_WINDOWS = ("match_window_f", "match_window_fp", "match_window_fpc", "match_window_fc")

@@ -1,9 +1,10 @@
 """Look for queries with sets, or of earliest_maximal, that the naive matcher answers otherwise.
 
-    python -m tests.engine.sets.hunt SEED COUNT [single] [RECIPE …]
+    python -m tests.engine.sets.hunt SEED COUNT [single | joined] [RECIPE …]
 
-tries the examples of the numbers from SEED on, as `tests.engine.series.hunt` does, those whose sets
-have single events of different types, if so asked, by any recipe or in turn by those named.
+tries the examples of the numbers from SEED on, as `tests.engine.series.hunt` does, by any recipe or
+in turn by those named: if so asked those whose sets have single events, of different types or (all
+matches of these, joined by a tree) of any.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.engine.series.examples import SeriesExample, drawn
 from tests.engine.series.hunt import hunt
 from tests.engine.series.routes import in_order, ways
 from tests.engine.sets.examples import SetsExample, examples
-from tests.engine.sets.single import single_queries
+from tests.engine.sets.single import joined_queries, single_queries
 
 by_any = st.builds(
     lambda way, recipe: replace(way, recipe=recipe),
@@ -42,9 +43,19 @@ def single_case(number: int) -> tuple[SeriesExample, Way]:
     return in_order(example, way), way
 
 
+def joined_case(number: int) -> tuple[SeriesExample, Way]:
+    """Every match of single events, which `ses_tree` finds by joins."""
+    example: SetsExample
+    example, way = drawn(number, st.tuples(examples(joined_queries), ways))
+    return in_order(example, way), replace(way, recipe="ses_tree")
+
+
+FORMS = {"single": single_case, "joined": joined_case}
+
 if __name__ == "__main__":
-    drawn_by = single_case if "single" in sys.argv[3:] else case
-    recipes = [each for each in sys.argv[3:] if each != "single"]
+    form = sys.argv[3] if len(sys.argv) > 3 else ""
+    drawn_by = FORMS.get(form, case)
+    recipes = [each for each in sys.argv[3:] if each not in FORMS]
 
     def chosen(number: int) -> tuple[SeriesExample, Way]:
         example, way = drawn_by(number)

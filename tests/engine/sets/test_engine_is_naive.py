@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.engine.series.hunt import fault, told
 from tests.engine.sets import late
-from tests.engine.sets.hunt import case, single_case
+from tests.engine.sets.hunt import case, joined_case, single_case
 from tests.seeds import draw_numbers
 
 PARTS = 3
@@ -30,6 +30,14 @@ def test_the_engine_is_the_naive_matcher(part: int) -> None:
 def test_single_events_of_different_types_find_what_the_naive_matcher_does(part: int) -> None:
     for number in NUMBERS[part :: 3 * PARTS]:
         example, way = single_case(number)
+        assert fault(example, way) is None, told(number, example, way)
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
+def test_joins_find_what_the_naive_matcher_does(part: int) -> None:
+    for number in NUMBERS[part :: 3 * PARTS]:
+        example, way = joined_case(number)
         assert fault(example, way) is None, told(number, example, way)
 
 
