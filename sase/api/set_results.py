@@ -26,6 +26,7 @@ from sase.planning.recipes import read_recipe
 if TYPE_CHECKING:
     from sase.engine.set_results import (
         CompressedMatches,
+        CountedBranches,
         CountedHistories,
         CountedMatches,
         MatchCount,
@@ -77,6 +78,9 @@ def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings:
     by_histories = _by_histories(known, settings, most)
     if by_histories is not None:
         return by_histories
+    by_branch = _by_branch(known, settings)
+    if by_branch is not None:
+        return by_branch
     source = _source(known, settings, for_set=False)
     return _match_count(source, source.count(most))
 
@@ -86,7 +90,7 @@ def _may_be_few(known: CompiledQuery) -> bool:
     from sase.engine.pipeline.batch import is_too_large
 
     form = collapsible(known.basic)
-    if known.may_explode or form.reasons:
+    if known.may_explode or form.list_reasons:
         return False
     return not is_too_large(known.plan(Optimized.of(form.plan)).engine, known.source.events)
 
@@ -130,6 +134,25 @@ def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchC
     return _match_count(source, source.count())
 
 
+def _by_branch(known: CompiledQuery, settings: Settings) -> MatchCount | None:
+    """Count the matches of each branch by itself, where no two have one in common."""
+    from sase.engine.pipeline.batch import RowsInMemory, read
+    from sase.engine.set_results import CountedBranches
+
+    branches = collapsible(known.basic).branches
+    if not branches:
+        return None
+    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
+    with working(guard):
+        whole = known.plan(Optimized.of(known.basic)).engine
+        rows = read(whole, known.source.events, guard=guard)
+    if not isinstance(rows, RowsInMemory):
+        return None
+    plans = (known.plan(Optimized.of(each)).engine for each in branches)
+    source = CountedBranches(plans, rows, guard)
+    return _match_count(source, source.count())
+
+
 def plan_of_histories(known: CompiledQuery, made: Operator) -> tuple[Operator | None, str | None]:
     """The plan that counts the histories of merged runs, if there is one, and of which matches."""
     counting = counting_histories(made)
@@ -140,7 +163,9 @@ def plan_of_histories(known: CompiledQuery, made: Operator) -> tuple[Operator | 
     return counting, MANY if counting is not None else None
 
 
-def _match_count(source: MatchSource | CountedHistories, count: int) -> MatchCount:
+def _match_count(
+    source: MatchSource | CountedHistories | CountedBranches, count: int
+) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
 

@@ -5,12 +5,14 @@ Beside what `paths` says, nothing may depend on whole matches or several of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
-from sase.binding.bound import All, Condition
+from sase.binding.bound import All, Condition, Truth
 from sase.binding.parts import conjoined
 from sase.planning import nodes
+from sase.planning.detection import may_share_matches
 from sase.planning.paths import paths_of, why_no_path
 from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
@@ -20,6 +22,7 @@ from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 # So many matches are counted one by one first where a key keeps them few: the events need not be
 # held for that, and of ten million it takes half the time.
 FEW = 1 << 23
+OF_BRANCHES = "a set is of one pattern, and this has several branches"
 FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few"
 
 
@@ -27,18 +30,27 @@ FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few
 class Collapsible:
     """A plan that collects events instead of matches, and why that would not be enough.
 
-    If it only `lacks_having`, the matches that HAVING decides on can be counted all the same.
+    If it only `lacks_having`, the matches that HAVING decides on can be counted all the same. Of a
+    pattern with choices each of the plans of `branches` can be counted, and no two have a match in
+    common.
     """
 
     plan: nodes.Operator
     reasons: tuple[str, ...]
     lacks_having: bool = False
+    branches: tuple[nodes.Operator, ...] = ()
+
+    @property
+    def list_reasons(self) -> tuple[str, ...]:
+        """Why matches have to be listed to be counted; none if they need not be."""
+        return () if self.branches else self.reasons
 
 
 def collapsible(basic: nodes.Operator) -> Collapsible:
     """The collapsed plan of a basic plan."""
-    if nodes.find(basic, nodes.Union) is not None:
-        return Collapsible(basic, ("several branches of the pattern may give the same match",))
+    union = nodes.find(basic, nodes.Union)
+    if union is not None:
+        return _of_branches(basic, union)
     written = nodes.find(basic, nodes.RunEvaluation)
     if written is not None and written.is_of_intervals:
         return Collapsible(basic, ("how likely a match is depends on all of its events",))
@@ -52,15 +64,13 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     names = {each.index: each.variable for each in runs.components}
     paths = paths_of(runs)
     reasons = list(paths.reasons)
-    having = [each for each in conjoined(top.having) if not paths.bounds.take(each)]
+    asked = (each for each in conjoined(top.having) if each != Truth(True))
+    having = [each for each in asked if not paths.bounds.take(each)]
     reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
     if nodes.find(plan, nodes.Negation) is not None:
         more.append("a negative component looks at whole matches")
-    if top.limit is not None:
-        more.append("LIMIT takes the first matches only")
-    if top.non_overlapping is not None:
-        more.append("matches that do not overlap depend on each other")
+    more += _reasons_of_whole(top)
     runs = replace(
         runs,
         components=paths.bounds.components,
@@ -70,6 +80,31 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     )
     plan = nodes.exchanged(plan, runs, replace(top, having=_joined(having)))
     return Collapsible(plan, (*reasons, *more), bool(having) and not paths.reasons and not more)
+
+
+def _of_branches(basic: nodes.Operator, union: nodes.Union) -> Collapsible:
+    """What is known of a pattern with choices, all of whose branches may be countable."""
+    top = nodes.require(basic, nodes.Transformation)
+    if any(may_share_matches(one, other) for one, other in combinations(union.branches, 2)):
+        return Collapsible(basic, ("several branches of the pattern may give the same match",))
+    whole = tuple(_reasons_of_whole(top))
+    found = [collapsible(branch) for branch in union.branches]
+    reasons = [
+        f"branch {number}: {reason}"
+        for number, each in enumerate(found, 1)
+        for reason in each.reasons
+    ]
+    if reasons or whole:
+        return Collapsible(basic, (*reasons, *whole))
+    return Collapsible(basic, (OF_BRANCHES,), branches=tuple(each.plan for each in found))
+
+
+def _reasons_of_whole(top: nodes.Transformation) -> Iterator[str]:
+    """What depends on whole matches or several of them, above all else."""
+    if top.limit is not None:
+        yield "LIMIT takes the first matches only"
+    if top.non_overlapping is not None:
+        yield "matches that do not overlap depend on each other"
 
 
 def _prepared(basic: nodes.Operator) -> nodes.Operator:

@@ -50,7 +50,20 @@ def have_copies(one: Operator, other: Operator) -> bool:
     detections = {detection_of(one), detection_of(other)}
     if len(detections) == 1 and DetectionTime.EITHER not in detections:
         return False
-    return _may_give(one, other) and _may_give(other, one)
+    return may_share_matches(one, other)
+
+
+def may_share_matches(one: Operator, other: Operator) -> bool:
+    """Whether two branches may give the same match: the same variables with the same events."""
+    return _may_give(one, other) and _may_give(other, one) and not _differ_in_types(one, other)
+
+
+def _differ_in_types(one: Operator, other: Operator) -> bool:
+    """Whether a variable that both must bind has no type in common."""
+    types = {each.key: each.types for each in reading(one).components if each.minimum > 0}
+    common = (each for each in reading(other).components if each.minimum > 0 and each.key in types)
+    pairs = ((types[each.key], each.types) for each in common)
+    return any(mine is not None and its is not None and not {*mine} & {*its} for mine, its in pairs)
 
 
 def _may_give(one: Operator, other: Operator) -> bool:

@@ -2,11 +2,13 @@
 
 from sase.engine.set_results.compressed_matches import CompressedMatches
 from sase.engine.set_results.counted import CountedMatches, MatchCount
+from sase.engine.set_results.counted_branches import CountedBranches
 from sase.engine.set_results.counted_histories import CountedHistories
 from sase.engine.set_results.listed import ListedMatches
 
 __all__ = [
     "CompressedMatches",
+    "CountedBranches",
     "CountedHistories",
     "CountedMatches",
     "ListedMatches",

@@ -42,6 +42,7 @@ def _form(form: ExplainedForm) -> dict[str, Any]:
         "counts_paths": not form.reasons,
         "reasons": list(form.reasons),
         "counts_histories": form.histories,
+        "counts_branches": form.by_branch,
         "list": None if form.matches is None else {"matches": form.matches, "bytes": form.bytes},
     }
 

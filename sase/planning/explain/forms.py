@@ -23,12 +23,14 @@ def explained_form(
     output: str, basic: Operator, plan: Operator, statistics: Statistics | None
 ) -> ExplainedForm:
     """The form of a query, by its basic plan and by the plan that would list its matches."""
-    reasons = collapsible(basic).reasons
+    found = collapsible(basic)
+    by_branch = output == "count" and bool(found.branches)
+    reasons = () if by_branch else found.reasons
     if statistics is None:
-        return ExplainedForm(output, None, None, reasons)
+        return ExplainedForm(output, None, None, reasons, by_branch=by_branch)
     cost = cost_of(plan, statistics)
     taken = cost.results * bytes_of_a_match(plan, cost)
-    return ExplainedForm(output, cost.results, taken, reasons)
+    return ExplainedForm(output, cost.results, taken, reasons, by_branch=by_branch)
 
 
 def form_text(form: ExplainedForm) -> str | None:
@@ -56,6 +58,11 @@ def _of_set(form: ExplainedForm) -> Iterator[str]:
         yield f"the matches are looked at one by one, since {'; '.join(form.reasons)}"
         if form.histories == MANY:
             yield f"of more than {FEW:,} the histories of merged runs are counted"
+    elif form.by_branch:
+        yield (
+            "paths through a graph of events are counted for each branch: no two branches have a"
+            " match in common"
+        )
     else:
         yield "paths through a graph of events are counted, and no single match is looked at"
     if form.matches is not None and form.bytes is not None:

@@ -104,7 +104,8 @@ class ExplainedForm:
     """The form of the result; the `matches` that a list would have, and the `bytes` at the least.
 
     `reasons` say what makes it necessary to look at single matches; without any they are counted.
-    All the same the `histories` of merged runs may be counted, of all of them or of many.
+    All the same the `histories` of merged runs may be counted, of all of them or of many. Of a
+    pattern with choices those of each branch may be counted, `by_branch`.
     """
 
     output: str
@@ -112,6 +113,7 @@ class ExplainedForm:
     bytes: float | None
     reasons: tuple[str, ...] = ()
     histories: str | None = None
+    by_branch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
