@@ -218,12 +218,16 @@ class LineEvaluationState(IncrementalEvaluation):
         is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
         return not asked or (len(asked) == 1 and is_met)
 
+    def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
+        """Whether all lines that are at a level take the same events."""
+        is_plain = self._gate == NOTHING and not self._program.code.moments
+        return is_plain and may_share(self._rules, self._context.options, events, by_code)
+
     def begin(
         self, events: Block, keys: int, by_code: NDArray[np.uint8], *, is_ranked: bool
     ) -> bool:
         """Fuse over events with dense keys, if what is compared are numbers of one kind."""
-        is_plain = self._gate == NOTHING and not self._program.code.moments
-        if is_plain and may_share(self._rules, self._context.options, events, by_code):
+        if self.may_share(events, by_code):
             self._stacks = SharedLineStacks(self._levels, keys, self._check_memory)
             self._compared = []
             return True
@@ -272,6 +276,11 @@ class LineEvaluationState(IncrementalEvaluation):
                     self._rules, stream, self._lines, self._output, self._piece, end
                 )
             yield from self._made_room(why)
+
+    def make_room_for_keys(self, keys: int) -> None:
+        """Make room for more keys, where lines share what they take."""
+        assert self._stacks is not None
+        self._stacks.make_room_for_keys(keys)
 
     def rest(self) -> Iterator[Bindings]:
         """Yield what is still in the buffer."""
@@ -347,11 +356,11 @@ class LineEvaluationState(IncrementalEvaluation):
     # ------------------------------------------------------------ time and state
 
     def horizon(self) -> int | None:
-        """The first event of any line, once those that are over are gone; none of columns."""
+        """The first event of any line, once those that are over are gone; none of dense keys."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
         spot = self._watermark.position
         if self._stacks is not None:
-            return None
+            return self._stacks.oldest()
         if self._strategy == STRICT:  # all but those of the last event may be over
             scan.keep_entries(self._rules, self._lines, bound, spot)
         first = scan.expire_lines(self._rules, self._lines, bound, spot)

@@ -65,6 +65,23 @@ class SharedLineStacks:
         """Apply events up to one; return what there is no room for, or that all are done."""
         return int(shared.fused_shared_lines(rules, stream, self._stacks, output, self._room, end))
 
+    def make_room_for_keys(self, keys: int) -> None:
+        """Make room for the stacks of so many keys."""
+        heads, needed = self._stacks.heads, keys * len(self._stacks.cells)
+        if needed > len(heads):
+            self._check(8 * needed)
+            self._stacks = self._stacks._replace(heads=grown(heads, needed))
+
+    def oldest(self) -> int | None:
+        """The first event of any instance."""
+        ends, cells = self._stacks.ends, self._stacks.cells
+        alive = [
+            int(level[tail & mask, shared.EVENT])
+            for level, count, tail, mask in zip(cells, *ends, strict=True)
+            if tail < count
+        ]
+        return min(alive, default=None)
+
     def make_room(self, why: int) -> None:
         """Make room for twice as much of what there was too little for."""
         stacks = self._stacks

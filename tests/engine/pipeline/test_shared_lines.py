@@ -22,15 +22,20 @@ PATTERNS = [
 ]  # fmt: skip
 WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200"]
 COUNT = 600
+# An odd number, by which keys are told apart as wide integers.
+WIDE = 0x1E3779B97F4A7C15
 
 
 def stream(random: Random, keys: int, ties: float) -> pa.Table:
     """Events in the order of time."""
+    # Of wide integers codes are given out by a table.
+    apart = random.choice([1, 1, WIDE])
     steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(COUNT)]
     return pa.table({
         "ts": np.cumsum(steps),
         "type": pa.array(random.choices("ABCDX", [4, 3, 3, 2, 1], k=COUNT)).dictionary_encode(),
-        "id": pa.array([random.randrange(keys) for _ in range(COUNT)], pa.int16()),
+        "id": [random.randrange(keys) * apart % 2**62 for _ in range(COUNT)],
+        "k": [random.randrange(2) for _ in range(COUNT)],
         "v": [random.randrange(10) for _ in range(COUNT)],
     })  # fmt: skip
 
@@ -41,7 +46,9 @@ def query(random: Random) -> str:
     first = pattern.split()[1].partition(",")[0]
     event = first if first != "a[]" else random.choice(["a[1]", "a[i]"])
     simple = random.choice(["", "", f"{event}.v > 2", f"{event}.v != 3"])
-    conditions = " AND ".join(filter(None, [random.choice(["[id]", "[id]", ""]), simple]))
+    conditions = " AND ".join(
+        filter(None, [random.choice(["[id]", "[id]", "[id, k]", ""]), simple])
+    )
     within = random.choice(WINDOWS)
     return f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {conditions or 'TRUE'} }} {within}"
 
@@ -108,6 +115,24 @@ def test_room_for_many_lines_and_long_series(shared: list[int]) -> None:
         assert small.run(events).rows == expected
         assert len(expected) > 5_000
     assert shared
+
+
+def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are given out once more, so that what is known by key stays small."""
+    over, known = SharedLineStacks.make_room_for_keys, list[int]()
+
+    def watched(self: SharedLineStacks, keys: int) -> None:
+        known.append(keys)
+        over(self, keys)
+
+    monkeypatch.setattr(SharedLineStacks, "make_room_for_keys", watched)
+    count = 60_000
+    keys = [number // 3 * WIDE % 2**62 for number in range(count)]
+    events = pa.table({"ts": range(count), "type": [*"ABC"] * (count // 3), "id": keys})
+    text = "EVENT SEQ(A a, B b, C c) WHERE skip_till_next_match { [id] } WITHIN 40"
+    plan = replace(sase.compile(text, events), options=Options(block=256, stack=256))
+    assert len(plan.run(events, threads=1)) == count // 3
+    assert max(known) < 1 << 13
 
 
 @pytest.mark.parametrize(

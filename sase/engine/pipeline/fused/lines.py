@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
@@ -33,6 +35,8 @@ MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
+# How codes are made of codes.
+CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
 
@@ -49,8 +53,9 @@ class FusedLines:
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
         self.meter, self._stopwatch = pipeline.meter(LINES), pipeline.stopwatch
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
-        # The numbers of keys, once it is known that events can be fused.
+        # The numbers of keys, once it is known that events can be fused; none of codes by a table.
         self._arrays: list[NDArray[Any]] | None = None
+        self._has_table = False
         self._refused: str | None = None
 
     @classmethod
@@ -97,10 +102,16 @@ class FusedLines:
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
         keys, digits = forms_of(self._arrays), self._codes.digits
         digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
+        codes = np.empty(0, np.int64)
         position, size = at.events, pipeline.plan.options.block
         for begin in range(0, len(events), BLOCKS * size):
             piece = self._block(events, begin, min(begin + BLOCKS * size, len(events)), position)
             states = _by_type(by_code, events.types[piece.rows])
+            if self._has_table:
+                codes = self._looked_up(piece, states)
+                evaluation.make_room_for_keys(pipeline.dictionary.size(evaluation.key))
+                keys, digits = forms_of([codes]), CODES_AS_THEY_ARE
+                keys[:, ADDRESS] -= codes.itemsize * begin  # their first row is that of the piece
             stream = evaluation.stream(piece, states, keys, digits)
             pipeline.warnings.note_types(events, piece.rows)
             for first in range(0, len(piece), size):
@@ -136,13 +147,16 @@ class FusedLines:
         if arrays is None:
             return NO_NUMBERS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
+        block, is_ranked = self._block(events, 0, len(events), 0), bool(pipeline.plan.ranked)
+        by_code = self._states_of(events)
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
-            return NO_CODES
+            if not evaluation.may_share(block, by_code):
+                return NO_CODES
+            arrays, self._has_table = [], True
         keys = pipeline.dictionary.size(evaluation.key)
         if keys > MOST_KEYS:
             return f"there may be {keys:,} keys, more than {MOST_KEYS:,}"
-        block, is_ranked = self._block(events, 0, len(events), 0), bool(pipeline.plan.ranked)
-        if not evaluation.begin(block, keys, self._states_of(events), is_ranked=is_ranked):
+        if not evaluation.begin(block, keys, by_code, is_ranked=is_ranked):
             return "what a series is compared by has NULLs, or is no number"
         self._arrays = arrays
         return None
@@ -159,6 +173,15 @@ class FusedLines:
             return False
         known = np.count_nonzero(_by_type(self._states_of(events), types))
         return bool(known >= SHARE * len(types))
+
+    def _looked_up(self, piece: Block, states: NDArray[np.uint8]) -> Numbers:
+        """The codes by a table of the keys of a piece, where a component admits an event's type."""
+        codes, rows = np.zeros(len(piece), np.int64), np.flatnonzero(states)
+        places = rows + piece.range.begin
+        numbers = places + piece.range.position
+        some = Block(piece.range, places, rows, piece.ts[rows], numbers, numbers, piece.coding)
+        codes[rows] = some.codes(self._evaluation.key)
+        return codes
 
     def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
         """All events of a piece, which are asked for their types and attributes alone."""
