@@ -89,6 +89,7 @@ def _part(text: str) -> tuple[int, int]:
 
 def _measure(arguments: argparse.Namespace) -> None:
     arguments.csv.parent.mkdir(exist_ok=True)
+    machine.compile_kernels()
     with arguments.csv.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEADER)

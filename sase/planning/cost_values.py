@@ -14,7 +14,7 @@ MOST_BYTES = 1 << 30
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
     "run": 4_000_000.0,  # what every run takes
-    "event": 9.0,  # of the input
+    "event": 6.0,  # of the input
     "admitted": 27.0,  # an event of the query's types
     "windowed": 6.0,  # an event and a step of match windows
     "simple": 1.0,  # an operation of a condition on one event
@@ -35,7 +35,7 @@ NANOSECONDS: Mapping[str, float] = {
     "tree_run": 4_000_000.0,
     "tree_event": 2.0,  # of the input: its type is looked at
     "ranged": 2.6,  # one in the window of a rare one: its key is looked at
-    "near": 7.0,  # one near a rare one
+    "near": 10.0,  # one near a rare one
     "leaf": 20.0,  # one of the query's types
     "filled": 75.0,  # a record in a leaf
     "tree_noted": 40.0,  # an event of a negative component

@@ -7,18 +7,31 @@ from dataclasses import replace
 from sase.planning.cardinality import Cardinalities
 from sase.planning.nodes import (
     Operator,
+    RunEvaluation,
     SequenceConstruction,
     Stacks,
     Transformation,
     exchanged,
     require,
 )
-from sase.planning.rewrites.contract import NONE_RARE, NOT_AT_HAND, NOT_KNOWN, Declined, Outcome
+from sase.planning.rewrites.contract import (
+    ANY_MATCH,
+    NO_SCAN,
+    NONE_RARE,
+    NOT_AT_HAND,
+    NOT_KNOWN,
+    Declined,
+    Outcome,
+)
 from sase.planning.statistics import Statistics
 from sase.planning.tree_choice import why_not_joined
 from sase.planning.tree_order import SHAPES, ordered
 
 WHERE = ("always", "cheaper")
+ONE_BY_ONE = Declined(
+    "a record of a leaf is one event, and of a series there would be one for each subset of the"
+    " events that it may take, which runs share"
+)
 
 
 def join_by_tree(
@@ -56,6 +69,14 @@ def join_by_tree(
     if where == "cheaper" and statistics is not None:
         reason = why_not_joined(plan, tree, statistics)
     return tree if reason is None else Declined(reason)
+
+
+def keep_runs(plan: Operator, *, where: str = "always") -> Outcome:
+    """Why a pattern with a series is not joined by a tree."""
+    strategy = require(plan, RunEvaluation).strategy
+    if strategy not in ANY_MATCH:
+        return Declined(f"it does not keep the result under {strategy.value}")
+    return NO_SCAN if where == "cheaper" else ONE_BY_ONE
 
 
 def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:
