@@ -1,12 +1,14 @@
 """Match windows: factors of throughput over a plan without them (Figures 6 to 8, KDD 2012).
 
-python -m experiments.match_windows [--figures 6a,6b,…] [--events N] [--patterns N]
+python -m experiments.match_windows [--figures 6a,6b,…] [--events N] [--patterns N] [--by-itself]
 
 A line has, for each method, how many times the throughput of the plain plan it has, the mean of
 some random patterns; of runs also how many times fewer steps these take; and in brackets the
 windows that were searched, and the events handed on. The plain plan evaluates the same runs over
-all events, of all keys together; the tree of Figure 7 joins by key as it is. Streams are stand-ins,
-see `experiments/window_streams.py`. Behind the figures stand the findings of the paper.
+all events, of all keys together; the trees of Figure 7 join by key as it is. With `--by-itself`
+there is also how many times the throughput of the paper's plain window the best of them has, which
+is searched by itself for each event (`experiments/plain_windows.py`). Streams are stand-ins, see
+`experiments/window_streams.py`. Behind the figures stand the findings of the paper.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import pyarrow as pa
 
 import sase
 from experiments import machine
+from experiments.plain_windows import searched_by_itself
 from experiments.window_findings import METHODS, PLAIN, Figures, Point, findings
 from experiments.window_streams import DAY, ONCO_EVENTS, ONCO_TYPES, nyse, onco
 
@@ -42,6 +45,8 @@ TREE = (
     "push_window_into_construction",
     "join_by_tree",
 )
+SET_TREE = ("evaluate_runs", "partition_stacks", "push_simple_conditions", "join_sets")
+FORMS = {"runs": RUNS, "tree": TREE, "tree of sets": SET_TREE}
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Cell:
     label: str
     queries: tuple[str, ...]
     table: pa.Table
-    is_tree: bool = False
+    form: str = "runs"
 
 
 # The points of a figure, of so many events and patterns.
@@ -66,30 +71,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--figures", default=",".join(FIGURES), help="which: all of them")
     parser.add_argument("--events", type=int, help="how many, instead of those of the paper")
     parser.add_argument("--patterns", type=int, default=10, help="random patterns a point: 10")
+    parser.add_argument("--by-itself", action="store_true", help="measure plain windows, too")
     options = parser.parse_args(arguments)
     print(machine.described(), flush=True)
     figures: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
-        recipes = {is_tree: written(Path(folder), is_tree=is_tree) for is_tree in (False, True)}
+        recipes = {form: written(Path(folder), form) for form in FORMS}
         for figure in options.figures.split(","):
             figures[figure] = points = []
             for cell in FIGURES[figure](options.events, options.patterns):
-                points.append(measured(cell, recipes[cell.is_tree]))
+                points.append(measured(cell, recipes[cell.form]))
+                if options.by_itself and cell.form == "runs":
+                    measure_by_itself(points[-1], cell, recipes[cell.form][PLAIN])
                 print(f"{figure:4}{points[-1].line}", flush=True)
     for finding in findings(figures):
         print(finding)
 
 
-def written(folder: Path, *, is_tree: bool) -> dict[str, str]:
+def written(folder: Path, form: str) -> dict[str, str]:
     """Recipes of runs or of a tree: plain, and with each method and nothing else."""
     found = {}
     for method in (PLAIN, *METHODS):
-        rewrites = [f'"{name}"' for name in (TREE if is_tree else RUNS)]
-        if method in ("fp", "fpc") and not is_tree:
+        rewrites = [f'"{name}"' for name in FORMS[form]]
+        if method in ("fp", "fpc") and form == "runs":
             rewrites.append('"partition_stacks"')
         if method != PLAIN:
             rewrites.append(f'{{ rewrite = "prune_by_match_windows", by = "{method}" }}')
-        path = folder / f"{'tree' if is_tree else 'runs'}_{method}.toml"
+        path = folder / f"{form.replace(' ', '_')}_{method}.toml"
         path.write_text(f'summary = "{method}"\nrewrites = [{", ".join(rewrites)}]\n')
         found[method] = str(path)
     return found
@@ -107,6 +115,18 @@ def measured(cell: Cell, recipes: dict[str, str]) -> Point:
         assert len(counts) == 1, "every method finds the same matches"
         point.matches += counts.pop()
     return point
+
+
+def measure_by_itself(point: Point, cell: Cell, recipe: str) -> None:
+    """Search each window of a point by itself: the second time, when kernels are loaded."""
+    searched_by_itself(cell.queries[0], cell.table.slice(0, 1000), recipe)
+    matches = 0
+    for query in cell.queries:
+        start = time.process_time()
+        found, windows, events = searched_by_itself(query, cell.table, recipe)
+        point.add_windows(time.process_time() - start, windows, events)
+        matches += found
+    assert matches == point.matches, "they have the same matches"
 
 
 def run(query: str, table: pa.Table, recipe: str) -> tuple[float, sase.Report, int]:
@@ -134,20 +154,20 @@ def random_patterns(
     return tuple(found)
 
 
-def by_length(kind: str, *, trades: bool, is_tree: bool = False) -> Cells:
+def by_length(kind: str, *, trades: bool, form: str = "runs") -> Cells:
     """Patterns of two to ten variables: one variable is a single event, and has no window.
 
-    A tree finds every match of a sequence.
+    A tree finds every match.
     """
 
     def cells(events: int | None, patterns: int) -> Iterator[Cell]:
         table = nyse(events or TRADES) if trades else onco(events or ONCO_EVENTS)
         types, where = (TRADED, "true") if trades else (ONCO_TYPES, "[pid]")
-        where = where if is_tree else f"earliest_maximal {{ {where} }}"
+        where = where if form != "runs" else f"earliest_maximal {{ {where} }}"
         asked = f"WHERE {where} WITHIN {20_000 if trades else 10 * DAY} INCLUSIVE"
         for length in range(2, 11):
             queries = random_patterns(kind, types, length, patterns, asked)
-            yield Cell(f"k={length}", queries, table, is_tree)
+            yield Cell(f"k={length}", queries, table, form)
 
     return cells
 
@@ -191,8 +211,10 @@ FIGURES: dict[str, Cells] = {
     "6d": by_length("SET", trades=True),
     "6e": by_days,
     "6f": by_milliseconds,
-    "7a": by_length("SEQ", trades=False, is_tree=True),
-    "7c": by_length("SEQ", trades=True, is_tree=True),
+    "7a": by_length("SEQ", trades=False, form="tree"),
+    "7b": by_length("SET", trades=False, form="tree of sets"),
+    "7c": by_length("SEQ", trades=True, form="tree"),
+    "7d": by_length("SET", trades=True, form="tree of sets"),
     "8a": by_events,
 }
 

@@ -832,8 +832,8 @@ FAULTS = [
     Fault(
         "one-event-for-two-steps",
         MATCH_WINDOWS,
-        "_end_of(step + 1, measure, steps, ends, key)",
-        "_end_of(step + 1, EARLIEST, steps, ends, key)",
+        "place[0] + 1, measure, steps, ends, key)",
+        "place[0] + 1, EARLIEST, steps, ends, key)",
         "windows",
     ),
     Fault(

@@ -9,8 +9,11 @@ import numpy as np
 from sase.binding.bound import Condition, WindowKind, elements_of
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Mask, Numbers, grown
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.match_windows import (
+    BITS,
     COUNTS,
+    WINDOWS,
     link,
     mark_starts,
     mark_windows,
@@ -48,6 +51,7 @@ class MatchWindowState:
         components = context.components
         self._positive = (1 << len(components)) - 1
         self._steps = steps_of(components) if node.counts else ()
+        self._slots = _slots(self._steps)
         first = first_levels(components) if node.counts else range(len(components))
         self._first = sum(1 << level for level in first)
         self._fewest = fewest_events(components) if node.counts else 0
@@ -66,13 +70,17 @@ class MatchWindowState:
         """Narrow a block; nothing is found here."""
         states = self._filter.states(block)
         takes, keys = states & self._positive, block.codes(self._key)
-        keys = np.where(takes != 0, keys, NOTHING)
+        is_taken = takes != 0
+        taken = int(np.count_nonzero(is_taken))
+        if taken < len(takes):
+            keys = np.where(is_taken, keys, NOTHING)
         measures = np.ascontiguousarray(measures_of(block, self.node.window))
-        self._count(block, takes, keys)
+        self._count(block, states, taken, keys)
         starts = self._starts(block, takes, keys, measures)
         inside = self._inside(keys, measures, starts)
         self._remember(block, measures)
-        states = np.where(inside, states, states & ~self._positive)
+        if not inside.all():
+            states = np.where(inside, states, states & ~self._positive)
         if self._begins:
             states = np.where(starts, states, states & ~1)
         block.narrow(np.flatnonzero(states), states)
@@ -81,11 +89,15 @@ class MatchWindowState:
 
     def _starts(self, block: Block, takes: Numbers, keys: Numbers, measures: Numbers) -> Mask:
         """The events that begin a window that may hold a match."""
+        if not (self.node.counts or self._context.options.analyze):
+            each: Mask = keys >= 0
+            self._counts[WINDOWS] += np.count_nonzero(each)
+            return each
         size, starts = self._context.dictionary.size(self._key), np.empty(len(keys), np.bool_)
-        bits = [level for step in self._steps for level in step]
-        ends = np.zeros((size, len(bits) + 1), np.int64)
+        count = sum(map(len, self._steps))
+        ends = np.zeros((size, count + 1), np.int64)
         links = _NO_LINKS
-        if self._context.options.analyze or len(bits) > len(self._steps):
+        if self._context.options.analyze or count > len(self._steps):
             before, ranks = np.empty((2, len(keys)), np.int64)
             links = before, ranks, np.empty(size, np.int64)
             link(keys, links[2], before, ranks)
@@ -97,7 +109,7 @@ class MatchWindowState:
             self._behind(block),
             self._first,
             self._fewest,
-            np.array(bits, np.int64),
+            self._slots,
             np.cumsum([0, *map(len, self._steps)]),
             links,
             ends,
@@ -116,6 +128,8 @@ class MatchWindowState:
 
     def _inside(self, keys: Numbers, measures: Numbers, starts: Mask) -> Mask:
         """The events of windows that may hold a match."""
+        if not self.node.counts:
+            return starts
         size = self._context.dictionary.size(self._key)
         if size > len(self._latest):
             self._latest = grown(self._latest, max(size, 2 * len(self._latest)), EARLIEST)
@@ -128,11 +142,12 @@ class MatchWindowState:
         if self.node.partitions and len(block):
             self._reached.append((int(measures[-1]), int(block.numbers[0])))
 
-    def _count(self, block: Block, takes: Numbers, keys: Numbers) -> None:
-        taken = int(np.count_nonzero(takes))
+    def _count(self, block: Block, states: Numbers, taken: int, keys: Numbers) -> None:
         self._seen += len(block)
-        self._filtered += int(np.count_nonzero(block.states & self._positive)) - taken
-        self._keyless += taken - int(np.count_nonzero(keys >= 0))
+        if states is not block.states:
+            self._filtered += int(np.count_nonzero(block.states & self._positive)) - taken
+        if self.node.partitions:
+            self._keyless += taken - int(np.count_nonzero(keys >= 0))
 
     def advance(
         self, watermark: Watermark, below: Iterator[Sequence[object]]
@@ -183,6 +198,22 @@ class MatchWindowState:
         self._counts = saved.part("windows").array(COUNTS, low=0)
         counts = [part.count() for part in saved.part("counts").parts(4)]
         self._seen, self._filtered, self._keyless, self._out = counts
+
+
+def _slots(steps: Sequence[Sequence[int]]) -> Numbers:
+    """By the bits of levels their slots and the step of the first, as `mark_starts` takes them.
+
+    A level that is in several steps is alone in each.
+    """
+    found, slot = np.zeros((BITS, 3), np.int64), 0
+    for number, step in enumerate(steps):
+        for level in step:
+            place = found[(1 << level) % BITS]
+            if place[1] == 0:
+                place[0], place[2] = slot, number
+            slot += 1
+            place[1] = slot
+    return frozen(found)
 
 
 def _conditions(above: Sequence[Operator], context: Context) -> Iterator[tuple[int, Condition]]:

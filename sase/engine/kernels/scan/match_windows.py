@@ -9,12 +9,14 @@ which it and all steps behind it may be complete.
 from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel
-from sase.engine.kernels.jit.signatures import Flags, Ints, OutFlags, OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import Flags, IntRows, Ints, OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 
 # What is counted of windows: those that may hold a match and their events, and why others may not.
 WINDOWS, EVENTS, NOT_FIRST, INCOMPLETE, TOO_SMALL = range(5)
 COUNTS = 5
+# Powers of two that fit a word are all different modulo this.
+BITS = 67
 
 
 @kernel
@@ -56,7 +58,7 @@ def mark_starts(
     behind: int,
     first: int,
     fewest: int,
-    slots: Ints,
+    slots: IntRows,
     steps: Ints,
     links: tuple[Ints, Ints, OutInts],
     ends: OutIntRows,
@@ -68,27 +70,31 @@ def mark_starts(
     From the measure `behind` on there may be any events after these: `LATEST` if there are none,
     of which windows up to that time take no notice.
     `first` are the bits of which the first event of a match is, `fewest` how many events it has;
-    `steps` has where the slots of each step begin, and where those of the last end. With `links`,
-    of `link`, the events of windows are counted. The last of the `ends` of a key is 0 before there
-    are others.
+    `slots` are by bits of levels, modulo `BITS`, the first slot, the end of the slots, and the step
+    of the first one, in which others follow. `steps` has where the slots of each step begin, and
+    where those of the last end. With `links`, of `link`, the events of windows are counted. The
+    last of the `ends` of a key is 0 before there are others.
     """
     before, ranks, last = links
+    count = ends.shape[1] - 1
     for row in range(keys.shape[0] - 1, -1, -1):
         key, measure, state = keys[row], measures[row], states[row]
         starts[row] = False
         if key < 0:
             continue
         until = min(measure, LATEST - span) + span
-        if not ends[key, slots.shape[0]]:
-            ends[key, slots.shape[0]] = 1
-            for slot in range(slots.shape[0]):
+        if not ends[key, count]:
+            ends[key, count] = 1
+            for slot in range(count):
                 ends[key, slot] = behind
-        for step in range(steps.shape[0] - 1):
-            # What the event does for one step it does not do for the step before.
-            end = _end_of(step + 1, measure, steps, ends, key)
-            for slot in range(steps[step], steps[step + 1]):
-                if (state >> slots[slot]) & 1:
-                    ends[key, slot] = end
+        rest = state
+        while rest != 0:
+            bit = rest & -rest
+            rest ^= bit
+            place = slots[bit % BITS]
+            for slot in range(place[0], place[1]):
+                # What the event does for one step it does not do for the step before.
+                ends[key, slot] = _end_of(place[2] + slot - place[0] + 1, measure, steps, ends, key)
         size = fewest
         if before.shape[0]:
             while measures[last[key]] > until:

@@ -1,0 +1,148 @@
+"""The plain match window of the 2012 paper: each is searched by itself, and none is left out.
+
+The events of the window of each event are given to the automaton, which looks for the matches that
+begin with that one. Nothing is known from one window in the next, and events of no component are
+events like all others. It finds what runs do that meet each event once, and takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+
+import sase
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.signatures import OutInts
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.run_nodes import Machine, Runs
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.kleene.set_nodes import SetBuffer, SetGraph, write_bound
+from sase.engine.kernels.kleene.set_runs import (
+    HEAD,
+    commit,
+    end_run,
+    is_shown,
+    step,
+    write_ended,
+)
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators import kleene
+from sase.engine.operators.contract import span_of
+from sase.engine.operators.set_evaluation import SetEvaluationState
+
+
+@kernel
+def search_windows(
+    machine: Machine, graph: SetGraph, first: Runs, later: Runs, ended: OutInts,
+    incoming: Incoming, span: int, written: SetBuffer, counted: OutInts,
+) -> int:  # fmt: skip
+    """Search windows, on from one; where there is no room that one is searched once more.
+
+    Of the runs only the `first` begin any. Counted are windows, and the events in them.
+    """
+    cells, state, count = first.cells, first.state, incoming.numbers.shape[0]
+    while state[nodes.AT] < count:
+        begin, matches, bound = state[nodes.AT], written.sizes[0], written.sizes[1]
+        state[nodes.USED], state[nodes.FREE], state[nodes.SPARE] = 1, NOTHING, 0
+        state[nodes.LIVE] = state[nodes.FRESH] = state[nodes.LOOKED] = 0
+        first.heads[0], first.counts[0], ended[HEAD] = NOTHING, 0, NOTHING
+        why, i = DONE, begin
+        while why == DONE and i < count:
+            if incoming.measures[i] - incoming.measures[begin] > span:
+                break
+            needed = (first.counts[0] + 1) * graph.levels.shape[0]
+            room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
+            if needed > room or needed > first.fresh.shape[0]:
+                why = CROWDED
+                break
+            runs = first if i == begin else later
+            step(machine, graph, runs, ended, incoming, i)
+            if not write_ended(runs, ended, NOTHING, written):
+                why = FULL
+            for place in range(state[nodes.FRESH]):
+                node = runs.fresh[place]
+                if is_shown(machine, graph, runs, node) and not write_bound(
+                    cells, node, NOTHING, written
+                ):
+                    why = FULL
+            commit(graph, runs, 0)
+            i += 1
+        while why == DONE and later.heads[0] != NOTHING:
+            end_run(machine, graph, later, ended, 0, NOTHING, later.heads[0])
+        if why == DONE and not write_ended(later, ended, NOTHING, written):
+            why = FULL
+        if why != DONE:
+            written.sizes[0], written.sizes[1] = matches, bound
+            return why
+        counted[0] += 1
+        counted[1] += i - begin
+        state[nodes.AT] = begin + 1
+    return DONE
+
+
+class PlainWindows(SetEvaluationState):
+    """An evaluation that has all events at its end, and searches their windows then."""
+
+    # The times of all events, and what was counted.
+    times: Numbers = np.empty(0, np.int64)
+    counted: Numbers = np.zeros(2, np.int64)
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
+        """Take the events of a block."""
+        self._spots = block.positions
+        return super().push(block, below)
+
+    def _advance(self, incoming: Incoming) -> Iterator[Any]:
+        self._parts: list[tuple[Incoming, Numbers]] = getattr(self, "_parts", [])
+        self._parts.append((incoming, self._spots.copy()))
+        return iter(())
+
+    def horizon(self) -> int | None:
+        """The first event: all are needed."""
+        return 0
+
+    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
+        """Yield all matches at the end."""
+        if watermark.is_final:
+            yield from self._searched()
+
+    def _searched(self) -> Iterator[Any]:
+        assert self._window is not None
+        count = len(self.times)
+        whole = Incoming(*(np.zeros(count, np.int64) for _ in Incoming._fields))
+        whole.measures[:] = self.times
+        for incoming, spots in self._parts:
+            for name in ("numbers", "begins", "takes"):
+                getattr(whole, name)[spots] = getattr(incoming, name)
+        whole.ties[:] = np.append(0, np.cumsum(np.diff(self.times) > 0))
+        self._make_room_for_keys(1)
+        state = self._runs.state
+        state[nodes.AT], why = 0, FULL
+        span = span_of(self._window)
+        while why != DONE:
+            later = self._runs._replace(rules=self._runs.rules._replace(first=0))
+            why = search_windows(
+                self._program.machine(), self._program.graph, self._runs, later, self._ended,
+                whole, span, self._buffer, self.counted,
+            )  # fmt: skip
+            yield from self._flush(why)
+            if why == CROWDED:
+                self._make_room_for_nodes(2 * len(self._runs.cells))
+
+
+def searched_by_itself(query: str, table: pa.Table, recipe: str) -> tuple[int, int, int]:
+    """Matches, windows and their events, where each window of a plan of sets is searched by itself.
+
+    All events are of one key, whatever the recipe does.
+    """
+    PlainWindows.times = table.column("ts").to_numpy().astype(np.int64)
+    PlainWindows.counted = np.zeros(2, np.int64)
+    with mock.patch.object(kleene, "open_sets", PlainWindows):
+        matches = len(sase.compile(query, table, plan=recipe).run(table, threads=1))
+    return matches, *map(int, PlainWindows.counted)
