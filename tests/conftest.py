@@ -159,10 +159,12 @@ WITHOUT_SPARK = (
     "tests/spark/test_streaming_killed.py",
 )
 
-# What takes longest, in the order in which processes take it: of Spark the long files, then its
-# others; meanwhile what needs no kernels, so that only one process compiles them at a time; then
-# the long files. The others follow, those of many tests first.
+# What takes longest, in the order in which processes take it: heavy tests that take minutes, of
+# Spark the long files, then its others, and then the long files of the rest. The others follow,
+# those of many tests first.
 EARLY = (
+    "tests/spark/test_streaming_killed.py",
+    "tests/engine/kernels/test_modes.py",
     "tests/spark/test_streaming.py",
     "tests/spark/test_non_overlap.py",
     "tests/spark/test_sql.py",
@@ -170,22 +172,21 @@ EARLY = (
     "tests/spark/test_replay_command.py",
     "tests/spark/test_explain.py",
     "tests/spark/test_faults.py",
-    "tests/properties/test_fuzz.py",
-    "tests/properties/test_round_trip.py",
-    "tests/planning/test_recipes.py",
-    "tests/repo/test_typing.py",
     "tests/test_cases.py",
-    "tests/fuzz/test_targets.py",
+    "tests/properties/test_fuzz.py",
+    "tests/engine/operators/test_states.py",
+    "tests/engine/pipeline/test_checkpoint.py",
     "tests/cli/test_follow.py",
     "tests/cli/test_run.py",
+    "tests/fuzz/test_targets.py",
+    "tests/repo/test_typing.py",
     "tests/spark/test_tasks.py",
     "tests/spark/test_tasks_killed.py",
+    "tests/spark/test_connect.py",
+    "tests/planning/test_consistency.py",
+    "tests/engine/series/test_user_aggregates.py",
     "tests/engine/series/test_engine_is_naive.py",
     "tests/engine/analyze/test_analyze.py",
-    "tests/engine/pipeline/test_checkpoint.py",
-    "tests/spark/test_connect.py",
-    "tests/engine/kernels/test_modes.py",
-    "tests/spark/test_streaming_killed.py",
 )
 
 

@@ -6,17 +6,23 @@ A route takes a record and gives the lines that came out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import sase
+from sase.api.compiled_query import compile_query
 from sase.binding import Schema, bind
+from sase.binding.input_options import InputOptions
 from sase.binding.schema_file import schema_from
 from sase.binding.script import check_script
+from sase.engine.sources.discovered import Discovered
 from sase.errors import Diagnostic, QueryError
 from sase.lang import ast
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
+from sase.planning.recipes import read_recipe
 from sase.source import Source
 from tests import naive, script_routes
 from tests.casefile import Case
@@ -186,27 +192,34 @@ def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[s
         table = [{name: None, **row} for row in table]
     if _is_mixed(table):
         return _by_type(recipe, case, table)
-    plan = sase.compile(
-        case.query, table, plan=recipe or "optimized", output=output, **keywords(case)
-    )
     if not recipe:
+        plan = sase.compile(case.query, table, output=output, **keywords(case))
         return [pair for part in _pushed(plan, table) for pair in results(part)]
-    return _SEEN.results(case, plan, table)
+    if _LAST.case is not case:
+        _LAST.bind(case, table, output)
+    return _LAST.results(recipe, table)
 
 
-class _PlansOfACase:
-    """What plans of the last case found: many recipes make the same plan, which is run once."""
+class _BoundCase:
+    """The last case, bound once, and what its plans found: many recipes make the same plan."""
 
-    def __init__(self) -> None:
-        self._case: Case | None = None
+    case: Case | None = None
+
+    def bind(self, case: Case, table: list[dict[str, Any]], output: str) -> None:
+        """Bind a case, of which recipes make plans."""
+        options = keywords(case)
+        params = options.pop("params")
+        source = Discovered.of(table, InputOptions(**options))
+        self._known = compile_query(case.query, source, params=params, output=output)
         self._found: list[tuple[Any, list[tuple[dict[str, int], dict[str, Any]]]]] = []
+        self.case = case
 
     def results(
-        self, case: Case, plan: sase.Plan, table: list[dict[str, Any]]
+        self, recipe: str, table: list[dict[str, Any]]
     ) -> list[tuple[dict[str, int], dict[str, Any]]]:
-        """The rows and the results of a plan of a case."""
-        if self._case is not case:
-            self._case, self._found = case, []
+        """The rows and the results of the plan by a recipe."""
+        known = replace(self._known, recipe=_recipe(recipe))
+        plan = known.plan(known.optimized())
         for operators, found in self._found:
             if operators == plan.operators:
                 return found
@@ -215,7 +228,8 @@ class _PlansOfACase:
         return found
 
 
-_SEEN = _PlansOfACase()
+_LAST = _BoundCase()
+_recipe = cache(read_recipe)
 
 
 def results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:

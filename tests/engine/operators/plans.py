@@ -74,6 +74,11 @@ def plan_of(query: str, recipe: str, options: Options | None = None) -> sase.Pla
     return plan if options is None else replace(plan, options=options)
 
 
+def alone(plan: sase.Plan) -> sase.Plan:
+    """The plan without its recipe: many recipes make the same, and what is found is known then."""
+    return replace(plan, recipe="", steps=())
+
+
 def told(matches: Any) -> list[tuple[Any, ...]]:
     """The events of the matches, and the results."""
     if not len(matches):

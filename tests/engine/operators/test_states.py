@@ -20,7 +20,7 @@ from sase.engine.pipeline.live_events import live_events
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.recipes import recipe_names
-from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream, told
+from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
 
 EVENTS = stream()
 RECIPES = recipe_names()
@@ -29,7 +29,12 @@ RECIPES = recipe_names()
 @cache
 def whole(query: str, recipe: str) -> list[Any]:
     """What comes out of one batch, with the usual options."""
-    return told(plan_of(query, recipe).run(EVENTS))
+    return in_one_batch(alone(plan_of(query, recipe)))
+
+
+@cache
+def in_one_batch(plan: sase.Plan) -> list[Any]:
+    return told(plan.run(EVENTS))
 
 
 def test_every_query_finds_something() -> None:
@@ -82,6 +87,12 @@ def pushed(plan: sase.Plan, sizes: list[int], cuts: set[int] | None) -> list[Any
     return found + told(matcher.finish())
 
 
+@cache
+def replaced_at_each(plan: sase.Plan) -> list[Any]:
+    """The results of pushes of one row, with operators that are replaced after each."""
+    return pushed(plan, [1], cuts=None)
+
+
 def pieces(sizes: list[int]) -> Iterator[Any]:
     start = 0
     for size in cycle(sizes):
@@ -95,7 +106,7 @@ def pieces(sizes: list[int]) -> Iterator[Any]:
 def test_replaced_after_every_event(query: str, recipe: str) -> None:
     """And forgotten what can be: the stacks are tiny."""
     plan = plan_of(query, recipe, Options(block=2, chunk=2, stack=2))
-    assert pushed(plan, [1], cuts=None) == whole(query, recipe)
+    assert replaced_at_each(alone(plan)) == whole(query, recipe)
 
 
 SOME = settings(suppress_health_check=[HealthCheck.too_slow])
