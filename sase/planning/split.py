@@ -160,8 +160,12 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
         own = {test.attribute for test in non_overlapping}
         keys = () if counts else tuple(test for test in keys if test.attribute in own)
         return Split(keys, reason="" if keys else OVERLAPS)
-    if first.before is None and not keys:
-        return Split(reason=NOTHING_SHARED)
+    # On imprecise time: which branch gives a match that may be detected at two times is known last.
+    is_late = any(each.windows > 1 for each in every)
+    if not keys and (is_late or first.before is None):
+        return Split(reason=DETECTED if is_late else NOTHING_SHARED)
+    if is_late:
+        return Split(keys)
     return Split(keys, before=first.before, windows=max(each.windows for each in every))
 
 

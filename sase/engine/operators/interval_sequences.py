@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class IntervalSequences(IntervalLists):
 
     def __init__(self, node: NegativeSequence, confidence: Confidence, context: Context) -> None:
         super().__init__(node, confidence, context)
+        node = _least(node)
         joint = joint_context(node, context)
         first = context.levels
         self._lists = lists_of(node, first)
@@ -74,6 +76,20 @@ class IntervalSequences(IntervalLists):
 
     def _make_rows(self) -> None:
         self._out = np.zeros((2 * len(self._out), search.ROW), np.int64)
+
+
+def _least(node: NegativeSequence) -> NegativeSequence:
+    """The sequence, its series no longer than they must be where more of them tell nothing more."""
+    if len(node.positives) < len(node.components):
+        return node
+    asked = {index for conjunct in node.together for index in conjunct.references}
+    components = (
+        replace(each, maximum=max(each.minimum, 1))
+        if each.is_series and each.index not in asked
+        else each
+        for each in node.components
+    )
+    return replace(node, components=tuple(components))
 
 
 def _read(rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, PlacedMatch]]:

@@ -33,7 +33,7 @@ class JointConfidence:
         orders: Sequence[ForbiddingOrder],
     ) -> float:
         """Return that of steps in the order of the pattern: an event, or all events of a set."""
-        if self._is_forbidden(steps, others):
+        if self._is_forbidden(steps, others, orders):
             return 0.0
         gaps = {gap for each in others for gap in each.gaps} | {each.gap for each in orders}
         span = max(each.hi for each in steps[-1]) - min(each.lo for each in steps[0])
@@ -69,17 +69,27 @@ class JointConfidence:
         return min(max(found, 0.0), 1.0)
 
     def _is_forbidden(
-        self, steps: Sequence[Sequence[TimeBounds]], others: Sequence[JointEvent]
+        self,
+        steps: Sequence[Sequence[TimeBounds]],
+        others: Sequence[JointEvent],
+        orders: Sequence[ForbiddingOrder],
     ) -> bool:
-        """Whether an event lies in its gap in every world."""
+        """Whether an event, or a whole order, lies in its gap in every world."""
         begins = [min(each.lo for each in step) for step in steps]
         ends = [max(each.hi for each in step) for step in steps]
         after = [ends[-1] - self._reach - 1, *ends]
         before = [*begins, begins[0] + self._reach + 1]
+        alone = [(gap, [other.interval]) for other in others for gap in other.gaps]
+        alone += [
+            (order.gap, [others[event].interval for event in order.events])
+            for order in orders
+            if not order.absences
+        ]
         return any(
-            after[gap] < other.interval.lo and other.interval.hi < before[gap]
-            for other in others
-            for gap in other.gaps
+            after[gap] < events[0].lo
+            and events[-1].hi < before[gap]
+            and all(one.hi < other.lo for one, other in pairwise(events))
+            for gap, events in alone
         )
 
     def _summed(

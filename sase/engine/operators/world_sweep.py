@@ -23,6 +23,8 @@ from sase.errors import BudgetError
 
 # The most states that are known at a time.
 MOST_STATES = 1 << 17
+# The most events beside the candidate's that may be at one time.
+MOST_AT_ONCE = 16
 OVER = -1
 
 
@@ -206,6 +208,8 @@ class Sweep:
         inside = None if gap in closed else gap
         for taken in _subsets(own):
             free = others if taken else apart
+            if free.bit_count() > MOST_AT_ONCE:
+                raise BudgetError(self._too_many)
             for placed in _subsets(free):
                 if taken | placed:
                     after = self._orders_after(orders, placed, inside, taken)
@@ -256,12 +260,16 @@ class Sweep:
     def _check_size(self, states: dict[State, float]) -> None:
         self._check(0)
         if len(states) > MOST_STATES:
-            raise BudgetError(
-                f"the confidence of a candidate goes by the order of {len(self._bounds)} events of"
-                f" it and of what may forbid it, which has more than {MOST_STATES:,} states at one"
-                " time: give the query a smaller WITHIN, or narrow the conditions of what is"
-                " negative"
-            )
+            raise BudgetError(self._too_many)
+
+    @property
+    def _too_many(self) -> str:
+        return (
+            f"the confidence of a candidate goes by the order of {len(self._bounds)} events of it"
+            f" and of what may forbid it, of which more than {MOST_AT_ONCE} may be at one time, or"
+            f" which have more than {MOST_STATES:,} states then: give the query a smaller WITHIN,"
+            " or narrow the conditions of what is negative"
+        )
 
 
 class _Order(NamedTuple):

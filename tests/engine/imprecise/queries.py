@@ -117,6 +117,16 @@ class Writer:
 
     def pattern(self) -> tuple[str, bool]:
         parts, ends = self.sequence(3)
+        if self.chance(12):  # the same variables in another order
+            other = [part for part in parts if part[0] != "!"]
+            self.random.shuffle(other)
+            if self.chance(40):
+                place = self.random.randrange(len(other) + 1)
+                other.insert(place, self.absent())
+                ends = ends or place == len(other) - 1
+            both = [_seq(parts), _seq(other)]
+            self.random.shuffle(both)
+            return " OR ".join(both), ends
         if self.chance(15):
             other, also = self.sequence(2)
             return f"{_seq(parts)} OR {_seq(other)}", ends or also

@@ -107,3 +107,14 @@ def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_sweep, "MOST_STATES", 100)
     with pytest.raises(BudgetError, match="more than 100 states"):
         JointConfidence(1000).of(steps, others, orders)
+
+
+def test_an_order_that_is_certain_forbids_however_many_others_there_are() -> None:
+    steps = [[TimeBounds(0, 0)], [TimeBounds(99, 99)]]
+    others = [JointEvent(TimeBounds(1, 40)), *[JointEvent(TimeBounds(30, 98))] * 30]
+    orders = [ForbiddingOrder(1, (0, other)) for other in range(1, 31)]
+    confidence = JointConfidence(1000)
+    with pytest.raises(BudgetError, match="more than 16 may be at one time"):
+        confidence.of(steps, others, orders)
+    others.append(JointEvent(TimeBounds(41, 98)))
+    assert confidence.of(steps, others, [*orders, ForbiddingOrder(1, (0, 31))]) == 0.0

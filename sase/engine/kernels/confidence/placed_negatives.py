@@ -103,6 +103,30 @@ def gap_bounds(
 
 
 @linked
+def sure_bounds(
+    matches: MatchArrays, number: int, split: int, times: BoundTimes, span: int, mask: int
+) -> tuple[int, int]:
+    """Return the first and the last time that are in the gap in every world with the order."""
+    begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
+    bound = 0
+    for level in range(split):
+        bound += matches.lengths[level, number]
+    before, after, latest, earliest = EARLIEST, LATEST, EARLIEST, LATEST
+    for at in range(begin, end):
+        lo, hi = times.lo[matches.events[at] & mask], times.hi[matches.events[at] & mask]
+        latest, earliest = max(latest, hi), min(earliest, lo)
+        if at < begin + bound:
+            before = max(before, hi)
+        else:
+            after = min(after, lo)
+    if bound == 0:
+        return window_start(latest, span), earliest - 1
+    if begin + bound == end:
+        return latest + 1, min(window_end(earliest, span), LATEST - 1)
+    return before + 1, after - 1
+
+
+@linked
 def behind(index: IntervalIndex, key: int, bound: int) -> int:
     """Return where the events of a key end that begin before a bound."""
     low, high = index.begins[key], index.begins[key + 1]

@@ -3,7 +3,8 @@
 The search binds events behind a candidate, in the same nodes, as that of precise time does; but any
 event may follow another one that can be before it, so every order is tried. Each match is written
 with the events that may keep it from forbidding. Where there are no such, a match that has another
-one in it says nothing more, and the search does not go on behind the lesser one.
+one in it says nothing more, and the search does not go on behind the lesser one; and one that is in
+the gap in every world ends the search.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sase.engine.kernels.confidence.placed_negatives import (
     behind,
     gap_bounds,
     is_in,
+    sure_bounds,
 )
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
@@ -48,9 +50,10 @@ from sase.engine.kernels.kleene.transitions import bind, comparisons_hold, is_ma
 FULL = 3
 PATIENCE = 1 << 16
 # Of the state: the candidate to go on with, the depth of its search or FRESH, the node before it,
-# the times between which its gap may be, and how many rows are written.
-NUMBER, DEPTH, BASE, LOWER, UPPER, WRITTEN = range(6)
-STATE = 6
+# the times between which its gap may be, those that are in it in every world, and how many rows are
+# written.
+NUMBER, DEPTH, BASE, LOWER, UPPER, SURE_LOWER, SURE_UPPER, WRITTEN = range(8)
+STATE = 8
 FRESH = -1
 # Of a frame: the level that is tried, the next event for it, and the earliest time of one.
 TRYING, CURSOR, EARLIEST_TIME = range(3)
@@ -76,6 +79,18 @@ def is_bound(cells: OutIntRows, node: int, base: int, event: int) -> bool:
     while at > base and cells[at, EVENT] != event:
         at = cells[at, PREVIOUS]
     return bool(at > base)
+
+
+@linked
+def is_sure(
+    cells: OutIntRows, node: int, times: BoundTimes, found: IntervalSearch, mask: int
+) -> bool:
+    """Whether the events behind the base are in their order, and in the gap, in every world."""
+    state, at, before = found.state, node, found.state[SURE_UPPER] + 1
+    while at > state[BASE] and times.hi[cells[at, EVENT] & mask] < before:
+        before = times.lo[cells[at, EVENT] & mask]
+        at = cells[at, PREVIOUS]
+    return bool(at == state[BASE] and before >= state[SURE_LOWER])
 
 
 @linked
@@ -193,6 +208,12 @@ def search(
                     machine, cells, matches, lists, index, times, found, node + 1, key
                 ):
                     return FULL
+                if (
+                    is_whole
+                    and lists.absences.shape[0] == 0
+                    and is_sure(cells, node + 1, times, found, machine.mask)
+                ):
+                    return DONE
                 if not is_whole or lists.absences.shape[0] > 0:
                     state[DEPTH] = depth + 1
                     frames[depth + 1, EARLIEST_TIME] = time + 1
@@ -223,6 +244,8 @@ def place_sequences(
                     return CROWDED
                 lower, upper = gap_bounds(matches, number, split, sets, times, span, mask)
                 state[LOWER], state[UPPER], state[DEPTH] = lower, upper, 0
+                lower, upper = sure_bounds(matches, number, split, times, span, mask)
+                state[SURE_LOWER], state[SURE_UPPER] = lower, upper
                 state[BASE] = rebuilt(machine, cells, matches, number)
                 found.frames[0, EARLIEST_TIME] = lower
                 try_level(found, 0, first, levels_of(machine), lists, index, first, key)
