@@ -288,22 +288,27 @@ class CompiledScript:
         )
         return pipeline, pipeline.search(read)
 
-    def _rows(self, name: str | None, given: Discovered) -> InputRows:
-        """What the statements read of an input."""
-        from sase.engine.scripts.input_rows import InputRows
-
-        assert given.events is not None, "a schema has no events"
+    def columns_read(self, name: str | None) -> tuple[frozenset[str], bool]:
+        """The columns of an input that statements name, and whether results show all."""
         plans = [each.plan for each in self.plan.statements if name in each.sources]
         schema = self.bound.sources[name].schema
         named = frozenset(schema.roles).union(*(plan.attributes for plan in plans))
         if name in self._typing:
             named = named.union(attributes_read(self._typing[name].bound))
+        return named, any(plan.scan.columns is None for plan in plans)
+
+    def _rows(self, name: str | None, given: Discovered) -> InputRows:
+        """What the statements read of an input."""
+        from sase.engine.scripts.input_rows import InputRows
+
+        assert given.events is not None, "a schema has no events"
+        named, shows_all = self.columns_read(name)
         given.fit_types(named)
         return InputRows(
-            schema,
+            self.bound.sources[name].schema,
             given.events,
             named,
-            any(plan.scan.columns is None for plan in plans),
+            shows_all,
             given.names.on_bad_row,
         )
 

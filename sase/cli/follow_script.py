@@ -17,8 +17,8 @@ from sase.cli.follow import check_followed, lateness_of
 from sase.cli.messages import counted, notify, notify_late
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.run_script import write_lines
 from sase.cli.script_arguments import named_inputs
+from sase.cli.script_results import write_lines
 from sase.cli.signals import Ending
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def follow_script(arguments: Namespace, ending: Ending) -> int:
         for found in _found(matcher, name, rows):
             with ending.whole():
                 for statement, matches in found.items():
-                    write_lines(statement, matches)
+                    write_lines(statement, *matches.to_batches())
                     counts[statement] += len(matches)
     finally:
         _notify_end(matcher, name, counts)

@@ -21,10 +21,13 @@ from sase.cli.output_files import (
 )
 from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError
+from sase.cli.replay_script import replay_script
 from sase.cli.run import SHOWN
+from sase.cli.script_arguments import add_inputs, is_script
 from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
+from sase.cli.standard_input import check_inputs
 from sase.partial_file import PARTIAL, PartialFile
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser, required=False)
+    add_inputs(parser)
     add_spark(parser)
     parser.add_argument(
         "-o",
@@ -68,6 +72,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Replay the query."""
     with Ending() as ending:
+        check_inputs(arguments)
+        if is_script(arguments):
+            return replay_script(arguments, ending)
         return _run(arguments, ending)
 
 

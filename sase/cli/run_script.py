@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from sase.cli.event_arguments import discovered, limit_options, one_query, query_options
 from sase.cli.follow import lateness_of
 from sase.cli.messages import counted, notify, notify_late, notify_warnings, warnings_as_messages
-from sase.cli.output_files import Target, check_target, check_unread, write_file
+from sase.cli.output_files import write_file
 from sase.cli.progress import Progress
-from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import named_inputs
+from sase.cli.script_results import SHOWN, check_form_of_all, statement_files, write_lines
 from sase.cli.signals import Ending
 from sase.cli.standard_input import events_in_a_file
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
     from sase.engine.sources.discovered import Discovered
-
-SHOWN = 20
-SUFFIXES = {"csv": ".csv", "jsonl": ".jsonl"}
 
 
 def check_script_options(arguments: Namespace) -> None:
@@ -41,11 +34,7 @@ def check_script_options(arguments: Namespace) -> None:
         "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "a script")
-    if arguments.format == "csv" and arguments.out is None:
-        raise ArgumentError(
-            "--format csv: the statements of a script have columns of their own: write a file for"
-            " each with  -o FOLDER  , or give  --format jsonl"
-        )
+    check_form_of_all(arguments)
 
 
 def run_script(arguments: Namespace, ending: Ending) -> int:
@@ -79,7 +68,7 @@ def _run(
     guard = guard_of(limits_of(**limit_options(arguments)), perf_counter_ns)
     for each in given.values():
         bound(each, guard)
-    paths = _paths(names, arguments, inputs.values())
+    paths = statement_files(names, arguments, inputs.values())
     with warnings_as_messages(), ScriptProgress(names) as progress:
         found = script.found(given, guard, arguments.max_matches, progress.watch)
         _deliver(found, paths, arguments, ending)
@@ -111,29 +100,6 @@ class ScriptProgress(Progress):
         return f"{self.rows:,} rows, {rate:,.0f} a second; matches: {', '.join(parts)}"
 
 
-# ---------------------------------------------------------------- files
-
-
-def _paths(
-    names: Iterable[str], arguments: Namespace, inputs: Iterable[Namespace]
-) -> dict[str, str]:
-    """The file of each statement in the folder that is to be written, which is made."""
-    if arguments.out is None:
-        return {}
-    folder, suffix = arguments.out, SUFFIXES.get(arguments.format, ".parquet")
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise ArgumentError(
-            f"-o {folder}: a script writes a file for each statement: name a folder"
-        )
-    os.makedirs(folder, exist_ok=True)
-    paths = {name: os.path.join(folder, f"{quote(name, safe=' ')}{suffix}") for name in names}
-    for path in paths.values():
-        check_target(Target("-o", path))
-        for each in inputs:
-            check_unread(Target("-o", path), each)
-    return paths
-
-
 def _deliver(
     found: Mapping[str, Matches], paths: Mapping[str, str], arguments: Namespace, ending: Ending
 ) -> None:
@@ -142,25 +108,9 @@ def _deliver(
             write_file(*matches.to_batches(), paths[name], ending, safe=arguments.csv_safe)
     elif arguments.format == "jsonl":
         for name, matches in found.items():
-            write_lines(name, matches)
+            write_lines(name, *matches.to_batches())
     else:
         _print_tables(found)
-
-
-def write_lines(name: str, matches: Matches) -> None:
-    """Write matches as lines of JSON on standard output, each with the name of its statement."""
-    from sase.engine.results.sinks import text_writer
-
-    schema, batches = matches.to_batches()
-    lines = io.BytesIO()
-    writer = text_writer("jsonl", lines, schema)
-    for batch in batches:
-        writer.write_batch(batch)
-    writer.close()
-    begin = f'{{"query": {json.dumps(name, ensure_ascii=False)}, '.encode()
-    for line in lines.getvalue().splitlines(keepends=True):
-        sys.stdout.buffer.write(begin + line.removeprefix(b"{").lstrip())
-    sys.stdout.flush()
 
 
 def _print_tables(found: Mapping[str, Matches]) -> None:

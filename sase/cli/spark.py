@@ -142,7 +142,8 @@ class ReplayRequest:
         if self.files is not None and self.known is not None:
             from sase.spark.files import frame_of
 
-            return frame_of(spark, self.files, self.known.reading)
+            reading = self.known.reading
+            return frame_of(spark, self.files, reading.named, reading.scan.columns is None)
         table = self.arguments.table
         df = spark.read.parquet(self.arguments.events) if table is None else spark.table(table)
         self.options |= query_options(self.arguments)

@@ -15,16 +15,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
 from sase.errors import DataError, SchemaError
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
-def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
-    """The rows of files, for a query of which a plan was made that knows their columns."""
-    schema = _spark_schema(files, plan)
+def frame_of(
+    spark: SparkSession, files: Files, named: frozenset[str], shows_all: bool
+) -> DataFrame:
+    """The rows of files, for a query that names some columns, and may show all."""
+    schema = _spark_schema(files, named, shows_all)
     if files.format.name == "parquet" and not any(map(_is_foreign, files.schema.types)):
         reader = spark.read.schema(schema)
         if files.base is not None:  # below it folders such as `day=1/` give columns
@@ -33,7 +34,7 @@ def frame_of(spark: SparkSession, files: Files, plan: EnginePlan) -> DataFrame:
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     shown = to_arrow_schema(schema, timezone=zone)
     numbers = spark.range(0, len(files.paths), 1, len(files.paths))
-    return numbers.mapInArrow(FileTask(replace(files, kept=None), plan.named, shown), schema)
+    return numbers.mapInArrow(FileTask(replace(files, kept=None), named, shown), schema)
 
 
 def _is_foreign(kind: pa.DataType) -> bool:
@@ -41,14 +42,14 @@ def _is_foreign(kind: pa.DataType) -> bool:
     return bool((pa.types.is_timestamp(kind) and kind.unit == "ns") or kind == pa.uint64())
 
 
-def _spark_schema(files: Files, plan: EnginePlan) -> st.StructType:
+def _spark_schema(files: Files, named: frozenset[str], shows_all: bool) -> st.StructType:
     """The columns as Spark has them, without those that it has not and that nobody asked for."""
     fields = []
-    for field in files.empty(files.schema.names, plan.named).schema:
+    for field in files.empty(files.schema.names, named).schema:
         kind = _spark_type(field.type)
         if kind is not None:
             fields.append(st.StructField(field.name, kind))
-        elif plan.scan.columns is None or field.name in plan.named:
+        elif shows_all or field.name in named:
             raise SchemaError(
                 f"Spark has no type for `{field.name}`, which is {field.type}: leave it out of the"
                 " files, or say with RETURN what to show"

@@ -17,6 +17,7 @@ from sase.engine.scripts.plan import StatementPlan
 Carried = Mapping[str | None, frozenset[str]]
 COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
+NO_KEY = "a stream is parted by key alone, and there is no common key of {}"
 SEVERAL = "times of several inputs are brought to one by the task alone, and there is no common key"
 
 
@@ -35,9 +36,12 @@ class ScriptCut:
 
 
 def script_cuts(
-    statements: Sequence[StatementPlan], queries: Mapping[str, BoundQuery]
+    statements: Sequence[StatementPlan],
+    queries: Mapping[str, BoundQuery],
+    *,
+    in_slices: bool = True,
 ) -> list[ScriptCut]:
-    """The jobs of a script, in the order of the statements."""
+    """The jobs of a script, in the order of the statements; streams are not cut in slices."""
     found: dict[object, list[_Component]] = {}
     for number, component in enumerate(_components(statements)):
         keys = component.keys(queries)
@@ -45,7 +49,7 @@ def script_cuts(
         if len(component.inputs) == 1 and (keys or component.is_single):
             together = (component.inputs, keys[0] if keys else None)
         found.setdefault(together, []).append(component)
-    return [_cut(group, queries) for group in _with_single(found)]
+    return [_cut(group, queries, in_slices) for group in _with_single(found)]
 
 
 def _with_single(found: dict[object, list[_Component]]) -> Iterator[list[_Component]]:
@@ -61,7 +65,9 @@ def _with_single(found: dict[object, list[_Component]]) -> Iterator[list[_Compon
     yield from found.values()
 
 
-def _cut(group: Sequence[_Component], queries: Mapping[str, BoundQuery]) -> ScriptCut:
+def _cut(
+    group: Sequence[_Component], queries: Mapping[str, BoundQuery], in_slices: bool
+) -> ScriptCut:
     statements = tuple(each for component in group for each in component.statements)
     inputs = group[0].inputs
     bound = [component for component in group if not component.is_single]
@@ -73,6 +79,9 @@ def _cut(group: Sequence[_Component], queries: Mapping[str, BoundQuery]) -> Scri
     limited = [each.name for each in statements if each.plan.returned.limit is not None]
     if limited:
         return ScriptCut(statements, inputs, reason=COUNTS.format(limited[0]))
+    if not in_slices:
+        names = ", ".join(each.name for each in statements)
+        return ScriptCut(statements, inputs, reason=NO_KEY.format(names))
     if len(inputs) > 1:
         return ScriptCut(statements, inputs, reason=SEVERAL)
     halo = max(component.halo for component in bound)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,22 +43,13 @@ class ScriptTask:
             for number, each in enumerate(self.plan.inputs):
                 column = rows.column(packed(number))
                 if self.ordering:
-                    self._check_order(rows.filter(column.is_valid()))
+                    refuse_ties(rows.filter(column.is_valid()), self.ordering)
                 own = column.filter(column.is_valid()).combine_chunks()
                 if len(own):
                     events = pa.Table.from_struct_array(own)
                     yield from self._shown(pipeline.push(each.name, events), part)
         if part is not None:
             yield from self._shown(pipeline.finish(), part)
-
-    def _check_order(self, rows: pa.Table) -> None:
-        """Refuse two events of an input that nothing orders."""
-        same = [np.diff(rows.column(name).to_numpy()) == 0 for name in (TIME, SEQ)]
-        if (same[0] & same[1]).any():
-            raise DataError(
-                f"two events have the same time and the same number, and {self.ordering}: give"
-                " simultaneous events numbers that differ in the column of  seq=…"
-            )
 
     def _shown(self, found: Mapping[str, Matches], part: int) -> Iterator[pa.RecordBatch]:
         owned = None if self.slices is None else self.slices.owned(part)
@@ -67,17 +58,31 @@ class ScriptTask:
                 assert isinstance(batch, MatchBatch)
                 own = batch if owned is None else _owned(batch, *owned)
                 if len(own):
-                    yield from self._rows(name, own.table())
+                    table = in_columns(self.output, self.statements, name, own)
+                    yield from table.to_batches()
 
-    def _rows(self, name: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Results in the column of their statement, beside the number of that."""
-        number = self.statements.index(name)
-        kind = self.output.field(number + 1).type
-        shown = table.cast(pa.schema(list(kind))).combine_chunks()
-        columns = [pa.nulls(len(table), field.type) for field in self.output]
-        columns[0] = pa.repeat(pa.scalar(number, pa.int32()), len(table))
-        columns[number + 1] = shown.to_struct_array().combine_chunks()
-        yield from pa.table(columns, schema=self.output).to_batches()
+
+def refuse_ties(rows: pa.Table, ordering: str) -> None:
+    """Refuse two events of an input that nothing orders, of rows in the order of time."""
+    same = [np.diff(rows.column(name).to_numpy()) == 0 for name in (TIME, SEQ)]
+    if (same[0] & same[1]).any():
+        raise DataError(
+            f"two events have the same time and the same number, and {ordering}: give"
+            " simultaneous events numbers that differ in the column of  seq=…"
+        )
+
+
+def in_columns(
+    output: pa.Schema, statements: Sequence[str], name: str, found: MatchBatch
+) -> pa.Table:
+    """Results in the column of their statement, beside the number of that."""
+    number, table = statements.index(name), found.table()
+    kind = output.field(number + 1).type
+    shown = table.cast(pa.schema(list(kind))).combine_chunks()
+    columns = [pa.nulls(len(table), field.type) for field in output]
+    columns[0] = pa.repeat(pa.scalar(number, pa.int32()), len(table))
+    columns[number + 1] = shown.to_struct_array().combine_chunks()
+    return pa.table(columns, schema=output)
 
 
 def _owned(found: MatchBatch, low: int, high: int) -> MatchBatch:

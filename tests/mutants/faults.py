@@ -882,8 +882,8 @@ FAULTS = [
     Fault(
         "merge-releases-early",
         MERGE,
-        "with_limit = rank <= first or",
-        "with_limit = True or",
+        "limit == END or (rank <= first and",
+        "limit == END or (True and",
         "scripts",
     ),
     Fault(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import sase
 from sase import spark as on_spark
+from sase.cli.main import main
 from sase.errors import ReplayWarning
 from sase.spark.script_cut import ScriptCut, script_cuts
 from tests.spark.cases import multiset
@@ -140,8 +144,50 @@ def test_what_spark_does_not_take(spark: SparkSession) -> None:
         on_spark.script(CHAIN, df)
     with pytest.raises(sase.PlanError, match="say with  RETURN  what to show"):
         on_spark.script("FROM a, b EVENT A x", {"a": df, "b": df}, seq="seq")
-    with pytest.raises(sase.PlanError, match="cannot go to quarantine"):
-        on_spark.script(KEYED, df, seq="seq", on_bad_row="quarantine")
+    with pytest.raises(sase.PlanError, match="is for streams"):
+        on_spark.script(KEYED, df, seq="seq", lateness="5 s")
     stream = spark.readStream.format("rate").load().withColumn("type", sf.lit("A"))
-    with pytest.raises(sase.PlanError, match="streaming DataFrames is not supported"):
-        on_spark.script("EVENT A a", stream, time="timestamp")
+    with pytest.raises(sase.PlanError, match="some of the DataFrames are streams"):
+        on_spark.script("FROM a EVENT A x", {"a": stream, "b": df}, time={"a": "timestamp"})
+
+
+@pytest.mark.slow
+def test_a_replay_from_a_terminal(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files of each statement, of inputs by name; errors before Spark is asked for anything."""
+    table = events()
+    pq.write_table(table, tmp_path / "events.parquet")
+    (tmp_path / "rules.sase").write_text(f"{CHAIN}; FROM raw EVENT D d WHERE d.v = 1")
+    given = ["replay", str(tmp_path / "rules.sase"), "--input", f"raw={tmp_path}/events.parquet"]
+    assert main([*given, "--seq", "seq", "-o", str(tmp_path / "found")]) == 0
+    assert "matches of 3 statements in 3,000 rows" in capsys.readouterr().err
+    alone = sase.Script((tmp_path / "rules.sase").read_text(), seq="seq").run(
+        streams={"raw": table}
+    )
+    for name, matches in alone.items():
+        found = pq.read_table(tmp_path / "found" / f"{name}.parquet")
+        assert multiset(found.to_pylist()) == multiset(matches.to_arrow().to_pylist())
+    assert main([*given, "--limit", "3"]) == 2
+    assert "--limit" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_bad_rows_go_to_quarantine(spark: SparkSession) -> None:
+    """A row without a type is bad for all; one that a statement cannot read is so for that one."""
+    rows = [
+        {"ts": 1, "type": "A", "seq": 1, "v": Decimal(1)},
+        {"ts": None, "type": "A", "seq": 2, "v": Decimal(1)},
+        {"ts": 2, "type": None, "seq": 3, "v": Decimal(1)},
+        {"ts": 3, "type": "A", "seq": 4, "v": Decimal(10**20)},
+        {"ts": 4, "type": "B", "seq": 5, "v": Decimal(1)},
+    ]
+    df = spark.createDataFrame(rows, "ts long, type string, seq long, v decimal(22, 0)")
+    text = "EVENT SEQ(A a, B b) WHERE a.v = b.v RETURN a.seq AS a; EVENT A a RETURN a.seq AS a"
+    found = on_spark.script(text, df, seq="seq", on_bad_row="quarantine")
+    assert [sorted(row["a"] for row in each.collect()) for each in found.values()] == [[1], [1, 4]]
+    bad = found.bad_rows[None].collect()
+    assert sorted((row["seq"], row["sase_column"]) for row in bad) == [
+        (2, "ts"), (3, "type"), (4, "v"),
+    ]  # fmt: skip
+    found.unpersist()

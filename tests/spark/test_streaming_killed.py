@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import settings
 
 import sase
+from tests.spark.killed import KILLS, kill_in_a_batch, started
 
-ROOT = Path(__file__).parents[2]
-# Ten, and a dozen micro-batches, where the suite may take its time: each costs a start of Spark.
-KILLS = 10 if settings.default.max_examples >= 1000 else 1
 FILES = 2 * KILLS + 2
 QUERY = "EVENT SEQ(A a, !(N n), B b, !(C c)) WHERE [id] AND a.v <= b.v WITHIN 60 ms"
 CHILD = f"""
@@ -55,37 +48,6 @@ def events(random: Random, size: int) -> pa.Table:
     return pa.Table.from_pylist([*rows, {"ts": 10**7, "type": "Z", "id": 0, "v": 0}])
 
 
-def started(folder: Path) -> subprocess.Popen[bytes]:
-    """The streaming query with all that it starts, which can be killed together."""
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def begun(folder: Path) -> int:
-    """How many micro-batches have begun."""
-    return sum(path.name.isdigit() for path in (folder / "checkpoint" / "offsets").glob("*"))
-
-
-def kill_in_a_batch(child: subprocess.Popen[bytes], folder: Path, random: Random) -> bool:
-    """Kill all processes some time after a new micro-batch has begun; whether one had."""
-    wanted = begun(folder) + random.choice([1, 1, 2])
-    try:
-        while child.poll() is None and begun(folder) < wanted:
-            time.sleep(0.01)
-        time.sleep(random.choice([0, 0.1, 0.4, 1, 2]))
-        return child.poll() is None
-    finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-
-
 @pytest.mark.heavy
 def test_killed_and_started_again(tmp_path: Path) -> None:
     random = Random(KILLS)
@@ -96,9 +58,10 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
         path = tmp_path / "in" / f"{number:04}.parquet"
         pq.write_table(table.slice(number * size, size), path)
         os.utime(path, (10**9 + number, 10**9 + number))
-    killed = sum(kill_in_a_batch(started(tmp_path), tmp_path, random) for _ in range(KILLS))
+    batches = tmp_path / "checkpoint"
+    killed = sum(kill_in_a_batch(started(CHILD, tmp_path), batches, random) for _ in range(KILLS))
     assert killed == KILLS
-    assert started(tmp_path).wait() == 0
+    assert started(CHILD, tmp_path).wait() == 0
     found = pq.read_table(tmp_path / "result.parquet").to_pylist()
     wanted = sase.match(QUERY, table, time_unit="ms").to_pylist()
     assert sorted(found, key=repr) == sorted(wanted, key=repr)

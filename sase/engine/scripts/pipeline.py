@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from sase.binding import Schema
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
@@ -128,6 +129,15 @@ class ScriptPipeline:
     def advance(self, to: object, names: tuple[str | None, ...]) -> Found:
         """What becomes known when time passes in some inputs without an event."""
         return self._pass_on({name: self.inputs[name].advance(to) for name in names})
+
+    def due(self) -> Iterator[tuple[Schema, int]]:
+        """The times for which something waits, each as a schema counts time."""
+        for given in self.inputs.values():
+            if (first := given.buffer.due()) is not None:
+                yield given.plan.schema, first
+        for statement in self.statements.values():
+            if (first := statement.due()) is not None:
+                yield statement.plan.plan.schema, first
 
     def finish(self) -> Found:
         """What becomes known because no event is to come."""

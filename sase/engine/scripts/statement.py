@@ -63,6 +63,14 @@ class RunningStatement:
         self._due = None
         return self.matcher.take_shared(shared, len(dealt), None if floor == END else floor)
 
+    def due(self) -> int | None:
+        """The first time that it waits for, None for none."""
+        if self.is_over:
+            return None
+        held = None if self.merge is None else self.merge.due()
+        known = due(self.matcher.pipeline)
+        return min((each for each in (held, known) if each is not None), default=None)
+
     @property
     def floor(self) -> int:
         """The time before which it finds nothing any more."""

@@ -173,6 +173,11 @@ class StreamMerge:
         pieces = (self._merged(released),) if released else ()
         return Fed(pieces, min(each.floor for each in self.streams))
 
+    def due(self) -> int | None:
+        """The time to which streams must have come for the first event that is held to go on."""
+        first = [int(each.held[0].ts[0]) for each in self.streams if each.held]
+        return min(first) + 1 if first else None
+
     def _check_readable(self, inputs: Inputs) -> None:
         """Refuse columns that the statement reads, and of which Arrow could make nothing."""
         for table in inputs.tables:

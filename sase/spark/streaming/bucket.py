@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -72,20 +72,52 @@ class Bucket:
         guard = guard_of(self.limits, perf_counter_ns, CALL)
         if state is None:
             return OpenedBucket(self, Matcher(self.plan, guard=guard), watermark, 0)
-        if len(state) < _HEAD.size:
-            raise SnapshotError(f"the state of this stream is damaged: it has {len(state)} bytes")
-        buckets, timer, size = _HEAD.unpack_from(state)
-        if buckets != self.buckets:
-            raise SnapshotError(
-                f"the state of this stream is in {buckets} buckets, and the query was started with"
-                f" {self.buckets}: start it with  buckets={buckets}  , or without its checkpoint"
-            )
-        try:
-            snapshot = _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
-        except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as problem:
-            raise SnapshotError(f"the state of this stream is damaged: {problem}") from problem
+        timer, snapshot = saved_in(state, self.buckets)
         pipeline = restored(self.plan, snapshot, guard=guard)
         return OpenedBucket(self, Matcher.of(pipeline, guard), watermark, timer)
+
+
+def saved_in(state: bytes, buckets: int) -> tuple[int, bytes]:
+    """The timer that is set, and the snapshot, of the state of a bucket."""
+    if len(state) < _HEAD.size:
+        raise SnapshotError(f"the state of this stream is damaged: it has {len(state)} bytes")
+    before, timer, size = _HEAD.unpack_from(state)
+    if before != buckets:
+        raise SnapshotError(
+            f"the state of this stream is in {before} buckets, and the query was started with"
+            f" {buckets}: start it with  buckets={before}  , or without its checkpoint"
+        )
+    try:
+        return timer, _ZSTD.decompress(state[_HEAD.size :], size, asbytes=True)
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as problem:
+        raise SnapshotError(f"the state of this stream is damaged: {problem}") from problem
+
+
+def state_of(snapshot: bytes, timer: int, buckets: int) -> bytes:
+    """The state of a bucket, which `saved_in` reads."""
+    return _HEAD.pack(buckets, timer, len(snapshot)) + bytes(_ZSTD.compress(snapshot))
+
+
+class AnyOpenedBucket(Protocol):
+    """A bucket of a query or of a script within a micro-batch."""
+
+    timer: int
+    rows: int
+    late: int
+    found: int
+
+    def results(self, packed: Sequence[bytes]) -> Iterator[bytes]:
+        """Push packed rows, advance to the watermark, and give the results as bytes."""
+
+    def state(self) -> bytes:
+        """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
+
+
+class AnyBucket(Protocol):
+    """The search of one of the buckets, of a query or of a script."""
+
+    def open(self, state: bytes | None, watermark: int) -> AnyOpenedBucket:
+        """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
 
 
 class OpenedBucket:
@@ -124,9 +156,7 @@ class OpenedBucket:
         moment = None if first is None else self._bucket.ticks.milliseconds(first)
         # What is due already waits for the watermark to move at all.
         self.timer = 0 if moment is None else max(moment, self._watermark + 1)
-        saved = self._matcher.snapshot()
-        head = _HEAD.pack(self._bucket.buckets, self.timer, len(saved))
-        return head + bytes(_ZSTD.compress(saved))
+        return state_of(self._matcher.snapshot(), self.timer, self._bucket.buckets)
 
     def _shown(self, matches: Matches) -> Iterator[bytes]:
         tables: list[pa.Table] = []
@@ -161,7 +191,7 @@ _STATE = st.StructType([st.StructField("matcher", st.BinaryType())])
 class BucketProcessor(StatefulProcessor):
     """Runs a bucket in each micro-batch that has rows for it, or for which it waited."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: AnyBucket) -> None:
         self._bucket = bucket
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -196,7 +226,7 @@ class BucketProcessor(StatefulProcessor):
         size = len(state_after) - (0 if state is None else len(state))
         yield _frame(None, opened.rows, opened.late, opened.found, size)
 
-    def _set_timer(self, before: int, opened: OpenedBucket) -> None:
+    def _set_timer(self, before: int, opened: AnyOpenedBucket) -> None:
         if opened.timer == before:
             return
         if before in self._handle.listTimers():  # else it was what has called us

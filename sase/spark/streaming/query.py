@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.api.limits import limits_of
+from sase.binding import Schema
 from sase.binding.bound import EquivalenceTest
 from sase.binding.folding import INT64_MIN
 from sase.binding.input_options import (
@@ -155,7 +156,7 @@ def stream(
     optimized = compiled.optimized(statistics_in(stats))
     _check(compiled.unoptimized, source)
     engine = task_plan(compiled, optimized, source)
-    allowed = _lateness(engine, source, lateness)
+    allowed = lateness_allowed(engine.schema, source, lateness)
     keys = _keys(StreamScan(source, engine), buckets)
     count = (buckets or BUCKETS) if keys else 1
     return Stream(compiled, source, engine, keys, count, allowed, output, metrics, limits)
@@ -163,14 +164,19 @@ def stream(
 
 def _check(plan: EnginePlan, source: FrameSource) -> None:
     """Refuse what cannot be done on a stream."""
-    if not all(frame.df.isStreaming for frame in source.frames):
-        raise PlanError(
-            "some of the DataFrames are streams and some are not: give streams only, or tables only"
-        )
+    check_source(source)
     if plan.returned.limit is not None:
         raise PlanError(
             "LIMIT takes the first results, and those of a stream have no order between buckets:"
             " leave it out, and stop the streaming query when it has given enough"
+        )
+
+
+def check_source(source: FrameSource) -> None:
+    """Refuse tables among streams, and states that are kept otherwise than can be."""
+    if not all(frame.df.isStreaming for frame in source.frames):
+        raise PlanError(
+            "some of the DataFrames are streams and some are not: give streams only, or tables only"
         )
     provider = source.spark.conf.get(PROVIDER)
     if provider != ROCKSDB:
@@ -180,9 +186,9 @@ def _check(plan: EnginePlan, source: FrameSource) -> None:
         )
 
 
-def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | None:
+def lateness_allowed(schema: Schema, source: FrameSource, given: object) -> int | None:
     """The allowed lateness in raw units; None if the watermark of the source says it."""
-    time = plan.schema.time
+    time = schema.time
     # The columns of each DataFrame that have a watermark.
     marked = [{n for n, each in f.fields.items() if DELAY in each.metadata} for f in source.frames]
     if given is not None:
@@ -191,7 +197,7 @@ def _lateness(plan: EnginePlan, source: FrameSource, given: object) -> int | Non
                 f"lateness={given!r}: the stream has a watermark, which says how late a row may be:"
                 " leave out one of the two"
             )
-        return lateness_in(given, plan.schema)
+        return lateness_in(given, schema)
     for names in marked:
         if time not in names:
             other = f", and it is on {', '.join(f'`{n}`' for n in sorted(names))}" if names else ""
@@ -230,6 +236,14 @@ _ENDLESS = "there is no window, so the state of the stream grows as long as it r
 WATERMARK, NEEDED = "#watermark", "#needed"
 
 
+def kept_of(rows: DataFrame) -> DataFrame:
+    """The rows that are needed, of rows with a watermark, which all of them move."""
+    # Spark would move a filter that does not name the watermark below it, and then the rows that it
+    # drops would not move the watermark.
+    never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
+    return rows.filter(sf.col(f"`{NEEDED}`") | never).drop(NEEDED, WATERMARK)
+
+
 class StreamScan(SourceScan):
     """The rows that a plan needs; all of them move the watermark."""
 
@@ -254,11 +268,7 @@ class StreamScan(SourceScan):
         rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
         if delay is not None:
             rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
-        # Spark would move a filter that does not name the watermark below it, and then the rows
-        # that it drops would not move the watermark.
-        never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
-        kept = rows.filter(sf.col(f"`{NEEDED}`") | never)
-        return kept.drop(NEEDED, WATERMARK)
+        return kept_of(rows)
 
     def _bucket(self, frame: Frame, tests: Sequence[EquivalenceTest], buckets: int) -> Column:
         if not tests or not self.may_match(frame):  # which may have no key at all

@@ -120,6 +120,8 @@ class _Writer:
         if strategy:
             where = f"{strategy} {{ {where} }}" if where else strategy
         window = self._window(parts, strategy, bool(tests))
+        # The naive way knows the attributes of the flat form by the results alone.
+        self._may_be_flat = " OR " not in pattern and ")?" not in pattern
         returned = self._returned(parts, creates, extra)
         limit = f"LIMIT {self._random.randint(0, 4)}" if self._random.random() < 0.08 else ""
         clauses = [
@@ -240,7 +242,9 @@ class _Writer:
         """RETURN; where the results have series it lists columns, which can be named behind."""
         positive = [part for part in parts if not part.negated and not part.inside]
         has_series = any(part.is_series for part in positive) or len(positive) < len(parts)
-        if self._random.random() < (0.4 if not has_series and self._is_plain(positive) else 0.0):
+        if self._random.random() < (
+            0.4 if self._may_be_flat and not has_series and self._is_plain(positive) else 0
+        ):
             self.attributes = tuple(
                 f"{part.variable}_{name}" for part in positive for name in self._shared([part])
             )
