@@ -32,7 +32,7 @@ def _tuples(rows: Any) -> Any:
 
 def matched(drawn: Drawn, plan: str, **options: Any) -> Found:
     """The matches, in one go."""
-    return _found(
+    return found_in(
         drawn, sase.match(drawn.text, drawn.rows, plan=plan, types=drawn.types, **options)
     )
 
@@ -42,13 +42,14 @@ def pushed(drawn: Drawn, plan: str, cuts: Sequence[int], *, restored: bool) -> F
     whole = sase.compile(drawn.text, drawn.rows, plan=plan, types=drawn.types)
     matcher, found = whole.open(), Found()
     for begin, end in zip((0, *cuts), (*cuts, len(drawn.rows)), strict=True):
-        found += _found(drawn, matcher.push(drawn.rows[begin:end]))
+        found += found_in(drawn, matcher.push(drawn.rows[begin:end]))
         if restored:
             matcher = whole.restore(matcher.snapshot())
-    return found + _found(drawn, matcher.finish())
+    return found + found_in(drawn, matcher.finish())
 
 
-def _found(drawn: Drawn, matches: sase.Matches) -> Found:
+def found_in(drawn: Drawn, matches: sase.Matches) -> Found:
+    """The matches in the form of the naive matcher."""
     rows = matches.rows.to_pylist()
     values: list[dict[str, Any]] = matches.to_pylist() if drawn.returned else [{}] * len(rows)
     names = ("ts_start", "ts_end", "detected_at")
