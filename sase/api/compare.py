@@ -214,8 +214,6 @@ class _Strategies:
 
 def _beyond(query: BoundQuery) -> Iterator[str]:
     """What a query has whose matches are not told apart by strategy."""
-    if query.has_groups:
-        yield "repeated groups"
     if query.strategy not in STRATEGIES:
         yield query.strategy.value
 

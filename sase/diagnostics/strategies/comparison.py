@@ -23,8 +23,12 @@ from sase.printable import printable, printable_lines
 
 EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]
 SEVERAL = "several branches may bind these events: why not is not told"
+GROUPS = "which of the skipped events an iteration could have taken is not told"
+# The rows that a component binds; of a repeated group a tuple of series for each iteration.
+BoundRows: TypeAlias = tuple[Any, ...]
+BoundMatch: TypeAlias = tuple[BoundRows, ...]
 # The matches of each strategy, by input rows; the strictest strategy first.
-Sets = Sequence[tuple[StrategyName, Sequence[Run]]]
+Sets = Sequence[tuple[StrategyName, Sequence[BoundMatch]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +60,16 @@ class StrategyResult:
 class ExplainedMatch:
     """A match by its input rows, under each variable, and why the other strategy lacks it."""
 
-    rows: tuple[tuple[str, tuple[int, ...]], ...]
+    rows: tuple[tuple[str, BoundRows], ...]
     reasons: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data."""
-        rows = {name: list(rows) for name, rows in self.rows}
+        rows = {name: _listed(rows) for name, rows in self.rows}
         return {"rows": rows, "reasons": list(self.reasons)}
 
     def __str__(self) -> str:
-        shown = (f"{name}: {rows_text(rows)}" for name, rows in self.rows if rows)
+        shown = (f"{name}: {_bound_text(rows)}" for name, rows in self.rows if rows)
         return printable("  ".join(shown))
 
 
@@ -137,16 +141,37 @@ def _lines(difference: Difference) -> Sequence[str]:
 # ---------------------------------------------------------------- how strategies are compared
 
 
-def runs_of(matches: Matches) -> list[Run]:
-    """Return the input rows of each match, a series for each component."""
+def runs_of(matches: Matches) -> list[BoundMatch]:
+    """Return the input rows of each match, by component."""
     columns = [column.to_pylist() for column in matches.rows.columns]
     return [tuple(map(_series, match)) for match in zip(*columns, strict=True)]
 
 
-def _series(rows: int | list[int] | None) -> tuple[int, ...]:
+def _series(rows: int | list[Any] | None) -> BoundRows:
     if rows is None:
         return ()
-    return (rows,) if isinstance(rows, int) else tuple(rows)
+    if isinstance(rows, int):
+        return (rows,)
+    return tuple(
+        tuple(map(_series, each.values())) if isinstance(each, dict) else each for each in rows
+    )
+
+
+def _events(bound: BoundRows) -> Iterator[int]:
+    """The rows that a component binds, iteration by iteration."""
+    for each in bound:
+        yield from _events(each) if isinstance(each, tuple) else (each,)
+
+
+def _listed(bound: BoundRows) -> list[Any]:
+    return [_listed(each) if isinstance(each, tuple) else each for each in bound]
+
+
+def _bound_text(bound: BoundRows) -> str:
+    """Row numbers, those of each iteration of a group in brackets."""
+    if not isinstance(bound[0], tuple):
+        return rows_text(bound)
+    return " ".join(f"[{rows_text(sorted(_events(each)))}]" for each in bound)
 
 
 class Differences:
@@ -172,18 +197,24 @@ class Differences:
                 yield self._difference(stricter, few, looser, many)
 
     def _difference(
-        self, name: StrategyName, runs: Sequence[Run], other: StrategyName, others: Sequence[Run]
+        self,
+        name: StrategyName,
+        runs: Sequence[BoundMatch],
+        other: StrategyName,
+        others: Sequence[BoundMatch],
     ) -> Difference:
         known = set(others)
         more = [run for run in runs if run not in known]
         shown = tuple(self._explained(run, other) for run in more[: self.show])
         return Difference(name.value, other.value, len(more), shown)
 
-    def _explained(self, run: Run, other: StrategyName) -> ExplainedMatch:
-        at = tuple(tuple(self._positions[row] for row in series) for series in run)
+    def _explained(self, run: BoundMatch, other: StrategyName) -> ExplainedMatch:
+        at = tuple(tuple(sorted(self._positions[row] for row in _events(each))) for each in run)
         readings = list(self._readings(at))
         explanations: tuple[str, ...] = (SEVERAL,)
-        if len(readings) == 1:
+        if self.query.has_groups and other is StrategyName.SKIP_TILL_NEXT_MATCH:
+            explanations = (GROUPS,)
+        elif len(readings) == 1:
             rules, own = readings[0]
             forbidden = rules.forbidden(other, own)
             explanations = rules.reasons(other, forbidden, self._rows.__getitem__)
