@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, isfinite, log2, prod
+from math import prod
 from typing import TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest
@@ -11,13 +11,14 @@ from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
+from sase.planning.dense_codes import work_of_keys
 from sase.planning.fused import is_fused
 from sase.planning.match_windows import MatchWindow
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
 from sase.planning.selectivity import effort
 from sase.planning.shared_scans import shared_scans
-from sase.planning.statistics import AttributeStatistics, Statistics
+from sase.planning.statistics import Statistics
 from sase.planning.traversal import attributes_read
 from sase.planning.tree_cost import cost_of_joins, cost_of_leaves
 from sase.planning.window_cost import with_windows
@@ -27,8 +28,6 @@ Tests: TypeAlias = tuple[EquivalenceTest, ...]
 # Bytes of an instance in a stack, of a cell of the NFA's stack, of an event in the index of
 # negation, of a number that waits.
 INSTANCE, CELL, INDEX_ENTRY, NUMBER = 64, 40, 24, 8
-# Keys of more bits than this do not fit codes that are made of them, so they are hashed.
-DENSE_BITS = 19
 
 
 def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
@@ -41,7 +40,7 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
         bare = _without_windows(plan)
         return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
     cost = _of_chain(plan, statistics)
-    if is_fused(plan) and not dict(cost.operators[0].work)["hashed"]:
+    if is_fused(plan) and not dict(cost.operators[0].work)["tabled"]:
         return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
     return cost
 
@@ -106,7 +105,7 @@ def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
         "admitted": admitted,
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
-        "hashed": admitted * sum(_is_hashed(key, figures) for key in keys),
+        **work_of_keys(keys, admitted, figures.statistics),
         "stored": admitted * kept,
     }
     if scan.stacks is nodes.Stacks.LEAVES:
@@ -137,21 +136,6 @@ def _decisive(figures: Cardinalities) -> tuple[set[Tests], list[Conjunct]]:
         keys |= {(test,) for test in key} if negation is not None and negation.by_time else {key}
         conditions += [c for c in negative.conditions if len(c.references) > 1]
     return keys - {()}, conditions
-
-
-def _is_hashed(key: Tests, figures: Cardinalities) -> bool:
-    """Whether the key has so many values that a table gives out its codes."""
-    known = (figures.statistics.attributes(test.attribute) for test in key)
-    widths = (max(map(_width, each), default=1.0) for each in known)
-    return sum(ceil(log2(max(width, 1.0))) for width in widths) > DENSE_BITS
-
-
-def _width(attribute: AttributeStatistics) -> float:
-    """The codes of its values: of numbers all between the least and the greatest."""
-    if attribute.quantiles:
-        width = attribute.quantiles[-1] - attribute.quantiles[0] + 1
-        return width if isfinite(width) else 2.0**64
-    return float(attribute.distinct or 1)
 
 
 def _construction(node: nodes.SequenceConstruction, figures: Cardinalities) -> OperatorCost:

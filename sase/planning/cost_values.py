@@ -19,7 +19,9 @@ NANOSECONDS: Mapping[str, float] = {
     "windowed": 6.0,  # an event and a step of match windows
     "simple": 1.0,  # an operation of a condition on one event
     "key": 13.0,  # a number of the key of an event
-    "hashed": 95.0,  # a key that is looked up in a table
+    "far": 25.0,  # an event of whose key so much is known that it does not lie in the cache
+    "tabled": 25.0,  # a key whose code is looked up in a table
+    "hashed": 95.0,  # what a merged run is, which is looked up
     "stored": 9.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 80.0,  # an instance on the stacks of several attributes

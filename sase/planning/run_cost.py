@@ -6,7 +6,9 @@ from math import exp, inf, log2, prod
 
 from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
-from sase.planning.cost_values import Cost, OperatorCost
+from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
+from sase.planning.dense_codes import work_of_keys
+from sase.planning.fused import shares_runs
 from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain, require
 from sase.planning.paths import neighbours
 from sase.planning.run_cardinality import RunCardinalities
@@ -15,6 +17,8 @@ from sase.planning.statistics import Statistics
 
 # Numbers of a run, and bytes of each; the exponent beyond which counts are all the same.
 _NUMBERS, _NUMBER, _MOST = 8, 8, 650.0
+# Bytes of an event on the stacks of runs that share it.
+_SHARED = 32
 # The share of the work on runs where none forks.
 _IN_LINES = 0.5
 
@@ -59,9 +63,12 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "admitted": admitted,
         "simple": admitted * sum(effort(each.condition) for each in runs.simple),
         "key": admitted * len(runs.partitions),
+        **work_of_keys([runs.partitions], admitted, figures.statistics),
         "built": matches,
         "bound": matches * length,
     }
+    if shares_runs(figures.plan):
+        return _shared(figures, work, admitted, matches)
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.INTERVALS, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
         chosen, whole = _number(walk.made), _number(walk.matches)
@@ -99,6 +106,16 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             work["pointer"] = matches * log2(max(matches, 1.0)) * len(components)
     size = alive * _NUMBER * (_NUMBERS + len(components))
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
+
+
+def _shared(
+    figures: RunCardinalities, work: dict[str, float], admitted: float, matches: float
+) -> OperatorCost:
+    """The cost of runs that share what they take: no event is shown to each of them."""
+    fused = {FUSED_UNITS.get(unit, unit): amount for unit, amount in work.items()}
+    rows, alive = float(figures.statistics.rows), (_number(figures.expected.alive),)
+    size = _SHARED * admitted * figures.reach
+    return OperatorCost("RunEvaluation", rows, matches, tuple(fused.items()), size, alive=alive)
 
 
 def _merged(figures: RunCardinalities, made: float, alive: float) -> tuple[float, float]:

@@ -22,10 +22,10 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
+from sase.planning.dense_codes import FEWEST_BITS, dense_bits
 
-# The bits of the widest dense codes: always, and where all events are there, by as many more as
-# their number has up to some bits, and that many above; the first room of a table.
-FEWEST_BITS, SOME_BITS, MOST_BITS, MORE_BITS, ROOM = 16, 19, 23, 4, 1 << 10
+# The first room of a table.
+ROOM = 1 << 10
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
@@ -215,10 +215,7 @@ class KeyDictionary:
         self._table = self._rebuild(old, len(old.used), 0)
 
     def _most_bits(self, events: int) -> int:
-        if self._streaming:
-            return FEWEST_BITS
-        bits = events.bit_length()
-        return min(max(FEWEST_BITS, min(bits + MORE_BITS, SOME_BITS), bits), MOST_BITS)
+        return dense_bits(0 if self._streaming else events)
 
     def _hash(self, rows: int, numbers: Numbers) -> None:
         """Change to a table; codes that were given out stay."""

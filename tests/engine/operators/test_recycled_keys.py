@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.blocks import key_dictionary
 from sase.engine.options import Options
+from sase.planning import dense_codes
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import told
 
@@ -73,8 +74,8 @@ def test_codes_that_are_used_again(
     plan = replace(sase.compile(text, events, plan=recipe), options=Options(size, 2, 1))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(key_dictionary, "ROOM", 1)
-        patched.setattr(key_dictionary, "FEWEST_BITS", bits)
-        patched.setattr(key_dictionary, "MOST_BITS", bits)
+        patched.setattr(dense_codes, "MOST_BITS", bits)
+        patched.setattr(dense_codes, "FEWEST_BITS", bits)
         patched.setattr(key_dictionary, "WIDEST", 1 << bits)
         found, matcher = list[Any](), plan.open()
         for start in range(0, len(events), size):

@@ -13,6 +13,8 @@ import pytest
 import sase
 from sase.engine.operators.shared_line_stacks import SharedLineStacks
 from sase.engine.options import Options
+from sase.planning.fused import shares_runs
+from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share
 
@@ -83,6 +85,7 @@ def test_they_are_those_of_blocks(seed: int, ties: float, shared: list[int]) -> 
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
     sizes = Options(block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]))
     plan = replace(sase.compile(text, events), options=sizes)
+    assert shares_runs(plan.operators)
     expected = found(unfused(plan), events)
     assert not shared
     assert found(plan, events) == expected
@@ -155,3 +158,16 @@ def test_what_asks_more_keeps_lines_apart(text: str, shared: list[int]) -> None:
     assert plan.run(events).rows == unfused(plan).run(events).rows
     assert len(plan.run(events)) > 0
     assert not shared
+    assert not shares_runs(plan.operators)
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(60)))
+def test_costs_know_which_plans_share(seed: int, shared: list[int]) -> None:
+    """Of other fused lines, too, where no two events are simultaneous."""
+    random = Random(seed)
+    events, text = fused_lines.stream(random, 60, 0), fused_lines.query(random)
+    text = f"{text} HAVING TRUE" if random.random() < 0.1 else text
+    plan = sase.compile(text, events)
+    plan.run(events, threads=1).rows  # noqa: B018 - they are searched when they are read
+    assert shares_runs(plan.operators) == bool(shared)

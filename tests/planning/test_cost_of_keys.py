@@ -1,0 +1,60 @@
+"""Costs know the number of keys: whether their codes need a table, and whether they are near."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sase.planning.cost import cost_of
+from sase.planning.statistics import Statistics
+from tests.planning.plans import known, made
+
+PATTERNS = [
+    "SEQ(A a, B b) WHERE [many] WITHIN 50",
+    "SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 50",
+    "SEQ(A a, B b) WHERE skip_till_next_match { [many] } WITHIN 50",
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] } WITHIN 50",
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] AND a[i].v < b.v } WITHIN 50",
+    "SEQ(ANY+ a[]) WHERE skip_till_next_match { [many] } WITHIN 50",
+]
+ROWS = 4_000_000
+
+
+def work(query: str, statistics: Statistics) -> dict[str, float]:
+    """The work of the first operator."""
+    return dict(cost_of(made(f"EVENT {query}").plan, statistics).operators[0].work)
+
+
+def of_keys(count: int, apart: int = 1) -> Statistics:
+    """Statistics of so many keys, which lie so far apart."""
+    found = known(values={"many": count}, A=ROWS // 2, B=ROWS // 2)
+    types = tuple(
+        replace(
+            each,
+            attributes=tuple(
+                replace(one, quantiles=(0.0, float(count * apart))) for one in each.attributes
+            ),
+        )
+        for each in found.types
+    )
+    return replace(found, types=types)
+
+
+@pytest.mark.parametrize("query", PATTERNS)
+def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
+    few, many = work(query, of_keys(1_000)), work(query, of_keys(1_000_000))
+    assert few["far"] == few["tabled"] == many["tabled"] == 0
+    assert many["far"] == ROWS
+    assert work(query, of_keys(1_000, apart=10**9))["tabled"] == ROWS
+    # Of as few events so many dense integers have codes by a table.
+    small = replace(of_keys(1_000_000), rows=100_000)
+    assert work(query, small)["tabled"] > 0
+
+
+def test_runs_that_share_cost_less() -> None:
+    """As no event is shown to each of them."""
+    alone = PATTERNS[2].replace("[many]", "[many] AND a.v < b.v")
+    statistics = of_keys(1_000)
+    costs = [cost_of(made(f"EVENT {each}").plan, statistics) for each in (PATTERNS[2], alone)]
+    assert 2 * costs[0].nanoseconds < costs[1].nanoseconds
