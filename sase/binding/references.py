@@ -30,6 +30,8 @@ RANGES = {
     IndexKind.BEFORE_CURRENT: Part.BEFORE_CURRENT,
     IndexKind.UP_TO_CURRENT: Part.UP_TO_CURRENT,
 }
+# Indexes that mean the only event of a component of one.
+OF_ONE = frozenset((IndexKind.FIRST, IndexKind.CURRENT, IndexKind.LAST))
 # Indexes that mean something only while a series is being taken.
 WHILE_TAKING = frozenset(
     (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
@@ -113,7 +115,9 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
             node.span,
             f"name an attribute of it:  {variable}[{kind.value}].{example}",
         )
-    return _reference(component, PARTS[kind], node.attribute, node.span, scope)
+    # In another branch it may be empty, and there the index says more.
+    part = Part.EVENT if component.is_single else PARTS[kind]
+    return _reference(component, part, node.attribute, node.span, scope)
 
 
 def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
@@ -123,15 +127,17 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
         return None
     variable, kind = node.variable.text, node.index.kind
     attribute = node.attribute.text if node.attribute else some_attribute(component, scope)
-    if _is_optional_elsewhere(component, scope):
+    is_one = _is_optional_elsewhere(component, scope)
+    if is_one and kind not in OF_ONE:
         scope.problems.error(
             "not-supported-yet",
-            f"an index of `{variable}` is not supported yet: it may be empty in one branch only",
+            f"`{variable}[{kind.value}]` is not supported yet: `{variable}` may be empty in one"
+            " branch only",
             node.span,
             f"write  {variable}.{attribute} , which is NULL where it is not there",
         )
         return None
-    if not component.is_series and not component.is_optional:
+    if component.is_single and not is_one:
         scope.problems.error(
             "index-on-single",
             f"`{variable}` is a single event and takes no index",
