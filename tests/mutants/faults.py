@@ -40,6 +40,7 @@ SET_LINES, SET_ORDER = f"{KLEENE}/set_lines.py", f"{KLEENE}/set_order.py"
 LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
 REREADING = "sase/engine/kernels/baselines/rereading.py"
 VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
+HISTORIES = "sase/engine/kernels/kleene/history_counts.py"
 RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
@@ -411,6 +412,28 @@ FAULTS = [
         VERSIONED,
         "+= versions[before, LEFT]",
         "+= 0",
+        "series",
+    ),
+    Fault("history-at-the-bound", HISTORIES, "if start < bound:", "if start <= bound:", "series"),
+    Fault(
+        "histories-of-one-alone",
+        HISTORIES,
+        "two_at, two = two, two + 1",
+        "two_at, two = NOTHING, two + 1",
+        "series",
+    ),
+    Fault(
+        "history-before-the-window",
+        HISTORIES,
+        "if rows[middle, START] >= bound:",
+        "if rows[middle, START] >= bound - 1:",
+        "series",
+    ),
+    Fault(
+        "count-without-another-digit",
+        HISTORIES,
+        "row[rows.shape[1] - 1] >= SMALL",
+        "row[rows.shape[1] - 1] >= DIGIT",
         "series",
     ),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),

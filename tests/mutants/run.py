@@ -44,6 +44,7 @@ SERIES = (
     "tests/engine/series/test_versioned.py",
     "tests/engine/series/test_backtracking.py",
     "tests/engine/series/test_early_filters.py",
+    "tests/engine/series/test_history_counts.py",
     "tests/engine/series/test_lines.py",
     "tests/engine/series/test_pruned.py",
 )
