@@ -16,8 +16,14 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ends_of
 from sase.engine.operators.group_bindings import GroupBindings
+from sase.engine.operators.set_bindings import SetBindings
 from sase.engine.operators.union_bindings import UnionBindings
-from sase.engine.operators.union_iterations import GroupLevels, last_first, ranks_of
+from sase.engine.operators.union_iterations import (
+    GroupLevels,
+    last_first,
+    levels_of_events,
+    ranks_of,
+)
 from sase.engine.results.batch import MatchBatch
 
 # What results are ordered by, between which events each lies, and its partition.
@@ -75,7 +81,7 @@ def _order_of_series(found: MatchBatch, positions: Bindings, known: Numbers) -> 
     sequences = sequence(found, positions.events)
     keys = []
     # Of matches with the same events the variables decide, or within one branch the lengths.
-    slots = positions.slots if isinstance(positions, UnionBindings) else None
+    slots = positions.slots if isinstance(positions, UnionBindings | SetBindings) else None
     iterations = _iterations(found, positions)
     for number, (begin, end) in enumerate(zip(positions.begins, positions.ends, strict=True)):
         key = known[number, : HEAD + 1].tolist()
@@ -99,8 +105,7 @@ def _iterations(found: MatchBatch, positions: Bindings) -> list[list[int]] | Non
     if isinstance(positions, GroupBindings):
         groups = GroupLevels.of(components, components)
         assert groups is not None
-        levels = np.tile(np.arange(positions.shape[0]), positions.size)
-        slots = np.repeat(levels, np.ascontiguousarray(positions.lengths.T).reshape(-1))
+        slots = levels_of_events(positions, positions.levels)
         iterations = groups.united(positions)
     elif isinstance(positions, UnionBindings) and positions.iterations is not None:
         slots, iterations = positions.slots, positions.iterations

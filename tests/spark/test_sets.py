@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+import sase
 from sase import spark as on_spark
 from sase.errors import PlanError, ReplayWarning
+from sase.spark.result_order import heads_of, order_of
 from tests.spark.cases import multiset
 from tests.spark.known import frame
 from tests.spark.test_branches import TABLE, check_replay, on_one_thread
@@ -24,6 +27,9 @@ SOMETIMES = "EVENT SEQ(A a, SET(B b, C{1,2} c[])) WHERE earliest_maximal { [id] 
 ENDLESS = "EVENT SEQ(A a, B+ b[]) WHERE earliest_maximal { [id] AND b[i].v > b[i-1].v }"
 BRANCHES = "EVENT SEQ(A a, (SET(B b, C c) OR D d)) WHERE [id] WITHIN 7"
 RETURNED = f"{GREEDY} HAVING b.len > 1 RETURN a.seq AS first, b.len AS n, d.ts - a.ts AS took"
+# Each two events are two matches, of which the variables say which one comes first.
+EITHER = "EVENT SET(ANY(A, B) x, ANY(A, B) y) WITHIN 4"
+BESIDE = "EVENT SEQ(SET(ANY(A, B) x, ANY(A, B) y), (C c)+ g[]) WITHIN 6"
 EVENTS = "EVENT SEQ(A a, SET(B b, C+ c[])) WHERE earliest_maximal WITHIN 6 EVENTS"
 
 # Each with how it is cut, and a limit.
@@ -70,3 +76,20 @@ def test_in_sql(spark: SparkSession) -> None:
     on_spark.register(spark)
     rows = spark.sql(f"SELECT * FROM sase_match(TABLE(events_of_sets), '{GREEDY}', seq => 'seq')")
     assert multiset(rows.toArrow().to_pylist()) == multiset(on_one_thread(GREEDY)) != multiset([])
+
+
+@pytest.mark.parametrize("query", [EITHER, BESIDE])
+def test_matches_of_the_same_events_are_sorted_by_their_variables(query: str) -> None:
+    plan = sase.compile(query, TABLE, seq="seq")
+    matcher = plan.open()
+    parts = [*matcher.push(TABLE.sort_by([("ts", "ascending"), ("seq", "ascending")])).parts]
+    parts += matcher.finish().parts
+    keys, rows = list[list[int]](), list[object]()
+    for number, part in enumerate(parts):
+        none = np.zeros(len(part), np.int64)
+        keys += order_of(part, heads_of(part), none, number).to_pylist()
+        rows += part.table().to_pylist()
+    # Behind stands in which part a match was found, and where: that decides nothing here.
+    known = [(key[:-2], place) for place, key in enumerate(keys)]
+    assert [place for _, place in sorted(known)] == [*range(len(rows))]
+    assert len({tuple(key) for key, _ in known}) == len(rows) > 30
