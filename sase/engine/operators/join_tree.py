@@ -238,8 +238,7 @@ class JoinTree:
         rows = np.ascontiguousarray(self._root.live()[:, FIELDS:].T)
         ends = self._root.buffer.ends
         ends[TAIL] = ends[DONE] = ends[COUNT]
-        order = np.lexsort((*(-rows[:-1]), rows[-1]))
-        return rows[:, order]
+        return rows[:, in_order(rows)]
 
     def evict(self, bound: int) -> None:
         """Mark what begins before `bound` as evictable."""
@@ -337,6 +336,25 @@ class JoinTree:
         first, end = saved.live.first, saved.live.end - 1
         blocks = (block.parts(2) for block in saved.part("blocks").parts())
         self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+
+
+def in_order(rows: Sequences) -> Numbers:
+    """The places of sequences that come in the order of their last events, in that of results.
+
+    Of those with the same last event the one of the latest event before comes first, and so on. How
+    far events lie behind the last is packed into as few numbers as hold it, which are sorted.
+    """
+    last = rows[-1]
+    keys, room = list[Numbers](), 0
+    for column in (np.cumsum(np.diff(last, prepend=last[:1]) != 0), *(last - rows[:-1])[::-1]):
+        width = int(column.max(initial=0)).bit_length()
+        if width > room:
+            keys.append(column)
+            room = 63 - width
+        elif width:
+            keys[-1] = keys[-1] << width | column
+            room -= width
+    return np.lexsort(keys[::-1]) if keys else np.arange(len(last))
 
 
 def _absences(above: SequenceConstruction, level: int, context: Context) -> Absences | None:
