@@ -244,8 +244,8 @@ def place_sequences(
                     return CROWDED
                 lower, upper = gap_bounds(matches, number, split, sets, times, span, mask)
                 state[LOWER], state[UPPER], state[DEPTH] = lower, upper, 0
-                lower, upper = sure_bounds(matches, number, split, times, span, mask)
-                state[SURE_LOWER], state[SURE_UPPER] = lower, upper
+                first_sure, last_sure = sure_bounds(matches, number, split, times, span, mask)
+                state[SURE_LOWER], state[SURE_UPPER] = first_sure, last_sure
                 state[BASE] = rebuilt(machine, cells, matches, number)
                 found.frames[0, EARLIEST_TIME] = lower
                 try_level(found, 0, first, levels_of(machine), lists, index, first, key)
