@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # Inputs by name, None for the one that has none.
 Sources: TypeAlias = Mapping[str | None, Discovered]
+# So many statements are worth a collection of garbage of their own.
+MANY = 50
 Watch: TypeAlias = Callable[[int, Mapping[str, int]], None]
 
 
@@ -173,7 +176,12 @@ class CompiledScript:
             )
             for name, each in self.bound.sources.items()
         )
-        return ScriptPlan(inputs, tuple(map(self._statement, self.graph.order)))
+        statements = tuple(map(self._statement, self.graph.order))
+        if len(statements) >= MANY:
+            # Else Python looks for garbage among all that they are made of amid one of the first
+            # runs, which takes as long as to run fifty of them over millions of events.
+            gc.collect()
+        return ScriptPlan(inputs, statements)
 
     @cached_property
     def _typing(self) -> Mapping[str | None, CompiledQuery]:

@@ -225,9 +225,12 @@ class ScriptMatcher:
     def advance(self, to: object, name: str | None = None) -> dict[str, Matches]:
         """The matches that become known when time passes without an event, in all inputs or one.
 
-        Rows before it that come later are late. Times are given as to `Matcher.advance`.
+        Rows before it that come later are late. Times are given as to `Matcher.advance`; a number
+        of units is that of each input, so where they count differently each is advanced by name.
         """
         inputs = self.inputs if name is None else (self._input(name),)
+        if isinstance(to, int) and not isinstance(to, bool):
+            _check_units({each: self._pipeline.inputs[each].plan.schema for each in inputs}, to)
         return self._called(lambda: self._pipeline.advance(to, inputs))
 
     def finish(self) -> dict[str, Matches]:
@@ -379,3 +382,18 @@ def _there_are(names: list[str]) -> str:
 
 def _some(found: Mapping[str, Matches]) -> dict[str, Matches]:
     return {name: matches for name, matches in found.items() if len(matches)}
+
+
+def _check_units(schemas: Mapping[str | None, Schema], to: object) -> None:
+    """Refuse a number for inputs that count time in several units."""
+    units = {name: each.nanoseconds for name, each in schemas.items()}
+    if len(set(units.values())) > 1:
+        shown = ", ".join(f"{name} {_unit(schemas[name])}" for name in units)
+        raise PlanError(
+            f"advance({to}): inputs count time differently ({shown}): advance each by its name, or"
+            " where times are no numbers give a datetime"
+        )
+
+
+def _unit(schema: Schema) -> str:
+    return schema.time_unit or schema.time_type.resolution or "as it is"

@@ -228,10 +228,10 @@ def _unknown(
         hints: tuple[str, ...] = (f"name its stream:  CREATE STREAM name AS …  in `{name.text}`",)
     else:
         message = f"there is no stream `{name.text}`"
-        every = (f"there are {', '.join(known)}",) if known else (
-            "the events have no name: leave FROM out, or give them one with"
-            f"  streams={{'{name.text}': …}}",
-        )  # fmt: skip
+        given = f"streams={{'{name.text}': …}}  (--input {name.text}=PATH)"
+        every = (f"there are {', '.join(known)}; an input of that name is given with  {given}",)
+        if not known:
+            every = (f"the events have no name: leave FROM out, or give them one with  {given}",)
         hints = did_you_mean(name.text, known) or every
     return Diagnostic("unknown-stream", message, name.span, source, hints)
 

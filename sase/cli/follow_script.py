@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import TYPE_CHECKING, TypeVar
 
 from sase.cli.event_arguments import (
     on_bad_row,
@@ -16,7 +18,7 @@ from sase.cli.event_arguments import (
 from sase.cli.follow import check_followed, lateness_of
 from sase.cli.messages import counted, notify, notify_late
 from sase.cli.pandas_import import hide_pandas
-from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import named_inputs
 from sase.cli.script_results import write_lines
 from sase.cli.signals import Ending
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from sase.api.script import ScriptMatcher
     from sase.engine.results.matches import Matches
     from sase.engine.sources.tail import TailReader
+
+T = TypeVar("T")
 
 
 def follow_script(arguments: Namespace, ending: Ending) -> int:
@@ -40,89 +44,122 @@ def follow_script(arguments: Namespace, ending: Ending) -> int:
         "--max-matches": arguments.max_matches is not None,
     }
     refuse_given(refused, "--follow of a script, which writes lines of JSON")
-    name, own = _only_input(arguments)
-    check_followed(own.events)
+    inputs = named_inputs(arguments)
+    for own in inputs.values():
+        check_followed(own.events)
     from sase.api.script import ScriptMatcher
     from sase.engine.scripts.pipeline import ScriptPipeline
     from sase.engine.sources.tail import TailReader
 
-    judges = on_bad_row(own) == "quarantine"
-    rows = TailReader(own.events, judges=judges, **reading_options(own))
-    script = _compiled(name, rows, own)
+    readers = {
+        name: TailReader(own.events, judges=on_bad_row(own) == "quarantine", **reading_options(own))
+        for name, own in inputs.items()
+    }
+    script = _compiled(readers, inputs, arguments)
     matcher = ScriptMatcher(script, ScriptPipeline(script.plan))
     counts = dict.fromkeys(matcher.statements, 0)
     try:
-        for found in _found(matcher, name, rows):
+        for found in _found(matcher, readers):
             with ending.whole():
                 for statement, matches in found.items():
                     write_lines(statement, *matches.to_batches())
                     counts[statement] += len(matches)
     finally:
-        _notify_end(matcher, name, counts)
+        _notify_end(matcher, counts)
     return 0
 
 
-def _only_input(arguments: Namespace) -> tuple[str | None, Namespace]:
-    """The input that is followed."""
-    inputs = named_inputs(arguments)
-    if len(inputs) > 1:
-        raise ArgumentError(
-            f"--follow: one input is followed, and there are {len(inputs)}: push them from Python,"
-            " to  sase.Script(…).open()"
-        )
-    return next(iter(inputs.items()))
-
-
-def _compiled(name: str | None, rows: TailReader, arguments: Namespace) -> CompiledScript:
+def _compiled(
+    readers: Mapping[str | None, TailReader],
+    inputs: Mapping[str | None, Namespace],
+    arguments: Namespace,
+) -> CompiledScript:
     """The script for rows of which more is known only later."""
     from sase.api.compiled_script import CompiledScript
     from sase.binding.script import StatementGraph
     from sase.engine.sources.discovered import Discovered
 
-    names = options_for(arguments, rows.schema.names)
+    names = {name: options_for(inputs[name], rows.schema.names) for name, rows in readers.items()}
     options = query_options(arguments)
 
-    def compiled(schema: object) -> CompiledScript:
-        given = {name: Discovered.of(schema, names)}
+    def compiled(schemas: Mapping[str | None, object]) -> CompiledScript:
+        given = {name: Discovered.of(schema, names[name]) for name, schema in schemas.items()}
         graph = StatementGraph.of(one_query(arguments), given)
         lateness = lateness_of(arguments.lateness)
-        return CompiledScript(graph, given, options["params"], options["plan"], lateness)
+        return CompiledScript(
+            graph, given, options["params"], options["plan"], lateness, arguments.limit
+        )
 
     # What is wrong with a statement is said of the columns as they are.
-    known = compiled(rows.schema).bound
-    readers = [query for query in known.queries.values() if query.source is known.sources[name]]
-    schema = known.sources[name].schema
-    roles = [each for each in (*schema.times, names.type, schema.seq_column) if each is not None]
-    named = frozenset[str]().union(*(query.unoptimized.named for query in readers))
-    rows.judge(names.earliest, roles, named)
-    return compiled(rows.loose)
+    known = compiled({name: rows.schema for name, rows in readers.items()})
+    for name, rows in readers.items():
+        schema = known.bound.sources[name].schema
+        roles = [*schema.times, names[name].type, schema.seq_column]
+        named, _ = known.columns_read(name)
+        rows.judge(names[name].earliest, [each for each in roles if each is not None], named)
+    return compiled({name: rows.loose for name, rows in readers.items()})
 
 
 def _found(
-    matcher: ScriptMatcher, name: str | None, rows: TailReader
+    matcher: ScriptMatcher, readers: Mapping[str | None, TailReader]
 ) -> Iterator[Mapping[str, Matches]]:
     """The matches of each push."""
     from sase.errors import DataError
 
-    for events in rows:
+    for name, events in batches_of(readers):
         try:
             yield matcher.push(name, events)
         except DataError as problem:
-            raise rows.fault(problem) from problem
+            raise readers[name].fault(problem) from problem
         # Their numbers are told, and they would be kept for ever.
         matcher.take_late()
         matcher.take_quarantined()
     yield matcher.finish()
 
 
-def _notify_end(matcher: ScriptMatcher, name: str | None, counts: Mapping[str, int]) -> None:
+def batches_of(
+    readers: Mapping[str | None, Iterable[T]],
+) -> Iterator[tuple[str | None, T]]:
+    """What comes of some inputs, as it comes; each reads on once what it gave is done with."""
+    if len(readers) == 1:
+        ((name, rows),) = readers.items()
+        yield from ((name, each) for each in rows)
+        return
+    came: SimpleQueue[tuple[str | None, T | BaseException | None]] = SimpleQueue()
+    is_done = {name: Semaphore(0) for name in readers}
+
+    def read(name: str | None, rows: Iterable[T]) -> None:
+        try:
+            for each in rows:
+                came.put((name, each))
+                is_done[name].acquire()
+            came.put((name, None))
+        except BaseException as problem:  # which is raised where it is waited for
+            came.put((name, problem))
+
+    for each in readers.items():
+        Thread(target=read, args=each, daemon=True).start()
+    left = len(readers)
+    while left:
+        name, given = came.get()
+        if isinstance(given, BaseException):
+            raise given
+        if given is None:
+            left -= 1
+            continue
+        yield name, given
+        is_done[name].release()
+
+
+def _notify_end(matcher: ScriptMatcher, counts: Mapping[str, int]) -> None:
     """Report the run, by statement."""
-    report = matcher.input_reports[name]
+    reports = matcher.input_reports.values()
+    rows, bad, late = (sum(getattr(each, of) for each in reports) for of in ("rows", "bad", "late"))
     for statement, count in counts.items():
         if count:
             notify([f"{statement}: {counted(count, 'match')}"])
     total = counted(sum(counts.values()), "match")
-    notify([f"{total} of {counted(len(counts), 'statement')} in {counted(report.rows, 'row')}"])
-    if report.bad:
-        notify([f"{counted(report.bad, 'row')} could not be used"])
-    notify_late(report.late)
+    notify([f"{total} of {counted(len(counts), 'statement')} in {counted(rows, 'row')}"])
+    if bad:
+        notify([f"{counted(bad, 'row')} could not be used"])
+    notify_late(late)

@@ -28,7 +28,6 @@ def check_script_options(arguments: Namespace) -> None:
     """Refuse what is asked of a single query."""
     given = {
         f"--output {arguments.output}": arguments.output != "all",
-        "--limit": arguments.limit is not None,
         "--threads": arguments.threads is not None,
         "--stats": arguments.stats is not None,
         "--quarantine": arguments.quarantine is not None,
@@ -62,7 +61,8 @@ def _run(
     graph = StatementGraph.of(text, given)
     lateness = lateness_of(arguments.lateness)
     options = query_options(arguments)
-    script = CompiledScript(graph, given, options["params"], options["plan"], lateness)
+    limit = arguments.limit
+    script = CompiledScript(graph, given, options["params"], options["plan"], lateness, limit)
     names = [each.name for each in graph.statements]
     check_bounds(None, arguments.max_matches)
     guard = guard_of(limits_of(**limit_options(arguments)), perf_counter_ns)

@@ -46,7 +46,7 @@ def parse_query(text: str, name: str = "query") -> ast.Query:
             "one query is expected here, and the text goes on with another statement",
             others[0].span,
             source,
-            "give the statements one by one",
+            "give the statements one by one, or the text to  sase.Script  , which has all of them",
         )
     if first.stream is not None:
         raise syntax_error(

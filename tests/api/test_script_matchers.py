@@ -197,3 +197,14 @@ def test_what_cannot_be_added_or_removed() -> None:
     with pytest.raises(sase.PlanError, match="the only statement"):
         matcher.remove("s")
     assert len(matcher.push("raw", events("A1"))["s"]) == 1
+
+
+def test_a_number_of_units_is_no_time_of_inputs_that_count_differently() -> None:
+    schema, other = sase.Schema(time_unit="s"), sase.Schema(time_unit="ms")
+    script = sase.Script("FROM p, q EVENT SEQ(A a, B b)", streams={"p": schema, "q": other})
+    matcher = script.open()
+    with pytest.raises(sase.PlanError, match=r"advance\(5\): .* \(p s, q ms\): advance each"):
+        matcher.advance(5)
+    matcher.advance(5, "p")
+    alike = sase.Script("FROM p, q EVENT SEQ(A a, B b)", streams={"p": schema, "q": schema})
+    alike.open().advance(5)

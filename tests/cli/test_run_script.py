@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from sase.cli.follow_script import batches_of
 from sase.cli.main import main
 from sase.cli.run_script import ScriptProgress
 
@@ -153,7 +157,7 @@ def test_the_script_and_events_on_standard_input(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--limit", "1"], "--limit does not go with a script"),
+        (["--threads", "1"], "--threads does not go with a script"),
         (["--output", "count"], "--output count does not go with a script"),
         (["--max-matches", "0"], "`pairs` has more than 0 match"),
         (["--follow", "--timeout", "1"], "--timeout does not go with --follow of a script"),
@@ -162,7 +166,7 @@ def test_the_script_and_events_on_standard_input(
         (["--input", "logins"], "give it as NAME=PATH"),
         (["--input", "logins=logins.csv"], "--input logins is given twice"),
         (["--follow", "-o", "found"], "-o does not go with --follow of a script"),
-        (["--follow", "--input", "more=logins.csv"], "one input is followed, and there are 2"),
+        (["--follow", "--input", "more=logins.parquet"], "only lines of text can be followed"),
         (["--input", "more=missing.csv"], "missing.csv"),
         (["--input", "a=-", "--input", "b=-"], "two inputs cannot both come on standard input"),
     ],
@@ -198,3 +202,52 @@ def test_progress_is_told_by_statement() -> None:
     assert progress.line().endswith("matches: b 20, a 1")
     progress.watch(1000, dict.fromkeys("abcdef", 1))
     assert progress.line().endswith("matches: a 1, b 1, c 1, d 1, all 6 6")
+
+
+def test_followed_inputs_come_as_they_come() -> None:
+    """Each reads on once what it gave is done with, and a fault of one is raised."""
+    seen: list[str] = []
+
+    def rows(name: str, count: int) -> Iterator[str]:
+        for number in range(count):
+            seen.append(f"{name}{number}")
+            yield f"{name}{number}"
+
+    found = []
+    for name, each in batches_of({"p": rows("p", 3), "q": rows("q", 2)}):
+        assert seen[-1] == each or f"{name}{int(each[1:]) + 1}" not in seen
+        found.append((name, each))
+    assert sorted(found) == [("p", "p0"), ("p", "p1"), ("p", "p2"), ("q", "q0"), ("q", "q1")]
+
+    def broken() -> Iterator[str]:
+        yield "r0"
+        raise ValueError("a bad line")
+
+    with pytest.raises(ValueError, match="a bad line"):
+        list(batches_of({"p": rows("p", 1), "r": broken()}))
+
+
+def test_two_files_are_followed(tmp_path: Path) -> None:
+    for name, kind in (("p", "A"), ("q", "B")):
+        (tmp_path / f"{name}.csv").write_text(f"ts,type\n1,{kind}\n5,Z\n")
+    text = "FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS one, b.ts AS two; FROM q EVENT B b"
+    command = [sys.executable, "-m", "sase", "run", "-q", text, "--follow"]
+    command += ["--input", f"p={tmp_path}/p.csv", "--input", f"q={tmp_path}/q.csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        lines = [json.loads(child.stdout.readline()) for _ in range(2)]
+        child.terminate()
+    assert sorted(line["query"] for line in lines) == ["query_1", "query_2"]
+
+
+def test_the_first_matches_of_the_only_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.csv").write_text("ts,type\n1,A\n2,A\n3,A\n")
+    text = "CREATE STREAM s AS EVENT A a; FROM s EVENT s x RETURN x.a_ts AS at"
+    given = ["run", "--events", str(tmp_path / "p.csv"), "--format", "jsonl", "--limit", "2"]
+    assert main([*given, "-q", text]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum('"query": "query_2"' in line for line in lines) == 2
+    assert main([*given, "-q", f"{text}; EVENT A b"]) == 2
+    assert "this script has several results" in capsys.readouterr().err
