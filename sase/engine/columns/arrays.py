@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 Numbers: TypeAlias = NDArray[np.int64]
 # The numbers of a line of the cache.
 LINE = 8
+# So many bytes are worth huge pages.
+HUGE = 1 << 22
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
@@ -25,11 +30,28 @@ def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
         begin += size
 
 
+def zeros(shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
+    """Return zeros that take no memory before they are written to, many of them on huge pages.
+
+    What is looked up all over would miss the translation of addresses with small ones.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size < HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.zeros(shape, dtype)
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"there is no memory for {size:,} bytes") from error
+    with suppress(OSError):  # a system without them
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, dtype).reshape(shape)
+
+
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:
     """Copy an array into the beginning of one with so many places on an axis."""
     shape = _shape(array, room, axis)
     # Zeros that nobody writes take no memory yet.
-    larger = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)
+    larger = np.full(shape, fill, array.dtype) if fill else zeros(shape, array.dtype)
     larger[_on(axis, slice(array.shape[axis]))] = array
     return larger
 
@@ -40,7 +62,7 @@ def grown_records(array: Numbers, count: int) -> Numbers:
     That is so of rows of a power of two of numbers.
     """
     width = array.shape[1]
-    room = np.zeros(count * width + LINE, np.int64)
+    room = zeros((count * width + LINE,))
     begin = -(room.ctypes.data // room.itemsize) % LINE
     larger = room[begin : begin + count * width].reshape(count, width)
     larger[: len(array)] = array
@@ -49,7 +71,7 @@ def grown_records(array: Numbers, count: int) -> Numbers:
 
 def grown_ring(array: NDArray[Any], room: int, numbers: Numbers, axis: int = 0) -> NDArray[Any]:
     """Copy the numbers of a ring buffer into a larger one; both have powers of two as room."""
-    larger = np.zeros(_shape(array, room, axis), array.dtype)
+    larger = zeros(_shape(array, room, axis), array.dtype)
     copy_ring(array, larger, numbers, axis)
     return larger
 
@@ -58,6 +80,15 @@ def copy_ring(array: NDArray[Any], other: NDArray[Any], numbers: Numbers, axis: 
     """Copy the numbers of a ring buffer into another; both have powers of two as room."""
     before = array[_on(axis, numbers & (array.shape[axis] - 1))]
     other[_on(axis, numbers & (other.shape[axis] - 1))] = before
+
+
+def copy_stretch(array: NDArray[Any], other: NDArray[Any], begin: int, end: int) -> None:
+    """Copy all numbers from one to another of a ring buffer, as many at once as lie together."""
+    while begin < end:
+        here, there = begin & (len(array) - 1), begin & (len(other) - 1)
+        count = min(end - begin, len(array) - here, len(other) - there)
+        other[there : there + count] = array[here : here + count]
+        begin += count
 
 
 def _on(axis: int, places: slice | Numbers) -> tuple[slice | Numbers, ...]:

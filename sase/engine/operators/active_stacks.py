@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers, copy_ring, grown, grown_records
+from sase.engine.columns.arrays import Numbers, copy_stretch, grown, grown_records, zeros
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
@@ -253,10 +253,11 @@ class ActiveStacks:
     def _moved(self, array: Numbers, room: int, axis: int = 0) -> Numbers:
         """Enlarge the ring buffers of the levels; an instance stands at the place of its number."""
         shape = (*array.shape[: axis + 1], room, *array.shape[axis + 2 :])
-        larger = np.zeros(shape, array.dtype)
+        larger = zeros(shape, array.dtype)
         levels, ends = (np.moveaxis(each, axis, 0) for each in (array, larger)), self.stacks.ends
         for before, after, tail, count in zip(*levels, ends[TAIL], ends[COUNT], strict=True):
-            copy_ring(before, after, np.arange(tail, count), axis)
+            old, new = np.moveaxis(before, axis, 0), np.moveaxis(after, axis, 0)
+            copy_stretch(old, new, int(tail), int(count))
         return larger
 
     def counters(self) -> Counters:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import Numbers, copy_ring, grown
+from sase.engine.columns.arrays import Numbers, copy_stretch, grown, zeros
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
 from sase.engine.kernels.kleene.line_scan import BY_RANK, PIECE, READ, LineStream
@@ -50,7 +50,7 @@ class SharedLineStacks:
         ends[MASK] = ROOM - 1
         self._stacks = LineStacks(
             np.zeros((stacked, ROOM, shared.FIELDS), np.int64),
-            np.zeros(keys * stacked, np.int64),
+            zeros((keys * stacked,)),
             ends,
             np.empty(SERIES + BLOCK, np.int64),
             np.zeros(2, np.int64),
@@ -100,10 +100,14 @@ class SharedLineStacks:
         old, tail, count = cells[level, :size], int(ends[TAIL, level]), int(ends[COUNT, level])
         if 2 * size > cells.shape[1]:
             self._check(2 * old.nbytes)
-            cells = grown(cells, 2 * size, axis=1)
+            larger = zeros((len(cells), 2 * size, shared.FIELDS))
+            for other in range(len(cells)):
+                used = int(ends[MASK, other]) + 1 if other != level else 0
+                larger[other, :used] = cells[other, :used]
+            cells = larger
         else:
             old = old.copy()
-        copy_ring(old, cells[level, : 2 * size], np.arange(tail, count))
+        copy_stretch(old, cells[level, : 2 * size], tail, count)
         ends[MASK, level] = 2 * size - 1
         return cells
 

@@ -31,6 +31,7 @@ from sase.engine.kernels.kleene.line_scan import (
     MEASURE,
     PIECE,
     READ,
+    WHAT,
     LineStream,
     read_codes,
 )
@@ -97,26 +98,27 @@ def fetch_tops(
     stream: LineStream, stacks: LineStacks, first: int, count: int, room: OutInts
 ) -> None:
     """Fetch the heads of the next events, what these take, and what that has taken."""
-    cells, levels = stacks.cells, stacks.cells.shape[0]
+    cells, levels, later = stacks.cells, stacks.cells.shape[0], 0
     if stacks.heads.shape[0] < MANY * levels:
         return
+    # Those that may take something are chosen without branches, which would be mispredicted.
     for place in range(count):
         prefetch(stacks.heads, room[CODE + place])
-    for steps in range(1, min(levels, 2) + 1):
-        for place in range(count):
-            takes = int(stream.takes[first + place])
-            level = low_bit(takes) - 1 if takes else NOTHING
-            if level < 0:
-                continue
-            number = stacks.heads[room[CODE + place] + level] - 1
-            if number < stacks.ends[TAIL, level]:
-                continue
-            at = number & stacks.ends[MASK, level]
-            if steps == 1:
-                prefetch(cells, (level * cells.shape[1] + at) * FIELDS)
-            elif level > 0:
-                at = cells[level, at, RIP] & stacks.ends[MASK, level - 1]
-                prefetch(cells, ((level - 1) * cells.shape[1] + at) * FIELDS)
+        room[WHAT + later] = place
+        later += stream.takes[first + place] > 1
+    for chosen in range(later):
+        place = room[WHAT + chosen]
+        level = low_bit(int(stream.takes[first + place])) - 1
+        at = (stacks.heads[room[CODE + place] + level] - 1) & stacks.ends[MASK, level]
+        prefetch(cells, (level * cells.shape[1] + at) * FIELDS)
+    for chosen in range(later):
+        place = room[WHAT + chosen]
+        level = low_bit(int(stream.takes[first + place])) - 1
+        number = stacks.heads[room[CODE + place] + level] - 1
+        if level > 0 and number >= stacks.ends[TAIL, level]:
+            at = cells[level, number & stacks.ends[MASK, level], RIP]
+            at &= stacks.ends[MASK, level - 1]
+            prefetch(cells, ((level - 1) * cells.shape[1] + at) * FIELDS)
 
 
 @inlined
