@@ -20,6 +20,8 @@ from experiments.figures import (
     first_test,
     ip_costs,
     ip_intervals,
+    ip_readings,
+    ip_series,
     ip_theta,
     ip_window,
     memory_of,
@@ -41,7 +43,7 @@ from experiments.figures import (
 SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig12, batches_of_w)
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
-IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals)
+IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
 ZSTREAM = (trees,)
 OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of, rules)
 
