@@ -76,7 +76,8 @@ def test_every_statement_finds_each_result_once_after_kills(tmp_path: Path) -> N
     files_of(table, tmp_path, 2 * KILLS + 2)
     for _ in range(KILLS):
         assert kill_in_a_batch(started(CHILD, tmp_path), tmp_path / "checkpoint", random)
-    assert started(CHILD, tmp_path).wait() == 0
+    # On a machine that is busy workers of Spark give up: that is one restart more.
+    assert any(started(CHILD, tmp_path).wait() == 0 for _ in range(4))
     wanted = sase.Script(TEXT, streams={"raw": table}, **OPTIONS).run(streams={"raw": table})
     for name, matches in wanted.items():
         found = pq.read_table(tmp_path / name).to_pylist()
