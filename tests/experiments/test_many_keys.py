@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -19,3 +20,10 @@ def test_it_finds_what_the_program_in_c_finds(capsys: pytest.CaptureFixture[str]
     assert len(told) == 2 * len(many_keys.KINDS) * len(many_keys.SHAPES)
     matches = {line.split()[2]: int(line.split()[3].replace(",", "")) for line in told[:3]}
     assert min(matches.values()) > 100
+
+
+def test_live_keys_take_memory() -> None:
+    """Those of two levels more than the heads of their stacks alone."""
+    told = re.search(r"([\d.]+) bytes a key", many_keys.memory(300_000, "next"))
+    assert told is not None
+    assert 24 < float(told[1]) < 400
