@@ -16,8 +16,7 @@ from tests.spark.killed import KILLS, kill_in_a_batch, started
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b, !(C c)) WHERE [id] AND a.v <= b.v WITHIN 60 ms
             RETURN Pair(a.id AS id, b.v - a.v AS step, b.n AS n);
           CREATE STREAM twice AS FROM pairs EVENT SEQ(Pair p, Pair q) WHERE [id] WITHIN 90 ms
-            RETURN p.n AS one, q.n AS two, q.step AS step;
-          FROM raw EVENT A a WHERE a.v = 3"""
+            RETURN p.n AS one, q.n AS two, q.step AS step"""
 OPTIONS = {"seq": "n", "time_unit": "ms"}
 CHILD = f"""
 import sys
