@@ -24,7 +24,7 @@ from sase.planning.quantities import duration, size
 from sase.planning.statistics import Statistics
 
 # So many times as long as the joins the walk must be expected to take.
-LEAD = 1.25
+LEAD = 1.4
 
 
 def why_not_joined(walk: Operator, tree: Operator, statistics: Statistics) -> str | None:
