@@ -210,10 +210,7 @@ def peak(keys: int, shape: str, known: int, span: int) -> int:
     table = Users(ts, types, users, keys).table("dense")
     matches = sase.compile(f"EVENT {SHAPES[shape]} WITHIN {span}", table).run(table, threads=1)
     assert not len(matches)
-    # What `resource` tells may be what the parent had.
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
-    assert found is not None
-    return 1024 * int(found[1])
+    return machine.peak_bytes()
 
 
 def row_sum(rows: pa.Table) -> int:
