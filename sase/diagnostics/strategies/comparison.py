@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sase.binding import BoundQuery
-from sase.diagnostics.strategies.set_rules import rules_of
-from sase.diagnostics.strategies.strategy_rules import Run, StrategyRules, rows_text
+from sase.diagnostics.strategies.group_rules import GroupRules, rules_of
+from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, Run, StrategyRules, rows_text
 from sase.engine.pipeline.batch import held
 from sase.engine.plan import EnginePlan
 from sase.engine.results.matches import Matches
@@ -183,6 +183,7 @@ class Differences:
         if loaded is not None:
             rows, events = loaded
             of_each = query.branches or (query,)
+            self.is_one = len(of_each) == 1
             self._rules = [rules_of(each, events, plan.schema) for each in of_each]
             self._history = RowHistory(
                 (HistorySegment.of(0, rows.inputs, events, rows.inputs.numbers),)
@@ -212,14 +213,25 @@ class Differences:
         at = tuple(tuple(sorted(self._positions[row] for row in _events(each))) for each in run)
         readings = list(self._readings(at))
         explanations: tuple[str, ...] = (SEVERAL,)
-        if self.query.has_groups and other is StrategyName.SKIP_TILL_NEXT_MATCH:
-            explanations = (GROUPS,)
-        elif len(readings) == 1:
+        forbidden: list[ForbiddenSkip] | None = None
+        if len(readings) == 1:
             rules, own = readings[0]
-            forbidden = rules.forbidden(other, own)
+            if self.query.has_groups and other is StrategyName.SKIP_TILL_NEXT_MATCH:
+                explanations = (GROUPS,)
+                if isinstance(rules, GroupRules) and self.is_one:
+                    forbidden = rules.must_take(self._placed(run))
+            else:
+                forbidden = rules.forbidden(other, own)
+        if forbidden is not None:
             explanations = rules.reasons(other, forbidden, self._rows.__getitem__)
         names = [each.variable for each in self.query.positives]
         return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+
+    def _placed(self, bound: Any) -> Any:
+        """Positions in the place of rows."""
+        if isinstance(bound, tuple):
+            return tuple(map(self._placed, bound))
+        return self._positions[bound]
 
     def _readings(self, match: Run) -> Iterator[tuple[StrategyRules, Run]]:
         """The branches of which a match may be, each with the match by its own components."""

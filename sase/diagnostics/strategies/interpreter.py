@@ -7,16 +7,17 @@ It checks the kernels independently, of which no code is called but to read attr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
 from operator import add
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sase.binding import BoundQuery, Schema, bound
 from sase.binding.aggregates import find
+from sase.binding.bound import Part
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
 from sase.binding.types import TIMES, Kind
@@ -30,30 +31,51 @@ Reference: TypeAlias = bound.Reference | bound.Aggregate
 NO_SERIES: Mapping[int, int] = {}
 
 
+class Iteration(NamedTuple):
+    """An iteration of a repeated group: its branch, and the positions of each variable."""
+
+    branch: int
+    series: tuple[Series, ...]
+
+
 @dataclass(frozen=True)
 class MatchBinding:
-    """The positions that each component, by its index, has bound, and the `i` of each series."""
+    """The positions that each component, by its index, has bound, and the `i` of each series.
 
-    series: Mapping[int, Series]
-    at: Mapping[int, int] = field(default_factory=dict)
+    A repeated group has bound iterations; the `i` of a series inside is by both numbers.
+    """
+
+    series: Mapping[int, Any]
+    at: Mapping[Any, int] = field(default_factory=dict)
 
     def selected(self, reference: Reference) -> Series:
         """Return the events that a reference means (docs/semantics.md, References to series)."""
-        series = self.series.get(reference.component, ())
-        match reference.part:
-            case bound.Part.EVENT | bound.Part.ALL:
-                return series
-            case bound.Part.FIRST:
-                return series[:1]
-            case bound.Part.LAST:
-                return series[-1:]
-        i = self.at[reference.component]
-        return {
-            bound.Part.CURRENT: series[i : i + 1],
-            bound.Part.PREVIOUS: series[max(i - 1, 0) : i],
-            bound.Part.BEFORE_CURRENT: series[:i],
-            bound.Part.UP_TO_CURRENT: series[: i + 1],
-        }[reference.part]
+        component, inner = reference.component, reference.inner
+        bound = self.series.get(component, ())
+        found: Series = _part(bound, reference.part, self.at.get(component))
+        if inner is None:
+            return found
+        at = self.at.get((component, inner.variable))
+        parts = (_part(each.series[inner.variable], inner.part, at) for each in found)  # type: ignore[attr-defined]
+        return tuple(position for part in parts for position in part)
+
+
+def _part(bound: tuple[Any, ...], part: Part, i: int | None) -> tuple[Any, ...]:
+    """What a part means of what is bound, the `i` at hand if there is one."""
+    match part:
+        case Part.EVENT | Part.ALL:
+            return bound
+        case Part.FIRST:
+            return bound[:1]
+        case Part.LAST:
+            return bound[-1:]
+    assert i is not None, "a part that is at hand"
+    return {
+        Part.CURRENT: bound[i : i + 1],
+        Part.PREVIOUS: bound[max(i - 1, 0) : i],
+        Part.BEFORE_CURRENT: bound[:i],
+        Part.UP_TO_CURRENT: bound[: i + 1],
+    }[part]
 
 
 class Interpreter:
@@ -81,6 +103,24 @@ class Interpreter:
         }
         for chosen in product(*ranges.values()):
             yield MatchBinding(series, {**newest, **dict(zip(ranges, chosen, strict=True))})
+
+    def quantified(
+        self, quantified: Iterable[bound.Quantified], series: Mapping[int, Any], at: dict[Any, int]
+    ) -> Iterator[MatchBinding]:
+        """Yield the bindings of what a condition ranges over, iterations before what is inside."""
+        every = sorted(quantified, key=lambda each: each.inner is not None)
+        if not every:
+            yield MatchBinding(series, at)
+            return
+        first, *rest = every
+        items = series.get(first.component, ())
+        key: Any = first.component
+        if first.inner is not None:
+            items = items[at[first.component]].series[first.inner]
+            key = (first.component, first.inner)
+        for number in range(first.but_first, len(items)):
+            if first.branches is None or items[number].branch in first.branches:
+                yield from self.quantified(rest, series, {**at, key: number})
 
     def truth(self, condition: bound.Condition, binding: MatchBinding) -> bool:
         """Evaluate a condition (docs/semantics.md, Truth and NULL)."""

@@ -98,8 +98,3 @@ def _asked(conjunct: Conjunct, component: BoundComponent) -> MemberCheck | None:
         own = conjunct.component == component.index
         return MemberCheck(component.index, conjunct.when, ()) if own else None
     return next((each for each in conjunct.checks if each.component == component.index), None)
-
-
-def rules_of(query: BoundQuery, events: Events, schema: Schema) -> StrategyRules:
-    """The rules for a query."""
-    return (SetRules if query.has_sets else StrategyRules)(query, events, schema)

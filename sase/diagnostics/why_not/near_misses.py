@@ -16,7 +16,7 @@ from sase.binding import BoundQuery
 from sase.binding.bound import When
 from sase.binding.parts import conjoined
 from sase.diagnostics.attributes import Attributes
-from sase.diagnostics.strategies.set_rules import rules_of
+from sase.diagnostics.strategies.group_rules import rules_of
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.distance import UNKNOWN

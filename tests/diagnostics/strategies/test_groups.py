@@ -35,7 +35,18 @@ def test_iterations_are_shown_and_contiguity_says_why() -> None:
         "a: row 0  g: [row 1]  d: row 6",
         "a: row 0  g: [row 4]  d: row 6",
     }
-    assert set(found["skip_till_any_match"].values()) == {(GROUPS,)}
+    assert found["skip_till_any_match"]["a: row 0  g: [rows 1 and 3]  d: row 6"] == (
+        "skips row 4, a B that could begin b: skip till next match must take it",
+    )
+    assert found["skip_till_any_match"]["a: row 0  g: [row 1] [row 4]  d: row 6"] == (
+        "skips row 3, a C that could begin c: skip till next match must take it",
+    )
+
+
+def test_what_is_not_told() -> None:
+    query = "EVENT SEQ(A a, (B b)+ g[], D d) OR SEQ(A a, C e) WHERE [id]"
+    found = differences(query)["skip_till_any_match"]
+    assert found["a: row 0  g: [row 4]  d: row 6"] == (GROUPS,)
 
 
 def test_events_of_other_partitions_may_lie_between() -> None:

@@ -12,7 +12,7 @@ import pytest
 from sase.api.compare import STRATEGIES, under
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
-from sase.diagnostics.strategies import set_rules
+from sase.diagnostics.strategies import group_rules
 from sase.diagnostics.strategies.strategy_rules import (
     ForbiddenSkip,
     Run,
@@ -89,7 +89,7 @@ def rules_of(query: str, rows: list[dict[str, Any]], types: Any) -> StrategyRule
     known = compile_query(under(parse_query(query), STRICT), source)
     loaded = held(known.unoptimized, source.events)
     assert loaded is not None
-    return set_rules.rules_of(known.bound, loaded[1], known.schema)
+    return group_rules.rules_of(known.bound, loaded[1], known.schema)
 
 
 def found(query: str, strategy: StrategyName, rows: Any, types: Any) -> set[Run]:
