@@ -175,6 +175,12 @@ class EnginePlan:
         return self.scan.components
 
     @cached_property
+    def components(self) -> tuple[BoundComponent, ...]:
+        """Those of every branch, which may name types of a variable that is of any in the whole."""
+        own = self.branches or (self,)
+        return (*(component for each in own for component in each.positives), *self.negatives)
+
+    @cached_property
     def negatives(self) -> tuple[BoundComponent, ...]:
         """The negative components, those of negative sequences included, wherever decided."""
         if self.branches:

@@ -93,7 +93,7 @@ class Pipeline:
         check: Check = no_check,
     ) -> None:
         self.plan, self.watch, self.check = plan, watch, check
-        components = (*plan.positives, *plan.negatives)
+        components = plan.components
         self.types = TypeDictionary(plan.schema, components)
         self.dictionary = PlanDictionary(self.types, streaming=streaming)
         self.context = Context(
