@@ -590,9 +590,7 @@ FAULTS = [
         "            at[AT] = earlier[BELOW]\n",
         "            at[AT] -= 1\n",
     ),
-    Fault(
-        "sequences-as-joined", f"{OPERATORS}/join_tree.py", "return rows[:, order]", "return rows"
-    ),
+    Fault("sequences-as-joined", f"{OPERATORS}/join_tree.py", "rows[:, in_order(rows)]", "rows"),
     Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - waiting]", "count]"),
     Fault(
         "iteration-remembers-the-last",
