@@ -17,7 +17,7 @@ from tests.naive.scripts import Input, Origin, ScriptMatch, row_origins, run_scr
 
 NONE = ["none"]
 OPTIONS = ("time", "type", "seq", "time_unit")
-TIMES = ("detected_at", "ts_start", "ts_end")
+TIMES = ("detected_at", "ts_start", "ts_end", "confidence")
 
 
 def inputs(case: Case) -> dict[str | None, Input]:

@@ -202,7 +202,7 @@ def _form(
     if output == "count" and not form.reasons and not known.may_explode:
         return replace(form, reasons=(FEW_AGREE,))
     if output == "count" and form.reasons:
-        return replace(form, histories=plan_of_histories(known, made.plan)[1])
+        return replace(form, histories=plan_of_histories(known)[1])
     return form
 
 

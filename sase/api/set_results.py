@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
-from sase.api.compiled_query import CompiledQuery, statistics_in
+from sase.api.compiled_query import CompiledQuery
 from sase.api.execution import run
 from sase.api.limits import guard_of
 from sase.engine.pipeline.limits import UNLIMITED, working
@@ -18,6 +18,7 @@ from sase.lang import ast
 from sase.lang.parser import parse_condition, parse_query
 from sase.lang.printer import to_text
 from sase.planning.collapse import FEW, FEW_AGREE, collapsible
+from sase.planning.driver import RewriteCall
 from sase.planning.history_counts import ALL, MANY, MERGING, counting_histories
 from sase.planning.nodes import Operator, Transformation, require
 from sase.planning.optimizer import Optimized, optimized
@@ -38,6 +39,8 @@ Settings = Mapping[str, Any]
 ANY_NUMBER = 2**63
 # So many events are collected to count the matches that HAVING is asked of.
 MOST_AMONG = 1 << 16
+# What a recipe has that merges runs, whatever that costs.
+MERGING_RUNS = RewriteCall("merge_runs")
 
 
 def compressed(
@@ -116,8 +119,7 @@ def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchC
     reasons = collapsible(known.basic).reasons
     if not reasons:
         return None
-    made = known.optimized(statistics_in(settings.get("stats"))).plan
-    counting, of_which = plan_of_histories(known, made)
+    counting, of_which = plan_of_histories(known)
     if counting is None:
         return None
     if of_which == MANY:
@@ -153,14 +155,17 @@ def _by_branch(known: CompiledQuery, settings: Settings) -> MatchCount | None:
     return _match_count(source, source.count())
 
 
-def plan_of_histories(known: CompiledQuery, made: Operator) -> tuple[Operator | None, str | None]:
-    """The plan that counts the histories of merged runs, if there is one, and of which matches."""
-    counting = counting_histories(made)
-    if counting is not None:
-        return counting, ALL
-    if known.may_explode:
-        counting = counting_histories(optimized(read_recipe(MERGING), known.basic).plan)
-    return counting, MANY if counting is not None else None
+def plan_of_histories(known: CompiledQuery) -> tuple[Operator | None, str | None]:
+    """The plan that counts the histories of merged runs, if there is one, and of which matches.
+
+    A recipe that merges runs counts all so; others count so what may be too many to be listed.
+    """
+    merges = MERGING_RUNS in known.recipe.entries
+    if not merges and not known.may_explode:
+        return None, None
+    made = known.optimized() if merges else optimized(read_recipe(MERGING), known.basic)
+    counting = counting_histories(made.plan)
+    return counting, None if counting is None else ALL if merges else MANY
 
 
 def _match_count(

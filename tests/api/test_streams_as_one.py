@@ -193,10 +193,6 @@ def test_what_is_found_on_imprecise_time_is_at_one_time() -> None:
          "what the integer times of `q` count is not said"),
         ([{"type": "A", "ts": 1, "v": 1}], [{"type": "B", "ts": 1, "v": "x"}], {},
          "`v` is an integer in `p` and a string in `q`"),
-        ([{"type": "A", "lo": 1, "hi": 2}], [{"type": "B", "ts": 1}],
-         {"time": {"p": ("lo", "hi"), "q": "ts"}}, "the times of `p` are imprecise"),
-        ([{"ts": 1, "v": 1}], [{"type": "B", "ts": 1}], {"types": {"p": {"A": "v = 1"}}},
-         "conditions define the types of `p`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_as_one(p: Rows, q: Rows, options: Any, words: str) -> None:

@@ -42,8 +42,11 @@ def comes_from_left(left: Buffer, right: Buffer) -> bool:
     number, other = left.ends[DONE], right.ends[DONE]
     if number == left.ends[COUNT] or other == right.ends[COUNT]:
         return bool(number < left.ends[COUNT])
-    ours = left.cells[number & (left.cells.shape[0] - 1), LAST_TIE]
-    return bool(ours <= right.cells[other & (right.cells.shape[0] - 1), LAST_TIE])
+    ours = left.cells[number & (left.cells.shape[0] - 1)]
+    theirs = right.cells[other & (right.cells.shape[0] - 1)]
+    if ours[LAST_TIE] != theirs[LAST_TIE]:
+        return bool(ours[LAST_TIE] < theirs[LAST_TIE])
+    return bool(ours[LAST] <= theirs[LAST])
 
 
 @inlined
@@ -98,7 +101,9 @@ def _conjoined(
                 return False
             at[AT] = earlier[BELOW]
             one, two = (later, earlier) if is_left else (earlier, later)
-            if earlier[FIRST] < bound or shares_event(one, two, join):
+            # Of simultaneous events the one that is taken up earlier may be the later row.
+            begin = window_start(max(later[LAST], earlier[LAST]), join.span)
+            if min(later[FIRST], earlier[FIRST]) < begin or shares_event(one, two, join):
                 continue
             at[TRIED] += 1
             passes = True
