@@ -109,6 +109,8 @@ def built(found: dict[str, Any]) -> pa.Array:
             kind = pa.run_end_encoded(ends.type, values.type)
             return pa.Array.from_buffers(kind, *head, *tail, [ends, values])
         case "list":
+            if found["offset"] < 0:
+                raise ValueError("what makes lists looks at the first offset")
             (values,) = map(built, found["children"])
             return pa.Array.from_buffers(pa.list_(values.type), *head, *tail, [values])
         case name:

@@ -53,6 +53,8 @@ class NegationBase(HasTimers):
         self._timers = TimerQueue(context.levels, of_series=of_series, form=context.form)
         self._may_end = any(may_end(context.components, each) for each in node.elements)
         self._waits = isinstance(context.form, SetForm) and context.form.detects
+        # The last watermark, and the position of the last one of an earlier time.
+        self._now, self._before = Watermark(EARLIEST, 0), 0
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
         if self._may_end:
@@ -88,7 +90,12 @@ class NegationBase(HasTimers):
                 yield passing
         bound = bound_of(watermark, self._window)
         if self._waits and bound > EARLIEST:
-            # A match that waits until its window has passed looks back from its end.
+            # A match that waits until its window has passed looks back from its end. Where events
+            # are counted that is known once the event beyond it is before the watermark in time.
+            if watermark.ts > self._now.ts:
+                self._before = self._now.position
+            self._now = watermark
+            bound = bound_of(watermark._replace(position=self._before), self._window)
             bound = max(bound - span_of(self._window) - 1, EARLIEST)
         for index in self._every:
             index.evict(bound)
