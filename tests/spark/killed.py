@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +29,16 @@ def started(child: str, folder: Path) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def files_of(table: pa.Table, folder: Path, count: int) -> None:
+    """The events as files, each of which is a micro-batch."""
+    (folder / "in").mkdir()
+    size = -(-len(table) // count)
+    for number in range(count):
+        path = folder / "in" / f"{number:04}.parquet"
+        pq.write_table(table.slice(number * size, size), path)
+        os.utime(path, (10**9 + number, 10**9 + number))
 
 
 def begun(checkpoint: Path) -> int:

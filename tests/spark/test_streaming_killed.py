@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sase
-from tests.spark.killed import KILLS, kill_in_a_batch, started
+from tests.spark.killed import KILLS, files_of, kill_in_a_batch, started
 
 FILES = 2 * KILLS + 2
 QUERY = "EVENT SEQ(A a, !(N n), B b, !(C c)) WHERE [id] AND a.v <= b.v WITHIN 60 ms"
@@ -52,12 +51,7 @@ def events(random: Random, size: int) -> pa.Table:
 def test_killed_and_started_again(tmp_path: Path) -> None:
     random = Random(KILLS)
     table = events(random, 300)
-    (tmp_path / "in").mkdir()
-    size = -(-len(table) // FILES)
-    for number in range(FILES):
-        path = tmp_path / "in" / f"{number:04}.parquet"
-        pq.write_table(table.slice(number * size, size), path)
-        os.utime(path, (10**9 + number, 10**9 + number))
+    files_of(table, tmp_path, FILES)
     batches = tmp_path / "checkpoint"
     killed = sum(kill_in_a_batch(started(CHILD, tmp_path), batches, random) for _ in range(KILLS))
     assert killed == KILLS

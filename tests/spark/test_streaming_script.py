@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sase
-from tests.spark.killed import KILLS, kill_in_a_batch, started
+from tests.spark.killed import KILLS, files_of, kill_in_a_batch, started
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b, !(C c)) WHERE [id] AND a.v <= b.v WITHIN 60 ms
             RETURN Pair(a.id AS id, b.v - a.v AS step, b.n AS n);
@@ -52,16 +51,6 @@ def events(random: Random, size: int) -> pa.Table:
         for number in range(size)
     ]
     return pa.Table.from_pylist([*rows, {"ts": 10**7, "type": "Z", "id": 0, "v": 0, "n": size}])
-
-
-def files_of(table: pa.Table, folder: Path, count: int) -> None:
-    """The events as files, each of which is a micro-batch."""
-    (folder / "in").mkdir()
-    size = -(-len(table) // count)
-    for number in range(count):
-        path = folder / "in" / f"{number:04}.parquet"
-        pq.write_table(table.slice(number * size, size), path)
-        os.utime(path, (10**9 + number, 10**9 + number))
 
 
 def in_order(rows: list[dict[str, object]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.engine.groups.beside import BesideWriter
-from tests.engine.groups.queries import Drawn, drawn_by
+from tests.engine.groups.queries import Drawn, drawn_as_written
 
 MOST_EVENTS = {1: 9, 2: 8, 3: 6}
 
@@ -59,9 +59,4 @@ def draw(seed: int) -> Drawn:
     """A query and a stream of a seed, in which types mostly follow one another as it is written."""
     random = Random(seed)
     writer = InsideWriter(random)
-    drawn, at = drawn_by(writer, random, MOST_EVENTS), random.randrange(len(writer.admitted))
-    for row in drawn.rows:
-        if random.randrange(4):
-            row["type"] = writer.admitted[at % len(writer.admitted)]
-        at += random.choice((1, 1, 1, 1, 0, 2, 3, -1))
-    return drawn
+    return drawn_as_written(writer, random, MOST_EVENTS)
