@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain, count
 from random import Random
 
 from tests.engine.groups.queries import Drawn, Writer, drawn_by
@@ -13,10 +12,6 @@ MOST_EVENTS = {1: 7, 2: 5, 3: 4}
 
 class BranchWriter(Writer):
     """Writes patterns of several branches, of which some share a group or a part of a sequence."""
-
-    def __init__(self, random: Random) -> None:
-        super().__init__(random)
-        self.names = chain(self.names, (f"n{number}" for number in count()))
 
     def pattern(self) -> str:
         one = super().pattern()

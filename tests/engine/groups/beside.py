@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, count
 from random import Random
 
 from tests.engine.groups.queries import Drawn, Variable, Writer, drawn_by
@@ -17,7 +16,6 @@ class BesideWriter(Writer):
 
     def __init__(self, random: Random) -> None:
         super().__init__(random)
-        self.names = chain(self.names, (f"n{number}" for number in count()))
         self.inside: list[Variable] = []
 
     def pattern(self) -> str:

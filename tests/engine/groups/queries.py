@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+
+from tests.engine.names import names
 
 TYPES = "ABC"
 STRATEGIES = ("", "skip_till_any_match", "skip_till_next_match", "skip_till_next_match",
@@ -43,7 +45,7 @@ class Writer:
         # The types that components admit, in the order in which they are written.
         self.admitted: list[str] = []
         self.groups: list[str] = []
-        self.names: Iterator[str] = iter("abcdefhjklmnopqrsuvwxyz")
+        self.names = names("abcdefhjklmnopqrsuvwxyz")
         self.may_end = False
         self.branches = 0
 

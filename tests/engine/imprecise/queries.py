@@ -7,6 +7,8 @@ from math import prod
 from random import Random
 from typing import Any
 
+from tests.engine.names import names
+
 TYPES = "ABC"
 TIME = ("lo", "hi")
 # The naive matcher writes out the worlds of all events.
@@ -59,7 +61,7 @@ class Writer:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.names = iter("abcdefghmnpqrsuw")
+        self.names = names("abcdefghmnpqrsuw")
         self.variables: list[Variable] = []
         self.admitted: list[str] = []
 

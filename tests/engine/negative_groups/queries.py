@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.branches.patterns import merged
 from tests.engine.matching.queries import equivalence_tests, negated, within
 from tests.engine.matching.streams import Setting
+from tests.engine.names import names
 from tests.engine.series.queries import (
     ANY,
     FORMS,
@@ -94,7 +95,7 @@ class _Drawer:
     draw: st.DrawFn
     setting: Setting
     with_series: bool
-    names: list[str] = field(default_factory=lambda: list("abcdefhjkmnopquvwxyz"))
+    names: Iterator[str] = field(default_factory=lambda: names("abcdefhjkmnopquvwxyz"))
 
     def one_of(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
@@ -104,7 +105,7 @@ class _Drawer:
         if inside and self.one_of(True, True, True, False):
             types = (self.one_of(*self.setting.types[-2:]),)
             test = types[0]
-        variable = self.names.pop(0) if self.one_of(*[True] * 6, False) else None
+        variable = next(self.names) if self.one_of(*[True] * 6, False) else None
         least, most = FORMS[form]
         return Part(test, types, variable, negative, form, least, most)
 
