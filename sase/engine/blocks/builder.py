@@ -107,7 +107,8 @@ class BlockBuilder:
         part = saved.part("at")
         events = part.part("events").count()
         ties = part.part("ties").number(-MOST_COUNTED, MOST_COUNTED)
-        self.at = StreamPosition(events, ties, part.part("numbers").number(0, events))
+        at = self.at
+        at.events, at.ties, at.numbers = events, ties, part.part("numbers").number(0, events)
         self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)
         if self.ranked:
             self._rank_coding.restore(saved.part("ranks"))

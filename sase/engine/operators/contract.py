@@ -314,10 +314,15 @@ def size_of(window: BoundWindow) -> int:
 
 def bound_of(watermark: Watermark, window: BoundWindow | None) -> int:
     """The least measure of the first event of any sequence to come."""
-    if window is None or window.kind is WindowKind.PARTITION_EVENTS:
+    return EARLIEST if window is None else bound_within(watermark, window.kind, span_of(window))
+
+
+def bound_within(watermark: Watermark, kind: WindowKind, span: int) -> int:
+    """The same under a window of a kind and span."""
+    if kind is WindowKind.PARTITION_EVENTS:
         return EARLIEST
-    measure = watermark.ts if window.kind is WindowKind.TIME else watermark.position
-    return max(measure - span_of(window), EARLIEST)
+    measure = watermark.ts if kind is WindowKind.TIME else watermark.position
+    return max(measure - span, EARLIEST)
 
 
 def measures_of(block: Block, window: BoundWindow | None) -> Numbers:

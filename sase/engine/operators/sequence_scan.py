@@ -13,7 +13,7 @@ from sase.engine.operators.contract import (
     Context,
     Counters,
     Sequences,
-    bound_of,
+    bound_within,
     measures_of,
     span_of,
 )
@@ -71,7 +71,7 @@ class SequenceScanState:
     def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Mark the instances as evictable that no event to come reaches within the window."""
         if self._window is not None:
-            self.stacks.evict(bound_of(watermark, self._window))
+            self.stacks.evict(bound_within(watermark, self._window.kind, self.span))
         return iter(())
 
     def horizon(self) -> int | None:

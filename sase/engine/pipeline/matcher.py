@@ -64,7 +64,8 @@ def _working(method: _Method[_Taken, _Given]) -> _Method[_Taken, _Given]:
             raise matcher.is_called(method.__name__)
         try:
             state, guard = matcher.pipeline.state, matcher.guard
-            state.check_open()
+            if state.is_finished or state.ended_by is not None:
+                state.check_open()
             if guard is not None:
                 guard.begin()
             try:
@@ -297,7 +298,8 @@ class Matcher:
         pipeline, found = self.pipeline, tuple(results)  # which may bring more history
         state = pipeline.state
         part = MatchBatch(pipeline.shape, state.history, found)
-        report = pipeline.reporting(news=None if state.is_finished else self.news())
-        matches = Matches.of([part], report)
+        warnings, is_end = pipeline.warnings, state.is_finished
+        news = None if is_end else warnings.news(of_types=False, is_end=False)
+        matches = Matches.of([part], pipeline.reporting(news=news))
         state.history = state.history.since(state.oldest)
         return matches

@@ -77,6 +77,7 @@ class Slice:
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
+    The event that comes next has the position `at`; results are those of the operator at the `top`.
     Of a time `slice` it reads the events, and yields the results that the slice owns. `watch` is
     told, block by block, how many rows have been searched; `clock` only runs forward; `check` is
     called between the pieces of a run, which it ends by an exception.
@@ -108,6 +109,7 @@ class Pipeline:
             aggregates=plan.aggregates or {},
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
+        self.top: Any = self.operators[-1]
         # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
@@ -117,14 +119,12 @@ class Pipeline:
             self.context.buffer.keep("position")
         # Of several branches each has states of its own: here an event counts or does not.
         admitting = components if plan.union is None else (any_of(components),)
+        levels = len(plan.positives) if plan.union is None else 0
         self.builder = BlockBuilder(
-            admitting,
-            len(plan.positives) if plan.union is None else 0,
-            self.dictionary,
-            plan.ranked,
-            dense=self.keeps_events,
-            every=plan.watches_all,
-        )
+            admitting, levels, self.dictionary, plan.ranked,
+            dense=self.keeps_events, every=plan.watches_all,
+        )  # fmt: skip
+        self.at: StreamPosition = self.builder.at
         self._slice = slice
         self.at.events = 0 if slice is None else slice.first
         self.state = StreamState(evicted=self.at.events)
@@ -150,16 +150,6 @@ class Pipeline:
             if isinstance(each, HasBranches):
                 each.time_by(stopwatch)
         return stopwatch
-
-    @property
-    def at(self) -> StreamPosition:
-        """The position, in the stream, of the event that comes next."""
-        return self.builder.at
-
-    @property
-    def top(self) -> Any:
-        """The last operator, which yields results."""
-        return self.operators[-1]
 
     def is_done(self) -> bool:
         """Whether no event to come can bring a result, since LIMIT is reached."""

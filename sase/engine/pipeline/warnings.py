@@ -99,7 +99,9 @@ class RunWarnings:
             found += [(text, text) for text in self._plan.warnings]
         if of_types:
             found += self._unseen_types()
-        doubt = doubt_of_unit(self._plan.schema, *self._latest)
+        latest, resolution = self._latest
+        is_known = resolution is not None
+        doubt = doubt_of_unit(self._plan.schema, latest, resolution) if is_known else None
         if doubt is not None:
             found.append((doubt_of_unit, doubt))
         ties = self.ties

@@ -65,7 +65,7 @@ class FusedPush:
         for reason, holds in asks_more.items():
             if holds:
                 return Declined(reason)
-        return cls(pipeline, operators)
+        return (cls if pipeline.stopwatch is None else _TimedPush)(pipeline, operators)
 
     @property
     def _pipeline(self) -> Pipeline:
@@ -75,15 +75,6 @@ class FusedPush:
 
     def push(self, events: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
-        watch = self._stopwatch
-        if watch is None:
-            return self._push(events)
-        before = watch.total
-        results = watch.during(0, partial(self._push, events))
-        self.meter.spend(watch.total - before)
-        return results
-
-    def _push(self, events: object) -> list[Results] | None:
         pipeline = self._pipeline
         decoder = pipeline.loader.decoder
         if decoder is None:
@@ -175,6 +166,18 @@ class FusedPush:
             self.meter.matches += sum(map(len, results))
         self.meter.events += length
         self._fused.advance(pipeline, length, found.admitted, last)
+        return results
+
+
+class _TimedPush(FusedPush):
+    """The same, timed."""
+
+    def push(self, events: object) -> list[Results] | None:
+        watch = self._stopwatch
+        assert watch is not None
+        before = watch.total
+        results = watch.during(0, partial(super().push, events))
+        self.meter.spend(watch.total - before)
         return results
 
 
