@@ -248,10 +248,10 @@ class Soak:
                 kept.clear()
                 for stream in self.streams.values():
                     stream.save()
-            if passed - told >= seconds / 60:
-                told = passed
+                # Here alone, since between snapshots it comes and goes.
                 self.memory.append(resident())
-                held = f"{self.memory[-1] >> 20} MiB"
+            if passed - told >= seconds / 60:
+                told, held = passed, f"{resident() >> 20} MiB"
                 self.say(f"{passed:,.0f} s: {self.pushes:,} pushes, {rows:,} rows, {held}")
             if is_over:
                 break
