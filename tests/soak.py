@@ -249,7 +249,8 @@ class Soak:
                 for stream in self.streams.values():
                     stream.save()
                 # Here alone, since between snapshots it comes and goes.
-                self.memory.append(resident())
+                if self.pushes % EACH == 0:
+                    self.memory.append(resident())
             if passed - told >= seconds / 60:
                 told, held = passed, f"{resident() >> 20} MiB"
                 self.say(f"{passed:,.0f} s: {self.pushes:,} pushes, {rows:,} rows, {held}")
