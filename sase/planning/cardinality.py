@@ -25,8 +25,6 @@ from sase.planning.selectivity import assumed, conjunction, selectivity
 from sase.planning.split import negations_of, window_of
 from sase.planning.statistics import Statistics
 
-# How likely two events agree on an attribute without statistics.
-UNKNOWN_AGREEMENT = 0.01
 # Of so many events at most one is of a component that is rare.
 FEW_ARE = 64
 # Keys are told apart by so many places where what is near the rare events is looked for.
@@ -155,11 +153,8 @@ class Cardinalities:
 
     def _pair(self, test: EquivalenceTest, components: Sequence[BoundComponent]) -> float:
         """The same of two events, by what is known of the attribute alone."""
-        known = self.statistics.attributes(
-            test.attribute, (n for c in components for n in c.types or ())
-        )
-        shares = [each.agreement for each in known if each.agreement is not None]
-        return max(shares, default=UNKNOWN_AGREEMENT)
+        types = (n for c in components for n in c.types or ())
+        return self.statistics.pair_agreement(test.attribute, types)
 
     @cached_property
     def key(self) -> tuple[EquivalenceTest, ...]:

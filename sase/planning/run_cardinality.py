@@ -38,7 +38,6 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.lang.ast import StrategyName
-from sase.planning.cardinality import UNKNOWN_AGREEMENT
 from sase.planning.matrix_power import Matrix, after, log_mean, log_of, power
 from sase.planning.nodes import Operator, RunEvaluation, require, variables_of
 from sase.planning.probabilities import shape_of, spread
@@ -121,9 +120,7 @@ class RunCardinalities:
         found = 1.0
         for test in tests:
             if test.value is None:
-                known = self.statistics.attributes(test.attribute)
-                shares = [each.agreement for each in known if each.agreement is not None]
-                found *= max(shares, default=UNKNOWN_AGREEMENT)
+                found *= self.statistics.pair_agreement(test.attribute)
         return max(found, 1e-12)
 
     @property

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 T = TypeVar("T")
+# How likely two events agree on an attribute without statistics.
+UNKNOWN_AGREEMENT = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,19 @@ class Statistics:
         known = self.types if types is None else map(self.type, types)
         found = (each.attribute(name) for each in known if each is not None)
         return (each for each in found if each is not None)
+
+    def pair_agreement(self, name: str, types: Iterable[str] | None = None) -> float:
+        """How likely two events of some types agree on an attribute.
+
+        Where no two of one type do, that says nothing of two types, which may have the same values:
+        then each value is as likely as another.
+        """
+        shares = [
+            1 / each.distinct if each.agreement == 0 and each.distinct else each.agreement
+            for each in self.attributes(name, types)
+            if each.agreement is not None
+        ]
+        return max(shares, default=UNKNOWN_AGREEMENT)
 
     def admission(self, variable: str) -> float | None:
         """The share that the conditions on a component alone let pass."""

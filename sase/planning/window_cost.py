@@ -12,7 +12,6 @@ from dataclasses import replace
 from math import exp, prod
 
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, WindowKind
-from sase.planning.cardinality import UNKNOWN_AGREEMENT
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.match_windows import MatchWindow, steps_of
 from sase.planning.nodes import Operator, RunEvaluation, SequenceScan, Union, reading
@@ -86,8 +85,7 @@ def expected(
         share = prod(assumed(each.condition) for each in own)
     agreed = 1.0
     for test in windows.partitions:
-        known = [each.agreement for each in statistics.attributes(test.attribute)]
-        agreed *= max((each for each in known if each is not None), default=UNKNOWN_AGREEMENT)
+        agreed *= statistics.pair_agreement(test.attribute)
     return statistics.rows_of(component.types) * share * agreed * _reach(windows, statistics)
 
 

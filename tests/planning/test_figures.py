@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 import sase
 from experiments.rare_streams import rare_stream
 from sase.generate.uniform import uniform_events
-from sase.planning.cardinality import UNKNOWN_AGREEMENT, Cardinalities
+from sase.planning.cardinality import Cardinalities
 from sase.planning.nodes import SequenceConstruction, require
 from sase.planning.split import negations_of
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import UNKNOWN_AGREEMENT, Statistics
 from tests.planning.plans import figures, known
 
 Times = NDArray[np.float64]
