@@ -412,7 +412,8 @@ class BoundComponent:
     the negative group whose sequence it is in, `set_of` that of the set whose member it is.
     `written` is the place of its variable in the order of first writing, if that is not its index
     among the positive components. With imprecise time a series `is_sequence` if every order of its
-    events is a match of its own.
+    events is a match of its own. A
+    single event `is_counted` as a series of one is, if its variable has a `?` in another branch.
     """
 
     index: int
@@ -430,6 +431,7 @@ class BoundComponent:
     set_of: int | None = None
     written: int | None = None
     is_sequence: bool = False
+    is_counted: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
@@ -451,12 +453,12 @@ class BoundComponent:
     @property
     def is_single(self) -> bool:
         """Whether it binds exactly one event, and not as a list."""
-        return not self.is_series and self.minimum == 1
+        return not self.is_series and self.minimum == 1 and not self.is_counted
 
     @property
     def is_optional(self) -> bool:
-        """Whether it is written with `?`: one event or none."""
-        return not self.is_series and self.minimum == 0
+        """Whether it is written with `?`, here or in another branch: one event or none."""
+        return not self.is_series and (self.minimum == 0 or self.is_counted)
 
 
 def elements_of(components: Sequence[BoundComponent]) -> list[tuple[int, ...]]:

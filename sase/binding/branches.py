@@ -109,7 +109,7 @@ class WrittenPattern:
 
 
 def written_out(pattern: ast.Pattern, scope: Scope) -> WrittenPattern | None:
-    """The branches of a pattern; None where there is an error, or what is not supported yet."""
+    """The branches of a pattern; None where there is an error."""
     writing = _Writing(scope)
     branches = writing.branches_of(pattern)
     if not writing.is_fine:

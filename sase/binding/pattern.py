@@ -16,6 +16,7 @@ from sase.binding.branches import (
 from sase.binding.folding import INT64_MAX
 from sase.binding.naming import check_variables, written_in
 from sase.binding.scope import Scope
+from sase.binding.several_places import by_variable
 from sase.lang import ast
 from sase.nearest import did_you_mean
 from sase.source import Span
@@ -69,7 +70,7 @@ class BoundPattern:
 
 
 def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
-    """The branches of a pattern, or None where it uses what is not supported yet."""
+    """The branches of a pattern, or None where there is an error."""
     written = written_out(pattern, scope)
     if written is None:
         return None
@@ -88,9 +89,12 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
     inside -= within.keys()
     groups = {each.place: _group(each, every, scope) for each in written.groups}
     outside = {each.index: each for each in every if each.index not in inside} | groups
-    whole = _by_variable([outside[place] for place in sorted(outside)])
+    whole = by_variable([outside[place] for place in sorted(outside)])
     differing = {each.key for each in whole if each.is_any and each.group is None}
-    branches = tuple(_ranked(_branch(each, outside, differing), whole) for each in written.branches)
+    optional = {each.key for each in whole if each.is_optional}
+    branches = tuple(
+        _ranked(_branch(each, outside, differing, optional), whole) for each in written.branches
+    )
     if any(_elements(each) > MOST_COMPONENTS for each in branches):
         _refuse_too_many_elements(pattern, max(map(_elements, branches)), scope)
         return None
@@ -110,11 +114,15 @@ def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
 
 
 def _branch(
-    branch: WrittenBranch, by_place: Mapping[int, BoundComponent], differing: Set[tuple[bool, str]]
+    branch: WrittenBranch,
+    by_place: Mapping[int, BoundComponent],
+    differing: Set[tuple[bool, str]],
+    optional: Set[tuple[bool, str]] = frozenset(),
 ) -> BoundBranch:
     """The components of a branch, numbered in it.
 
-    A variable that stands for other types elsewhere is treated as one of `ANY` of them all.
+    A variable that stands for other types elsewhere is treated as one of `ANY` of them all, and the
+    event of one that is `optional` elsewhere as a series.
     """
     own = [by_place[each.place] for each in branch.every]
     sets = list(dict.fromkeys(each.set_of for each in own if each.set_of is not None))
@@ -123,6 +131,7 @@ def _branch(
             each,
             index=index,
             is_any=each.is_any or each.key in differing,
+            is_counted=each.key in optional and each.is_single,
             set_of=None if each.set_of is None else sets.index(each.set_of),
         )
         for index, each in enumerate(own)
@@ -180,7 +189,7 @@ def _numbered(
 def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
     """A repeated group as a component: its types are those of all that is in it."""
     inside = {each.place: every[each.place] for each in group.components}
-    variables = _by_variable([each for each in inside.values() if each.inside is None])
+    variables = by_variable([each for each in inside.values() if each.inside is None])
     keys = [each.key for each in variables]
     differing = {each.key for each in variables if each.is_any}
     branches = []
@@ -211,49 +220,6 @@ def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> Bou
         ),
         span=part.span,
     )
-
-
-def _by_variable(every: list[BoundComponent]) -> tuple[BoundComponent, ...]:
-    """A component for each variable, in the order of first writing: with all types of any place.
-
-    Those of negative sequences come behind all others.
-    """
-    every = sorted(every, key=lambda each: each.inside is not None)
-    found: dict[tuple[bool, str], BoundComponent] = {}
-    for each in every:
-        known = found.get(each.key)
-        found[each.key] = each if known is None else _united(known, each)
-    return tuple(
-        replace(each, index=index, set_of=None) for index, each in enumerate(found.values())
-    )
-
-
-def _united(one: BoundComponent, other: BoundComponent) -> BoundComponent:
-    types = None
-    if one.types is not None and other.types is not None:
-        types = tuple(dict.fromkeys((*one.types, *other.types)))
-    maxima = (one.maximum, other.maximum)
-    return replace(
-        one,
-        types=types,
-        is_any=one.is_any or other.is_any or set(one.types or ()) != set(other.types or ()),
-        minimum=min(one.minimum, other.minimum),
-        maximum=None if None in maxima else max(each or 0 for each in maxima),
-        group=_united_groups(one.group, other.group),
-    )
-
-
-def _united_groups(one: RepeatedGroup | None, other: RepeatedGroup | None) -> RepeatedGroup | None:
-    """What may be in an iteration of a group of several places."""
-    if one is None or other is None:
-        return None  # of which one is an error
-    variables = _by_variable([*one.variables, *other.variables])
-    keys = [each.key for each in variables]
-    branches = (
-        replace(each, variables=tuple(keys.index(element.key) for element in each.elements))
-        for each in (*one.branches, *other.branches)
-    )
-    return RepeatedGroup(variables, tuple(branches), one.choices | other.choices)
 
 
 def _refuse_too_many(written: Sequence[ast.Component], scope: Scope) -> None:

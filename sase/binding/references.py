@@ -30,8 +30,6 @@ RANGES = {
     IndexKind.BEFORE_CURRENT: Part.BEFORE_CURRENT,
     IndexKind.UP_TO_CURRENT: Part.UP_TO_CURRENT,
 }
-# Indexes that mean the only event of a component of one.
-OF_ONE = frozenset((IndexKind.FIRST, IndexKind.CURRENT, IndexKind.LAST))
 # Indexes that mean something only while a series is being taken.
 WHILE_TAKING = frozenset(
     (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
@@ -49,8 +47,6 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
     if component is None:
         return unknown(node)
     is_length = node.name.text.lower() == "len" and node.variable is not None
-    if is_length and _is_optional_elsewhere(component, scope):
-        return Constant(INTEGER, 1, span=node.span)
     if is_length and (component.is_series or component.is_optional):
         return Aggregate(INTEGER, "count", component.index, Part.ALL, span=node.span)
     if component.is_series:
@@ -73,14 +69,6 @@ def _of_choice(node: ast.Attribute, variable: str, scope: Scope) -> Expression:
     if there is None:
         return Placeholder(INTEGER, f"{variable}.len", span=node.span)
     return Constant(INTEGER, there, span=node.span)
-
-
-def _is_optional_elsewhere(component: BoundComponent, scope: Scope) -> bool:
-    """Whether a variable of one event may be empty in another branch."""
-    if scope.whole is None or not component.is_single:
-        return False
-    written = scope.whole.component(component.variable)
-    return written is not None and written.is_optional
 
 
 def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
@@ -115,9 +103,7 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
             node.span,
             f"name an attribute of it:  {variable}[{kind.value}].{example}",
         )
-    # In another branch it may be empty, and there the index says more.
-    part = Part.EVENT if component.is_single else PARTS[kind]
-    return _reference(component, part, node.attribute, node.span, scope)
+    return _reference(component, PARTS[kind], node.attribute, node.span, scope)
 
 
 def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
@@ -127,17 +113,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
         return None
     variable, kind = node.variable.text, node.index.kind
     attribute = node.attribute.text if node.attribute else some_attribute(component, scope)
-    is_one = _is_optional_elsewhere(component, scope)
-    if is_one and kind not in OF_ONE:
-        scope.problems.error(
-            "not-supported-yet",
-            f"`{variable}[{kind.value}]` is not supported yet: `{variable}` may be empty in one"
-            " branch only",
-            node.span,
-            f"write  {variable}.{attribute} , which is NULL where it is not there",
-        )
-        return None
-    if component.is_single and not is_one:
+    if component.is_single:
         scope.problems.error(
             "index-on-single",
             f"`{variable}` is a single event and takes no index",

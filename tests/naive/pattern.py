@@ -185,13 +185,32 @@ def columns(elements: Sequence[Element]) -> tuple[Element, ...]:
 
 def written_out(pattern: ast.Pattern) -> Pattern:
     """The branches of a pattern."""
-    branches = tuple(_branches(pattern, count(1)))
+    branches = _counted(tuple(_branches(pattern, count(1))))
     if len(branches) > MOST_BRANCHES:
         raise ValueError(f"{len(branches)} branches")
     for branch in branches:
         if not any(map(must_bind, branch.parts)):
             raise ValueError("a branch without a positive element that cannot be empty")
     return Pattern(branches, frozenset(group for branch in branches for group in branch.groups))
+
+
+def _counted(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
+    """With a single event as a series of one, where its variable has a `?` in another branch."""
+    single = [each for branch in branches for each in branch.parts if isinstance(each, Element)]
+    quantifiers = [(each.name, each.component.quantifier) for each in single]
+    optional = {name for name, each in quantifiers if each is not None and each.symbol == "?"}
+
+    def counted(
+        part: Element | NegativeGroup | RepeatedGroup,
+    ) -> Element | NegativeGroup | RepeatedGroup:
+        if not isinstance(part, Element) or part.name not in optional:
+            return part
+        if part.component.quantifier is not None:
+            return part
+        quantifier = ast.Quantifier("?", 1, 1, span=part.component.span)
+        return replace(part, component=replace(part.component, quantifier=quantifier))
+
+    return tuple(replace(each, parts=tuple(map(counted, each.parts))) for each in branches)
 
 
 def _branches(pattern: ast.Pattern, places: Iterator[int]) -> list[Branch]:
