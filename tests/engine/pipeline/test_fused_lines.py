@@ -113,7 +113,10 @@ def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
 def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, int]]) -> None:
     """In the same order, with any room, and by key in threads, though that is not worth while."""
     random = Random(seed)
-    events, text = stream(random, 400, random.choice([0, 0.2])), query(random)
+    text = query(random)
+    # Without a window matches grow with the square of the events, and each is written out.
+    count = 400 if "WITHIN" in text else 250
+    events = stream(random, count, random.choice([0, 0.2]))
     sizes = Options(
         block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]),
         stack=random.choice([1, 4, 64]),
@@ -129,9 +132,9 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, in
         name: {key: every[name][key] for key in each} for name, each in counted.items()
     }
     assert len(counted["RunEvaluation"]) in (3, len(every["RunEvaluation"]))
-    assert taken == [(400, 400)]
+    assert taken == [(count, count)]
     assert in_two_threads(plan, events) == expected[:2]
-    assert all(count == reached for count, reached in taken)
+    assert all(size == reached for size, reached in taken)
 
 
 def test_it_takes_one_thread(taken: list[tuple[int, int]]) -> None:

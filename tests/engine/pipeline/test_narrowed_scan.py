@@ -66,6 +66,9 @@ def test_it_finds_what_the_walk_finds(
 ) -> None:  # fmt: skip
     if window.endswith("EVENTS") and absent == 4:
         absent = None
+    if absent == 0 and test != "WHERE [id]":
+        # Nearly all sequences are forbidden, and there are not to be too many.
+        window = window.replace("5000", "200")
     query = f"EVENT {pattern(place, absent)} {test} {window} LIMIT 500"
     events = stream(seed, rare, texts=texts)
     found = sase.match(query, events, plan="tree_bushy", threads=threads).rows.to_pylist()
