@@ -53,6 +53,18 @@ def test_what_statements_share_of_an_input_is_told() -> None:
     ]
 
 
+def test_a_value_of_several_is_shared_with_who_asks_for_it_alone() -> None:
+    text = """FROM raw EVENT SEQ(A a, B b) WHERE a.v IN (1, 2) AND b.v BETWEEN 3 AND 4 WITHIN 5;
+              FROM raw EVENT A a WHERE a.v = 2; FROM raw EVENT B b WHERE b.v IN (4, 9)"""
+    explained = sase.Script(text, streams={"raw": RAW}).explain()
+    assert str(explained).split("\n\n")[-1].splitlines() == [
+        "shared reading of raw: one pass for 3 statements",
+        "  A v = 2 → query_1, query_2",
+        "  B v = 4 → query_1, query_3",
+        "  3 kinds of events → a single statement each",
+    ]
+
+
 def test_what_happened_in_each_statement_is_told() -> None:
     script, streams = sase.Script(TEXT), {"raw": RAW}
     found = script.run(streams=streams)

@@ -3,8 +3,9 @@
     type E4, attr2 = 7   →  queries 3, 17            an event is looked up once,
     type E4              →  queries 5, 8, 9          however many queries there are
 
-A query is given the places of those events; what its own scan would reject at once never reaches
-it. Where it counts all events, or takes most of them anyway, it is given all.
+A component that asks for one of several values stands under each of them. A query is given the
+places of those events; what its own scan would reject at once never reaches it. Where it counts all
+events, or takes most of them anyway, it is given all.
 """
 
 from __future__ import annotations

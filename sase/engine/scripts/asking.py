@@ -1,4 +1,4 @@
-"""What a plan asks of an event by itself: its type, and mostly the value of an attribute."""
+"""What a plan asks of an event by itself: its type, and mostly one of some values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sase.binding.bound import (
+    Between,
     BoundComponent,
     Comparison,
+    Condition,
     Conjunct,
     Constant,
+    Expression,
+    Membership,
     Part,
     Reference,
     When,
@@ -21,8 +25,11 @@ from sase.engine.plan import EnginePlan
 from sase.planning.nodes import Negation, SequenceScan, find
 from sase.planning.traversal import within
 
-# What a component asks of an event: one of its types, and mostly a value of one attribute.
+# What a component asks of an event: one of its types, mostly with one of an attribute's values.
 Value: TypeAlias = "int | str"
+Values: TypeAlias = "tuple[str, tuple[Value, ...]]"
+# Of BETWEEN so many values are named one by one.
+NARROW = 64
 # Where a condition on one event is asked of every event of a component, be it one or a series.
 EVERY = (Part.EVENT, When.EVENT), (Part.CURRENT, When.EVERY)
 KINDS: Mapping[Kind, type] = {Kind.INTEGER: int, Kind.STRING: str}
@@ -69,28 +76,39 @@ def _asks_no_more(plan: EnginePlan) -> bool:
     if not isinstance(scan, SequenceScan) or plan.negatives or scan.values:
         return False
     names = [name for each in plan.positives for name in each.types or ()]
-    found = {each.component: _equality(each) for each in scan.conditions}
+    found = {each.component: _asked_values(each) for each in scan.conditions}
     is_each = len(found) == len(scan.conditions) and all(map(_is_typed, scan.conditions))
     return is_each and found == _values(plan) and len(set(names)) == len(names)
 
 
 def _is_typed(conjunct: Conjunct) -> bool:
-    """Whether a comparison is of two values of one type, as all events will have them."""
-    condition = conjunct.condition
-    return isinstance(condition, Comparison) and condition.left.type == condition.right.type
+    """Whether a condition compares values of one type, as all events will have them."""
+    return len({each.type for each in _compared(conjunct.condition)}) == 1
+
+
+def _compared(condition: Condition) -> tuple[Expression, ...]:
+    """The values of which a condition says that they are equal, or one of some; none of others."""
+    match condition:
+        case Comparison(operator="=", left=left, right=right):
+            return (right, left) if isinstance(left, Constant) else (left, right)
+        case Membership(operand=operand, values=values, negated=False):
+            return operand, *values
+        case Between(operand=operand, low=low, high=high, negated=False):
+            return operand, low, high
+    return ()
 
 
 def _asked(plan: EnginePlan) -> Iterator[Asked]:
     for branch in plan.branches or (plan,):
         values = _values(branch)
         for component in (*branch.positives, *branch.negatives):
-            equality = values.get(component.index)
+            attribute, some = values.get(component.index, ("", ("",)))
             for name in component.types or ():
-                yield Asked(name) if equality is None else Asked(name, *equality)
+                yield from (Asked(name, attribute, value) for value in some)
 
 
-def _values(plan: EnginePlan) -> dict[int, tuple[str, Value]]:
-    """By component an attribute of which it asks one value, where every event of it must have it.
+def _values(plan: EnginePlan) -> dict[int, Values]:
+    """By component an attribute of which it asks one of some values, where each event must have it.
 
     Components of groups and sets are numbered by themselves: of these types alone are known.
     """
@@ -98,12 +116,12 @@ def _values(plan: EnginePlan) -> dict[int, tuple[str, Value]]:
     negation = find(plan.operators, Negation)
     if (negation and negation.sequences) or any(not _is_plain(each) for each in components):
         return {}
-    found = dict[int, tuple[str, Value]]()
+    found = dict[int, Values]()
     for each in within(plan.operators):
         if isinstance(each, Conjunct) and each.component is not None and not each.quantified:
-            equality = _equality(each)
-            if equality is not None and each.references == (each.component,):
-                found.setdefault(each.component, equality)
+            values = _asked_values(each)
+            if values is not None and each.references == (each.component,):
+                found.setdefault(each.component, values)
     return found
 
 
@@ -112,17 +130,23 @@ def _is_plain(component: BoundComponent) -> bool:
     return all(part is None for part in parts) and not component.is_sequence
 
 
-def _equality(conjunct: Conjunct) -> tuple[str, Value] | None:
-    """The attribute and the value of a conjunct that compares them at every event it speaks of."""
-    condition = conjunct.condition
-    if not isinstance(condition, Comparison) or condition.operator != "=":
+def _asked_values(conjunct: Conjunct) -> Values | None:
+    """The attribute and the values that a conjunct asks of every event that it speaks of."""
+    operand, *constants = _compared(conjunct.condition) or (None,)
+    if not isinstance(operand, Reference) or (operand.part, conjunct.when) not in EVERY:
         return None
-    sides = condition.left, condition.right
-    for one, other in (sides, sides[::-1]):
-        if isinstance(one, Reference) and isinstance(other, Constant):
-            is_known = other.type.kind in KINDS and other.value != INT64_MIN
-            is_known &= one.undeclared_by == frozenset() and one.inner is None
-            is_known &= (one.part, conjunct.when) in EVERY
-            value = other.value
-            return (one.attribute, value) if is_known and isinstance(value, int | str) else None
-    return None
+    if operand.undeclared_by != frozenset() or operand.inner is not None:
+        return None
+    values = list[Value]()
+    for each in constants:
+        if not isinstance(each, Constant) or each.type.kind not in KINDS:
+            return None
+        if not isinstance(each.value, int | str) or each.value == INT64_MIN:
+            return None
+        values.append(each.value)
+    if isinstance(conjunct.condition, Between):
+        low, high = values
+        if isinstance(low, str) or isinstance(high, str) or high - low >= NARROW:
+            return None
+        values = [*range(low, high + 1)]
+    return operand.attribute, tuple(dict.fromkeys(values))

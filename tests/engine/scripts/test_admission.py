@@ -43,10 +43,12 @@ def test_events_go_to_those_that_admit_them(monkeypatch: pytest.MonkeyPatch, nea
         "EVENT SEQ(A a, A b) WHERE a.n = 70000 AND b.s = 'x'",
         "EVENT SEQ(A a, !(B b), C c) WHERE b.n = -3 AND a.n = 6 AND c.s != 'x'",
         "EVENT SEQ(D a, E b)",
+        "EVENT SEQ(A a, B b) WHERE a.n IN (6, 5, 5) AND b.s IN ('z', 'x')",
+        "EVENT SEQ(A a, B b) WHERE a.n BETWEEN 69999 AND 70001 AND b.n BETWEEN -5 AND 5",
     )
     parts = index.parts(events)
     found = [None if part is None else part.places.tolist() for part in parts]
-    assert found == [[0, 3, 4], [0, 1, 2, 3, 6, 7], [0, 2, 7], [5, 6], []]
+    assert found == [[0, 3, 4], [0, 1, 2, 3, 6, 7], [0, 2, 7], [5, 6], [], [0, 3, 4], [1, 6, 7]]
     first = parts[0]
     assert first is not None
     assert first.events.ts.tolist() == [1, 4, 5]
@@ -71,6 +73,15 @@ def test_all_events_go_to_those_that_count_them_or_take_most() -> None:
         ("EVENT SEQ(A a, B b) WHERE a.n = 5 AND b.s = 'x'", {("A", "n", 5), ("B", "s", "x")}),
         ("EVENT SEQ(A a, B b) WHERE [n] AND a.n = 5", {("A", "n", 5), ("B", "n", 5)}),
         ("EVENT SEQ(A a, B b) WHERE a.n = b.n AND a.n > 5", {("A",), ("B",)}),
+        ("EVENT SEQ(A a, B b) WHERE a.n IN (5, 6) AND b.s IN ('x', NULL, 'y')",
+         {("A", "n", 5), ("A", "n", 6), ("B", "s", "x"), ("B", "s", "y")}),
+        ("EVENT SEQ(A a, B b) WHERE a.n NOT IN (5, 6) AND b.n NOT BETWEEN 1 AND 2",
+         {("A",), ("B",)}),
+        ("EVENT SEQ(A a, B b) WHERE a.n BETWEEN 1 AND b.n AND b.f IN (0.5, 1)", {("A",), ("B",)}),
+        ("EVENT SEQ(A+ a[], B b) WHERE a[i].n IN (5, 6) AND b.n BETWEEN 7 AND 8",
+         {("A", "n", 5), ("A", "n", 6), ("B", "n", 7), ("B", "n", 8)}),
+        ("EVENT SEQ(A a, B b) WHERE a.n BETWEEN 1 AND 65 AND b.s BETWEEN 'a' AND 'b'",
+         {("A",), ("B",)}),
         ("EVENT SEQ(A+ a[], B b) WHERE a[1].n = 5 AND b.n = 5", {("A",), ("B", "n", 5)}),
         ("EVENT SEQ(A+ a[], B+ b[]) WHERE a[i].n = 5 AND b[i].n = b[i-1].n",
          {("A", "n", 5), ("B",)}),
@@ -84,6 +95,22 @@ def test_all_events_go_to_those_that_count_them_or_take_most() -> None:
 def test_what_a_plan_asks_of_events(query: str, asked: set[tuple[str, ...]]) -> None:
     plan = sase.compile(query + " WITHIN 5", EVENTS.schema).engine
     assert Asking.of(plan).asked == {Asked(*each) for each in asked}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_all"),
+    [
+        ("a.n IN (5, 6) AND b.n BETWEEN 7 AND 8", True),
+        ("a.n IN (5, 6) AND a.n != 7", False),
+        ("a.n BETWEEN 1 AND 65", False),
+        ("a.n IN (5, 6.5)", False),
+        ("a.n BETWEEN 5 AND 6.5", False),
+    ],
+)
+def test_the_scan_asks_no_more_than_some_values(conditions: str, is_all: bool) -> None:
+    query = f"EVENT SEQ(A a, B b) WHERE [k] AND {conditions} WITHIN 5"
+    schema = EVENTS.schema.append(pa.field("k", pa.int64()))
+    assert Asking.of(sase.compile(query, schema).engine).is_all is is_all
 
 
 def test_who_asks_the_same() -> None:

@@ -24,6 +24,10 @@ QUERIES = [
     "EVENT SEQ({0}+ a[], {1} b) WHERE skip_till_next_match { [k] AND a[i].n > a[i-1].n } WITHIN 9",
     "EVENT SEQ({0} a, {1}? b, {2} c) WHERE skip_till_next_match { a.s = '{s}' AND b.n = {n} }"
     " WITHIN 8",
+    "EVENT SEQ({0} a, {1} b) WHERE a.n IN ({n}, NULL, {m}) AND b.s IN ('{s}', 'x') WITHIN 5",
+    "EVENT SEQ({0} a, !({1} x), {2} b) WHERE a.n BETWEEN 0 AND {n} AND x.n IN (1, {m}) WITHIN 7",
+    "EVENT SEQ({0} a, {1}+ b[]) WHERE [k] AND b[i].n BETWEEN -7 AND {m} AND a.n NOT IN ({n}, 1)"
+    " WITHIN 4",
     "EVENT SEQ({0} a, {1} b) WHERE strict_contiguity { a.n = {n} } WITHIN 6",
     "EVENT SEQ({0} a, {1} b) WHERE a.n = {n} WITHIN 4 EVENTS",
     "EVENT SEQ({0} a, {1} b) WHERE [k] AND b.n = {n} WITHIN 3 EVENTS PER PARTITION",
