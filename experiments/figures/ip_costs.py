@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.core.checks import Check
-from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.figures.imprecise import CLOSED, SOURCE, WORLDS, query, stream, ways
 
@@ -23,8 +23,8 @@ def points(size: Size) -> Iterator[Point]:
                 yield Point(window, made, stream(size, events), events, f"{name}, {said}")
 
 
-def dominates(way: str, said: str, part: str = "Confidence_s") -> Check:
-    """That a part is most of the time at the longest window."""
+def takes(way: str, said: str, part: str = "Confidence_s", least: float = 0.5) -> Check:
+    """That a part is more than a share of the time at the longest window."""
 
     def check(results: Results) -> Verdict:
         panel = f"{way}, {said}"
@@ -33,11 +33,13 @@ def dominates(way: str, said: str, part: str = "Confidence_s") -> Check:
             return Verdict(None, f"{panel} is not measured")
         row = max(rows, key=lambda row: row["x"])
         share = row[part] / sum(row[each] for each in PARTS)
-        return Verdict(share > 0.5, f"{panel}: {part} is {share:.0%} at W = {row['x']}")
+        return Verdict(share > least, f"{panel}: {part} is {share:.0%} at W = {row['x']}")
 
     return check
 
 
+# Why they are not.
+CHEAP = "By the closed form they take no longer than to find the candidates."
 EXPERIMENT = Experiment(
     "ip_costs",
     "Figures 6b, 6c: imprecise time, where the time goes",
@@ -47,11 +49,16 @@ EXPERIMENT = Experiment(
     points,
     (Plot(PARTS[2], "s", "W", "x", log_y=True, parts=PARTS),),
     (
-        Finding("enumeration: confidences are most of the time", dominates(WORLDS, "none")),
-        Finding("closed form: confidences are most of the time", dominates(CLOSED, "none")),
+        Finding("enumeration: confidences are most of the time", takes(WORLDS, "none")),
+        Finding(
+            "closed form: confidences are most of the time",
+            takes(CLOSED, "none"),
+            (Reason(CHEAP, takes(CLOSED, "none", "RunEvaluation_s", 0.3)),),
+        ),
         Finding(
             "closed form, threshold 0.999: confidences are most of the time",
-            dominates(CLOSED, "0.999"),
+            takes(CLOSED, "0.999"),
+            (Reason(CHEAP, takes(CLOSED, "0.999", "RunEvaluation_s", 0.3)),),
         ),
     ),
     PARTS,
