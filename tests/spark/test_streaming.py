@@ -228,6 +228,7 @@ def test_late_rows_are_counted_and_change_nothing(session: SparkSession, tmp_pat
     assert sum(row["found"] for row in counted) == len(found)
 
 
+@pytest.mark.heavy
 def test_each_type_may_have_a_stream(session: SparkSession, tmp_path: Path) -> None:
     """One counts milliseconds in integers of another width; and a bad row is set aside."""
     random = Random(5)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import LONG
+
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 # Large tables, of which there is nothing to be seen that small ones do not show, and tests that run
@@ -17,12 +19,15 @@ LEFT_OUT = "stay_few or growing or close_together or in_other_modes"
 # What starts programs that are told how to compile kernels whatever the mode of this one is.
 APART = ("test_compile_ahead.py", "test_kernel_cache.py", "test_machine_code.py")
 
+# What is not compiled is right where what is compiled, and checks its indexes, is.
+ONLY_LONG = pytest.mark.skipif(not LONG, reason="make test-long runs them without compilation")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("variable", "profile"),
     [
-        pytest.param("NUMBA_DISABLE_JIT", "quick", marks=pytest.mark.heavy),
+        pytest.param("NUMBA_DISABLE_JIT", "quick", marks=[pytest.mark.heavy, ONLY_LONG]),
         pytest.param("NUMBA_BOUNDSCHECK", "repeatable", marks=pytest.mark.heavy),
     ],
 )
