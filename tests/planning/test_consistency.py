@@ -296,6 +296,7 @@ def some_conditions(seed: int, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 def test_classes_of_random_conditions_hold() -> None:
     """None is contradicted, and each class comes up often enough to mean something."""

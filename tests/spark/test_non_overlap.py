@@ -96,6 +96,7 @@ def test_of_tied_events_none_is_just_taken(query: Query, rows: list[Row], seed: 
         assert found is None or multiset(found) == expected(one) == expected(other)
 
 
+@pytest.mark.heavy
 @FEW
 @given(case=cases(apart))
 def test_spark_takes_what_one_process_takes(spark: SparkSession, case: Case) -> None:

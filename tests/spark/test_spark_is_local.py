@@ -25,6 +25,7 @@ MANY = settings(
 taken: Counter[str] = Counter()
 
 
+@pytest.mark.heavy
 @MANY
 @given(case=cases())
 def test_spark_is_the_local_engine(spark: SparkSession, case: Case) -> None:

@@ -125,6 +125,7 @@ SOME = settings(
 )
 
 
+@pytest.mark.heavy
 @SOME
 @given(st.sampled_from(NAMES), st.integers(0, 10**9), st.booleans(), st.booleans())
 def test_buckets_find_what_an_unbroken_run_finds(

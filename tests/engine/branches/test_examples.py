@@ -29,6 +29,7 @@ CONSTRUCTS = {
 NUMBERS = draw_numbers(share(50))
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 def test_the_examples_have_every_construct() -> None:
     seen = set[str]()

@@ -15,6 +15,7 @@ from tests.seeds import draw_numbers
 NUMBERS = draw_numbers(settings().max_examples * 4)
 
 
+@pytest.mark.heavy
 @pytest.mark.random
 def test_a_script_finds_what_its_queries_do() -> None:
     for number in NUMBERS:
