@@ -30,6 +30,8 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     matches   `@detected x=s1 b=[b1 b2] c=-` a line, in the order of results; without any `@…` the
               time of detection is not checked
     returns   `column=value …` a line: what RETURN gives
+    count     the number that `output="count"` gives
+    form      how EXPLAIN says that it is found
     results   of a script, `STREAM @detected x=p.s1 y=[s#1 s#2] | column=value …` a line; `s#1` is
               the first result of the stream s
     error     the whole text of the error, with its carets (of what the engine is to learn,
@@ -41,7 +43,7 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     before    the basic plan after the rewrites of the option `given`
     after     the same after the option `rewrite`; both find what `matches` says
 
-`none` stands for no match, no error, no warning. A record needs at least one of the last ten.
+`none` stands for no match, no error, no warning. A record needs at least one of the last twelve.
 """
 
 from __future__ import annotations
@@ -55,8 +57,8 @@ from typing import TypeVar
 from tests.casevalues import Event, Value, parse_event, parse_value
 
 EXPECTATIONS = (
-    "matches", "returns", "results", "error", "warning", "tree", "format", "plan", "before",
-    "after",
+    "matches", "returns", "count", "form", "results", "error", "warning", "tree", "format", "plan",
+    "before", "after",
 )  # fmt: skip
 SECTIONS = ("schema", "options", "stream", "query", *EXPECTATIONS)
 OPTIONS = (

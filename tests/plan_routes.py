@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from textwrap import wrap
 from typing import Any
 
 import sase
@@ -17,6 +18,7 @@ from sase.lang.parser import parse_query
 from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.explain import described
+from sase.planning.explain.forms import explained_form, form_text
 from sase.planning.explain.text import tree
 from sase.planning.nodes import Operator
 from sase.planning.optimizer import Optimized, optimized
@@ -32,6 +34,12 @@ def plan(case: Case) -> list[str]:
     """The plan of a recipe."""
     recipe = read_recipe(case.options.get("recipe", "optimized"))
     return _tree(case, optimized(recipe, _basic(case)))
+
+
+def form(case: Case) -> list[str]:
+    """How matches are counted."""
+    basic = _basic(case)
+    return wrap(form_text(explained_form("count", basic, basic, None)) or "", 96)
 
 
 def before(case: Case) -> list[str]:

@@ -50,6 +50,16 @@ def naive_returns(case: Case) -> list[str]:
     return [_value_line(case, match.values) for match in _naive(case)] or NONE
 
 
+def naive_count(case: Case) -> list[str]:
+    """How many matches the naive matcher finds."""
+    return [str(len(_naive(case)))]
+
+
+def engine_count(case: Case) -> list[str]:
+    """The number that `output="count"` gives."""
+    return [str(sase.match(case.query, rows(case), output="count", **keywords(case)))]
+
+
 def _naive(case: Case) -> list[Any]:
     output: Any = case.options.get("output", "all")
     return naive.match(parse_query(case.query), rows(case), output=output, **keywords(case))

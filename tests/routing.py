@@ -38,6 +38,8 @@ RESULTS: dict[str, routes.Route] = {
 ROUTES: dict[str, dict[str, routes.Route]] = {
     "matches": MATCHES,
     "returns": RETURNS,
+    "count": {"naive matcher": routes.naive_count, "engine": routes.engine_count},
+    "form": {"basic plan": plan_routes.form},
     "results": RESULTS,
     "error": {"binding": routes.errors},
     "warning": {"binding": routes.warnings},

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         CountedBranches,
         CountedHistories,
         CountedMatches,
+        CountedStates,
         MatchCount,
     )
     from sase.engine.set_results.compressed_matches import MatchSource
@@ -78,6 +79,9 @@ def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings:
         few = _few(known, settings, (FEW_AGREE,), most)
         if few is not None:
             return few
+    by_states = _by_states(known, settings)
+    if by_states is not None:
+        return by_states
     by_histories = _by_histories(known, settings, most)
     if by_histories is not None:
         return by_histories
@@ -136,6 +140,24 @@ def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchC
     return _match_count(source, source.count())
 
 
+def _by_states(known: CompiledQuery, settings: Settings) -> MatchCount | None:
+    """Count choices of events through the states of sets, unless these are too large."""
+    from sase.engine.pipeline.batch import held
+    from sase.engine.set_results import CountedStates
+
+    form = collapsible(known.basic)
+    if not form.by_states:
+        return None
+    plan = known.plan(Optimized.of(form.plan)).engine
+    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
+    with working(guard):
+        whole = held(plan, known.source.events, guard=guard)
+    if whole is None:
+        return None
+    source = CountedStates(plan, *whole, guard=guard)
+    return _match_count(source, source.count(0))
+
+
 def _by_branch(known: CompiledQuery, settings: Settings) -> MatchCount | None:
     """Count the matches of each branch by itself, where no two have one in common."""
     from sase.engine.pipeline.batch import RowsInMemory, read
@@ -169,7 +191,7 @@ def plan_of_histories(known: CompiledQuery) -> tuple[Operator | None, str | None
 
 
 def _match_count(
-    source: MatchSource | CountedHistories | CountedBranches, count: int
+    source: MatchSource | CountedHistories | CountedBranches | CountedStates, count: int
 ) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
@@ -203,7 +225,8 @@ def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> Match
         if whole is None or len(whole[1]) > MOST_AMONG
         else CountedMatches(plan, *whole, guard=guard)
     )
-    reasons = form.reasons or ("the events are too many to be held",)
+    asked = form.reasons if for_set else form.list_reasons
+    reasons = asked or ("the events are too many to be held",)
     return _searched(known, settings, reasons, for_set=for_set, among=among)
 
 

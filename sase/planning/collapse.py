@@ -13,7 +13,7 @@ from sase.binding.bound import All, Condition, Truth
 from sase.binding.parts import conjoined
 from sase.planning import nodes
 from sase.planning.detection import may_share_matches
-from sase.planning.paths import paths_of, why_no_path
+from sase.planning.paths import paths_of, states_of, why_no_path
 from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
 from sase.planning.rewrites.partition_stacks import partition_runs
@@ -22,6 +22,7 @@ from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 # So many matches are counted one by one first where a key keeps them few: the events need not be
 # held for that, and of ten million it takes half the time.
 FEW = 1 << 23
+OF_SETS = "the members of a set come in any order"
 OF_BRANCHES = "a set is of one pattern, and this has several branches"
 FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few"
 
@@ -32,18 +33,20 @@ class Collapsible:
 
     If it only `lacks_having`, the matches that HAVING decides on can be counted all the same. Of a
     pattern with choices each of the plans of `branches` can be counted, and no two have a match in
-    common.
+    common. The matches of a pattern with sets can be counted `by_states`, and are no paths all the
+    same.
     """
 
     plan: nodes.Operator
     reasons: tuple[str, ...]
     lacks_having: bool = False
     branches: tuple[nodes.Operator, ...] = ()
+    by_states: bool = False
 
     @property
     def list_reasons(self) -> tuple[str, ...]:
         """Why matches have to be listed to be counted; none if they need not be."""
-        return () if self.branches else self.reasons
+        return () if self.branches or self.by_states else self.reasons
 
 
 def collapsible(basic: nodes.Operator) -> Collapsible:
@@ -57,7 +60,7 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     if written is not None and written.has_groups:
         return Collapsible(basic, ("an iteration of a repeated group is several events",))
     if written is not None and written.has_sets:
-        return Collapsible(basic, ("the members of a set come in any order",))
+        return _of_sets(basic)
     others = of_sequences(basic)
     plan = _prepared(nodes.rebuilt([each for each in nodes.chain(basic) if each not in others]))
     runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)
@@ -68,8 +71,7 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     having = [each for each in asked if not paths.bounds.take(each)]
     reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
-    if nodes.find(plan, nodes.Negation) is not None:
-        more.append("a negative component looks at whole matches")
+    more += _reasons_of_negation(plan)
     more += _reasons_of_whole(top)
     runs = replace(
         runs,
@@ -92,11 +94,31 @@ def _of_branches(basic: nodes.Operator, union: nodes.Union) -> Collapsible:
     reasons = [
         f"branch {number}: {reason}"
         for number, each in enumerate(found, 1)
-        for reason in each.reasons
+        for reason in each.list_reasons
     ]
     if reasons or whole:
         return Collapsible(basic, (*reasons, *whole))
     return Collapsible(basic, (OF_BRANCHES,), branches=tuple(each.plan for each in found))
+
+
+def _of_sets(basic: nodes.Operator) -> Collapsible:
+    """What is known of a pattern with sets: states may count its matches."""
+    plan = _prepared(basic)
+    runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)
+    states = states_of(runs, [each for each in conjoined(top.having) if each != Truth(True)])
+    whole = [*_reasons_of_negation(plan), *_reasons_of_whole(top)]
+    if states.reasons or whole:
+        return Collapsible(basic, (OF_SETS, *states.reasons, *whole))
+    runs = replace(
+        runs, components=states.components, conditions=(), evaluation=nodes.Evaluation.COLLAPSED
+    )
+    plan = nodes.exchanged(plan, runs, replace(top, having=None))
+    return Collapsible(plan, (OF_SETS,), by_states=True)
+
+
+def _reasons_of_negation(plan: nodes.Operator) -> Iterator[str]:
+    if nodes.find(plan, nodes.Negation) is not None:
+        yield "a negative component looks at whole matches"
 
 
 def _reasons_of_whole(top: nodes.Transformation) -> Iterator[str]:

@@ -6,8 +6,9 @@ the number of events of a series.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from sase.binding.bound import (
     Aggregate,
@@ -19,6 +20,7 @@ from sase.binding.bound import (
     ConjunctClass,
     Constant,
     Part,
+    elements_of,
 )
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
@@ -29,6 +31,8 @@ from sase.planning.nodes import EdgeCondition, RunEvaluation
 LONGEST = 64
 # The most slots of a graph.
 MOST_SLOTS = 1_000
+# The most states of sets.
+MOST_STATES = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,8 @@ class Paths:
 
 def paths_of(runs: RunEvaluation) -> Paths:
     """The paths of runs whose simple conditions are pushed down."""
-    reasons, names = list[str](), {each.index: each.variable for each in runs.components}
-    if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
-        reasons.append(f"under {runs.strategy.value} runs depend on each other")
-    tested = () if runs.is_alone else runs.tested
-    reasons += [f"{test_text(test)} is tested event by event" for test in tested]
+    reasons = list(_apart(runs))
+    names = {each.index: each.variable for each in runs.components}
     bounds, found, left = LengthBounds(runs.components), list[Conjunct](), list[EdgeCondition]()
     for edge in runs.conditions:
         if neighbours(edge.conjunct, runs.components) is not None:
@@ -61,6 +62,54 @@ def paths_of(runs: RunEvaluation) -> Paths:
     if (most := slots_of(bounds.components)) > MOST_SLOTS:
         reasons.append(f"its components count up to {most:,} events")
     return Paths(bounds, tuple(found), tuple(left), tuple(reasons))
+
+
+@dataclass(frozen=True)
+class States:
+    """The components whose states count matches, and why they would not be enough."""
+
+    components: tuple[BoundComponent, ...]
+    reasons: tuple[str, ...]
+
+
+def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
+    """The states of runs with sets whose simple conditions are pushed down."""
+    names = {each.index: each.variable for each in runs.components}
+    bounds, reasons = LengthBounds(runs.components), list(_apart(runs))
+    for edge in runs.conditions:
+        if not bounds.take(edge.conjunct.condition):
+            text = condition_text(edge.conjunct.condition, names)
+            reasons.append(f"{text} is no condition on one event")
+    reasons += [
+        f"HAVING {condition_text(each, names)} is on no length alone"
+        for each in having
+        if not bounds.take(each)
+    ]
+    if (most := states_among(bounds.components)) > MOST_STATES:
+        reasons.append(f"its sets have {most:,} states")
+    return States(bounds.components, tuple(reasons))
+
+
+def states_among(components: Sequence[BoundComponent]) -> int:
+    """How many states components have at most, with those of simultaneous events."""
+    return sum(
+        prod(1 + _rungs(components[place]) for place in element)
+        for element in elements_of(components)
+    )
+
+
+def _rungs(component: BoundComponent) -> int:
+    """How many events are told apart; of a series also whether the last is simultaneous."""
+    most = max(component.minimum, component.maximum or 1)
+    return most if component.maximum == 1 else 2 * most
+
+
+def _apart(runs: RunEvaluation) -> Iterator[str]:
+    """Why no choice of events is a match by itself."""
+    if runs.strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
+        yield f"under {runs.strategy.value} runs depend on each other"
+    for test in () if runs.is_alone else runs.tested:
+        yield f"{test_text(test)} is tested event by event"
 
 
 def slots_of(components: Sequence[BoundComponent], events: int | None = None) -> int:

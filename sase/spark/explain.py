@@ -57,7 +57,8 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
     if output in SETS:
         if analyze and not replay.listing_reasons(output):
             raise PlanError(analyze_lists(output))
-        form = dataclasses.replace(form, reasons=replay.listing_reasons(output))
+        reasons = replay.listing_reasons(output)
+        form = dataclasses.replace(form, reasons=reasons, by_branch=False, by_states=False)
     plan = described(
         compiled.query, compiled.recipe, optimized, statistics, form=form, physical=_paths(replay)
     )

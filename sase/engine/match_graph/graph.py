@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -51,18 +51,7 @@ class Graph:
         self.check = check
         self.offsets = [0, *accumulate(map(len, partitions))]
         self.positions = _joined([each.positions for each in partitions])
-        befores = [each.before() + at for each, at in self._offset()]
-        lowest = [each.lowest(span) + at for each, at in self._offset()]
-        self.stream = EventPlaces(
-            frozen(_joined([each.begins for each in partitions])),
-            frozen(_joined([each.takes for each in partitions])),
-            frozen(_joined(befores)),
-            frozen(_joined(lowest)),
-        )
-
-    def _offset(self) -> Iterator[tuple[CandidateEvents, int]]:
-        """Each partition and its first place."""
-        return zip(self.partitions, self.offsets, strict=False)
+        self.stream = places_of(partitions, span)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -140,10 +129,7 @@ class Graph:
     @cached_property
     def frames(self) -> Frames:
         """Final events grouped by the first place that their matches may begin at."""
-        lows, starts = np.unique(self.stream.lowest[self.ends], return_index=True)
-        stops = np.append(starts[1:], len(self.ends))
-        beyond = self.ends[stops - 1] + 1 if len(lows) else lows
-        return Frames(frozen(lows), frozen(self.ends[starts]), frozen(beyond))
+        return frames_of(self.stream, self.ends)
 
     def ends_of(self, frame: int, stop: int) -> NDArray[np.int64]:
         """The final events of some frames."""
@@ -178,6 +164,26 @@ class Graph:
             mark(self.arrays, self.latest, low, first, begin, end, needed, alive)
             self.check(0)
         return alive.astype(bool)
+
+
+def places_of(partitions: Sequence[CandidateEvents], span: int | None) -> EventPlaces:
+    """The events of all partitions, those of one behind those of the one before it."""
+    offsets = [0, *accumulate(map(len, partitions))]
+    placed = list(zip(partitions, offsets, strict=False))
+    return EventPlaces(
+        frozen(_joined([each.begins for each in partitions])),
+        frozen(_joined([each.takes for each in partitions])),
+        frozen(_joined([each.before() + at for each, at in placed])),
+        frozen(_joined([each.lowest(span) + at for each, at in placed])),
+    )
+
+
+def frames_of(stream: EventPlaces, ends: NDArray[np.int64]) -> Frames:
+    """Final events grouped by the first place that their matches may begin at."""
+    lows, starts = np.unique(stream.lowest[ends], return_index=True)
+    stops = np.append(starts[1:], len(ends))
+    beyond = ends[stops - 1] + 1 if len(lows) else lows
+    return Frames(frozen(lows), frozen(ends[starts]), frozen(beyond))
 
 
 def _joined(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:

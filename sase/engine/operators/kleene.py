@@ -77,6 +77,8 @@ def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> Ope
         from sase.engine.operators.set_tree_evaluation import SetTreeEvaluationState
 
         return SetTreeEvaluationState(node, context)
+    if node.evaluation is Evaluation.COLLAPSED:
+        return MatchSetEvaluationState(node, context)
     if context.options.lines and node.is_in_lines and only_compares(node, context):
         return SetLineEvaluationState(node, context)
     return SetEvaluationState(node, context, ends)

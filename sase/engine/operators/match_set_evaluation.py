@@ -21,6 +21,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import ProgramLayout
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph.state_counts import count_by_states
+from sase.engine.match_graph.states import SubsetStates
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase
@@ -126,23 +128,37 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def collected(self, until: int | None = None) -> CollectedMatches:
         """The matches of the events so far, or of those before a position, as a set."""
+        partitions = self._partitions(until)
+        components = self._context.components
+        bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
+        levels = _levels(bounds, max((part.shape[1] for part in partitions), default=0))
+        candidates, check = [self._candidates(part) for part in partitions], self._context.check
+        found = MatchSet.over(levels, candidates, self._span, check=check)
+        return CollectedMatches(
+            found, [part[NUMBER] for part in partitions], [part[POSITION] for part in partitions]
+        )
+
+    def count(self) -> int:
+        """The number of matches of a pattern with sets, by its states."""
+        candidates = [self._candidates(part) for part in self._partitions(None)]
+        automaton, check = SubsetStates(self.node.components), self._context.check
+        return count_by_states(automaton, candidates, self._span, check)
+
+    @property
+    def _span(self) -> int | None:
+        """What the first and the last event of a match are apart at most, if that is bounded."""
+        span = None if self._window is None else span_of(self._window)
+        return None if span == ANY_SPAN else span
+
+    def _partitions(self, until: int | None) -> list[Numbers]:
+        """The events so far, or those before a position, by key."""
         self._context.check(COPIES * sum(part.nbytes for part in self._parts))
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
             events = events[:, events[POSITION] < until]
         events = events[:, np.argsort(events[KEY], kind="stable")]
         cuts = np.flatnonzero(np.diff(events[KEY])) + 1
-        partitions = [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
-        components = self._context.components
-        bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
-        levels = _levels(bounds, max((part.shape[1] for part in partitions), default=0))
-        span = None if self._window is None else span_of(self._window)
-        candidates = [self._candidates(part) for part in partitions]
-        within, check = None if span == ANY_SPAN else span, self._context.check
-        found = MatchSet.over(levels, candidates, within, check=check)
-        return CollectedMatches(
-            found, [part[NUMBER] for part in partitions], [part[POSITION] for part in partitions]
-        )
+        return [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
 
     def _candidates(self, events: Numbers) -> CandidateEvents:
         edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None

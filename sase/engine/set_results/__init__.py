@@ -4,6 +4,7 @@ from sase.engine.set_results.compressed_matches import CompressedMatches
 from sase.engine.set_results.counted import CountedMatches, MatchCount
 from sase.engine.set_results.counted_branches import CountedBranches
 from sase.engine.set_results.counted_histories import CountedHistories
+from sase.engine.set_results.counted_states import CountedStates
 from sase.engine.set_results.listed import ListedMatches
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "CountedBranches",
     "CountedHistories",
     "CountedMatches",
+    "CountedStates",
     "ListedMatches",
     "MatchCount",
 ]

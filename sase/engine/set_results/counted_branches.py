@@ -10,6 +10,7 @@ from sase.engine.pipeline.limits import RunGuard
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.set_results.counted import CountedMatches
+from sase.engine.set_results.counted_states import CountedStates
 from sase.planning.nodes import name_of
 
 
@@ -24,7 +25,8 @@ class CountedBranches:
         self._counts, self._reports = list[int](), list[Report]()
         for plan in plans:
             # One graph after the other, so that there is never more than one.
-            found = CountedMatches(plan, *rows.load(plan), guard=guard)
+            how = CountedStates if CountedStates.is_of(plan) else CountedMatches
+            found = how(plan, *rows.load(plan), guard=guard)
             self._counts.append(found.count(0))
             self._reports.append(found.report)
 

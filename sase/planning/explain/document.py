@@ -43,6 +43,7 @@ def _form(form: ExplainedForm) -> dict[str, Any]:
         "reasons": list(form.reasons),
         "counts_histories": form.histories,
         "counts_branches": form.by_branch,
+        "counts_states": form.by_states,
         "list": None if form.matches is None else {"matches": form.matches, "bytes": form.bytes},
     }
 

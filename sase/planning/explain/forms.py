@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sase.planning.collapse import FEW, collapsible
 from sase.planning.cost import cost_of
@@ -24,13 +25,20 @@ def explained_form(
 ) -> ExplainedForm:
     """The form of a query, by its basic plan and by the plan that would list its matches."""
     found = collapsible(basic)
-    by_branch = output == "count" and bool(found.branches)
-    reasons = () if by_branch else found.reasons
+    is_count = output == "count"
+    form = ExplainedForm(
+        output,
+        None,
+        None,
+        found.list_reasons if is_count else found.reasons,
+        by_branch=is_count and bool(found.branches),
+        by_states=is_count and found.by_states,
+    )
     if statistics is None:
-        return ExplainedForm(output, None, None, reasons, by_branch=by_branch)
+        return form
     cost = cost_of(plan, statistics)
     taken = cost.results * bytes_of_a_match(plan, cost)
-    return ExplainedForm(output, cost.results, taken, reasons, by_branch=by_branch)
+    return replace(form, matches=cost.results, bytes=taken)
 
 
 def form_text(form: ExplainedForm) -> str | None:
@@ -60,9 +68,11 @@ def _of_set(form: ExplainedForm) -> Iterator[str]:
             yield f"of more than {FEW:,} the histories of merged runs are counted"
     elif form.by_branch:
         yield (
-            "paths through a graph of events are counted for each branch: no two branches have a"
+            "the matches of each branch are counted without looking at one: no two branches have a"
             " match in common"
         )
+    elif form.by_states:
+        yield "choices of events are counted through the states of sets, and no match is looked at"
     else:
         yield "paths through a graph of events are counted, and no single match is looked at"
     if form.matches is not None and form.bytes is not None:

@@ -105,7 +105,8 @@ class ExplainedForm:
 
     `reasons` say what makes it necessary to look at single matches; without any they are counted.
     All the same the `histories` of merged runs may be counted, of all of them or of many. Of a
-    pattern with choices those of each branch may be counted, `by_branch`.
+    pattern with choices those of each branch may be counted, `by_branch`, and of one with sets
+    choices of events `by_states`.
     """
 
     output: str
@@ -114,6 +115,7 @@ class ExplainedForm:
     reasons: tuple[str, ...] = ()
     histories: str | None = None
     by_branch: bool = False
+    by_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,168 @@
+"""The states of a pattern with sets: which members have how many events.
+
+Of `SET(C c, P+ p[]), B b` they are c, p, cp and b; a match is a path from the root, and every
+binding is exactly one path, since the events of a match have one order.
+
+    root ──► c ──► cp ⟲ p ──► b        closes: b
+       └───► p ⟲ p ──► cp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundComponent, elements_of
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.match_graph.state_counts import Arcs
+
+
+class SubsetState(NamedTuple):
+    """An element, and how many events each of its members has: none of them is the root's.
+
+    Where simultaneous events led to it, `fresh` are as bits the series that bound one of these.
+    """
+
+    element: int
+    bound: tuple[int, ...]
+    fresh: int | None = None
+
+
+class Move(NamedTuple):
+    """An event of a level, one that begins it or a further one, and the state that it leads to."""
+
+    level: int
+    is_further: bool
+    target: SubsetState
+
+
+ROOT = SubsetState(-1, ())
+
+
+@dataclass(frozen=True)
+class SubsetStates:
+    """The automaton of components, some of which are members of sets."""
+
+    components: Sequence[BoundComponent]
+
+    @cached_property
+    def elements(self) -> Sequence[tuple[int, ...]]:
+        """The levels of each element."""
+        return elements_of(self.components)
+
+    def closes(self, state: SubsetState) -> bool:
+        """Whether a match may end there."""
+        rest = self.elements[state.element + 1 :]
+        return state.element >= 0 and self._is_complete(state) and all(map(self._is_empty, rest))
+
+    def moves(self, state: SubsetState) -> Iterator[Move]:
+        """What an event may do that is later than those before."""
+        yield from self._inside(state)
+        if not self._is_complete(state):
+            return
+        for number in range(state.element + 1, len(self.elements)):
+            none = SubsetState(number, (0,) * len(self.elements[number]))
+            yield from self._inside(none)
+            if not self._is_empty(self.elements[number]):
+                return
+
+    def settled(self, state: SubsetState) -> SubsetState:
+        """The state that is left when time goes on."""
+        return state._replace(fresh=None)
+
+    def refreshed(self, move: Move, before: int = 0) -> SubsetState:
+        """The state that a simultaneous event leads to."""
+        is_series = self.components[move.level].maximum != 1
+        return move.target._replace(fresh=before | int(is_series) << move.level)
+
+    def simultaneous(self, state: SubsetState) -> Iterator[Move]:
+        """What another event of the same time may do."""
+        assert state.fresh is not None
+        for each in self._inside(self.settled(state)):
+            if not state.fresh >> each.level & 1:
+                yield each._replace(target=self.refreshed(each, state.fresh))
+
+    def _inside(self, state: SubsetState) -> Iterator[Move]:
+        if state.element < 0:
+            return
+        for place, level in enumerate(self.elements[state.element]):
+            count, last = state.bound[place], highest(self.components[level])
+            if count < last or self.components[level].maximum is None:
+                more = min(count + 1, last)
+                bound = (*state.bound[:place], more, *state.bound[place + 1 :])
+                yield Move(level, count > 0, SubsetState(state.element, bound))
+
+    def _is_complete(self, state: SubsetState) -> bool:
+        if state.element < 0:
+            return True
+        levels = self.elements[state.element]
+        pairs = zip(state.bound, levels, strict=True)
+        return all(count >= self.components[level].minimum for count, level in pairs)
+
+    def _is_empty(self, element: Sequence[int]) -> bool:
+        return all(self.components[level].minimum == 0 for level in element)
+
+
+def highest(component: BoundComponent) -> int:
+    """Up to how many events of a component states tell apart."""
+    return max(component.minimum, 1) if component.maximum is None else component.maximum
+
+
+class StateTables(NamedTuple):
+    """The states as kernels read them: arcs between those, and through simultaneous events."""
+
+    alone: Arcs
+    tied: Arcs
+    settled: NDArray[np.int64]
+    closes: NDArray[np.int64]
+
+
+def tables(automaton: SubsetStates, most_tied: int) -> StateTables:
+    """The states that are reached, where at most so many events are simultaneous."""
+    levels = len(automaton.components)
+    numbers, alone = {ROOT: 0}, list[tuple[int, int, int]]()
+    waiting = [ROOT]
+    for state in waiting:
+        for level, is_further, target in automaton.moves(state):
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                waiting.append(target)
+            alone.append((2 * level + is_further, numbers[state], numbers[target]))
+    tied = list[tuple[int, int, int]]()
+
+    def reach(
+        state: SubsetState, move: Move, target: SubsetState, layer: list[SubsetState]
+    ) -> None:
+        if target not in numbers:
+            numbers[target] = len(numbers)
+            layer.append(target)
+        tied.append((2 * move.level + move.is_further, numbers[state], numbers[target]))
+
+    layer = list[SubsetState]()
+    for state in waiting if most_tied > 1 else ():
+        for move in automaton.moves(state):
+            reach(state, move, automaton.refreshed(move), layer)
+    for _ in range(most_tied - 1):
+        further = list[SubsetState]()
+        for state in layer:
+            for move in automaton.simultaneous(state):
+                reach(state, move, move.target, further)
+        layer = further
+    settled = [numbers[automaton.settled(state)] for state in numbers]
+    closes = [int(automaton.closes(state)) for state in numbers]
+    return StateTables(_arcs(alone, levels), _arcs(tied, levels), _column(settled), _column(closes))
+
+
+def _arcs(found: list[tuple[int, int, int]], levels: int) -> Arcs:
+    rows = np.array(sorted(found), np.int64).reshape(-1, 3)
+    bounds = np.searchsorted(rows[:, 0], np.arange(2 * levels + 1))
+    return Arcs(_column(bounds), _column(rows[:, 1]), _column(rows[:, 2]))
+
+
+def _column(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    return frozen(np.asarray(values, np.int64))
