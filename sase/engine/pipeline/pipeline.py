@@ -77,7 +77,7 @@ class Slice:
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
-    The event that comes next has the position `at`; results are those of the operator at the `top`.
+    The event that comes next has the position `at`.
     Of a time `slice` it reads the events, and yields the results that the slice owns. `watch` is
     told, block by block, how many rows have been searched; `clock` only runs forward; `check` is
     called between the pieces of a run, which it ends by an exception.
@@ -109,7 +109,6 @@ class Pipeline:
             aggregates=plan.aggregates or {},
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
-        self.top: Any = self.operators[-1]
         # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
@@ -151,9 +150,15 @@ class Pipeline:
                 each.time_by(stopwatch)
         return stopwatch
 
+    @property
+    def top(self) -> Any:
+        """The last operator, which yields results."""
+        return self.operators[-1]
+
     def is_done(self) -> bool:
         """Whether no event to come can bring a result, since LIMIT is reached."""
-        return bool(self.top.is_done)
+        top: Any = self.operators[-1]
+        return bool(top.is_done)
 
     # ------------------------------------------------------------ loading
 
