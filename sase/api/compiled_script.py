@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sase.api.compiled_query import CompiledQuery, compile_query
@@ -21,6 +21,7 @@ from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
     from sase.engine.plan import EnginePlan
+    from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.input_rows import InputRows
     from sase.engine.scripts.pipeline import Found, ScriptPipeline
@@ -259,10 +260,41 @@ class CompiledScript:
             for found in search:
                 keep(found)
             keep(pipeline.finish())
-        return {
-            name: Matches.of(some, pipeline.whole_report(name, aside[name]))
-            for name, some in parts.items()
-        }
+        told = self._text_warnings(events)
+
+        def report(name: str) -> Report:
+            own = pipeline.whole_report(name, aside[name])
+            return replace(own, warnings=(*told[name], *own.warnings))
+
+        return {name: Matches.of(some, report(name)) for name, some in parts.items()}
+
+    def _text_warnings(self, events: Sources) -> dict[str, tuple[str, ...]]:
+        """What to tell of columns that statements compare as text, and that are nearly numbers."""
+        from sase.engine.pipeline.batch import compared_columns
+        from sase.engine.sources import Files
+        from sase.engine.sources.open import nearly_numbers
+
+        files = {name: each.events for name, each in events.items()}
+
+        @cache  # hundreds of statements may compare a column
+        def told(name: str | None, column: str) -> tuple[str, ...]:
+            given = files[name]
+            return nearly_numbers(given, {column}) if isinstance(given, Files) else ()
+
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.plan.statements:
+            columns = sorted(compared_columns(each.plan))
+            read = filter(files.__contains__, each.sources)
+            texts = (text for name in read for column in columns for text in told(name, column))
+            found[each.name] = tuple(dict.fromkeys(texts))
+        return found
+
+    def compared_columns(self, name: str | None) -> set[str]:
+        """The columns that statements compare of an input."""
+        from sase.engine.pipeline.batch import compared_columns
+
+        plans = [each.plan for each in self.plan.statements if name in each.sources]
+        return set[str]().union(*map(compared_columns, plans))
 
     def alone(self, events: Sources, guard: RunGuard | None = None) -> dict[str, Discovered]:
         """What each statement reads of events that are all there is, to be run by itself."""

@@ -16,7 +16,7 @@ from sase.cli.event_arguments import (
     reading_options,
 )
 from sase.cli.follow import check_followed, lateness_of
-from sase.cli.messages import counted, notify, notify_late
+from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import named_inputs
@@ -97,6 +97,7 @@ def _compiled(
         roles = [*schema.times, names[name].type, schema.seq_column]
         named, _ = known.columns_read(name)
         rows.judge(names[name].earliest, [each for each in roles if each is not None], named)
+        notify_warnings(rows.nearly_numbers(known.compared_columns(name)))
     return compiled({name: rows.loose for name, rows in readers.items()})
 
 

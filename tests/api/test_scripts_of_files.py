@@ -99,3 +99,34 @@ def test_types_by_conditions_beside_another_input(tmp_path: Path) -> None:
     ]
     assert found["query_2"].rows.to_pylist() == [{"a": 3, "b": 4}]
     assert [each.report.bad for each in found.values()] == [1, 1]
+
+
+def test_bad_rows_of_inputs_that_have_a_column_as_other_types(tmp_path: Path) -> None:
+    p = pa.table({"type": pa.array(["A", None]).dictionary_encode(), "ts": [1, 2], "n": [1, 2]})
+    q = pa.table({"type": ["B", None], "ts": [3, 4], "n": ["x", "y"], "m": [None, 7]})
+    text = "FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS a"
+    report = sase.match(text, streams={"p": p, "q": q.drop(["n"])}, on_bad_row="quarantine").report
+    rows = report.quarantined.select(["sase_row", "ts", "n", "m"]).to_pylist()
+    assert rows == [
+        {"sase_row": 1, "ts": 2, "n": 2, "m": None},
+        {"sase_row": 1, "ts": 4, "n": None, "m": 7},
+    ]
+
+
+def test_a_column_that_a_few_values_make_text_is_told_of_each_statement(tmp_path: Path) -> None:
+    lines = [f"{'AB'[n % 2]},{n},{n}" for n in range(20)]
+    (tmp_path / "p.csv").write_text("\n".join(["type,ts,v", "B,0,NA", *lines]))
+    (tmp_path / "q.csv").write_text("\n".join(["type,ts,v", "B,0,9x", *lines]))
+    text = """FROM p, q EVENT SEQ(A a, B b) WHERE b.v > a.v WITHIN 3;
+              FROM p EVENT SEQ(A a, B b) WHERE b.v > a.v WITHIN 3;
+              FROM q EVENT SEQ(A a, B b) WITHIN 3"""
+    streams = {name: f"{tmp_path}/{name}.csv" for name in "pq"}
+    found = sase.Script(text).run(streams=streams)
+    warned = {name: " ".join(each.report.warnings) for name, each in found.items()}
+    assert {name: ("'NA'" in text, "'9x'" in text) for name, text in warned.items()} == {
+        "query_1": (True, True),
+        "query_2": (True, False),
+        "query_3": (False, False),
+    }
+    found = sase.Script(text, null=["NA", "9x"]).run(streams=streams)
+    assert not any("compared as text" in str(each.report) for each in found.values())

@@ -241,3 +241,18 @@ def test_a_column_of_several_zones_keeps_its_instants(zone: str | None) -> None:
     second = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     (whole,), (part,) = (matches.to_pylist() for matches in found.values())
     assert [whole["b"]["ts"], part["at"]] == [second, second]
+
+
+def test_integers_that_no_float_has_are_bad_beside_floats_of_another_stream() -> None:
+    great = pa.table({"type": ["A", "A"], "ts": [1, 2], "v": [2**53 + 1, 1]})
+    floats = pa.table({"type": ["B", "B"], "ts": [3, 4], "v": [2.0**53, 1.0]})
+    streams = {"p": great, "q": floats}
+    script = "FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v RETURN a.ts AS a, b.ts AS b"
+    with pytest.raises(sase.DataError, match=f"`v` is {2**53 + 1}: no float has this value"):
+        sase.match(script, streams=streams)
+    found = sase.match(script, streams=streams, on_bad_row="quarantine")
+    assert [(each["a"], each["b"]) for each in found.to_pylist()] == [(2, 4)]
+    (bad,) = found.report.quarantined.select(["sase_row", "sase_column", "v"]).to_pylist()
+    assert bad == {"sase_row": 0, "sase_column": "v", "v": str(2**53 + 1)}
+    shown = sase.match("FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS a", streams=streams)
+    assert len(shown) == 4  # which asks nothing of the numbers

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sase.binding.types import INTEGER, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.chunks import INTEGERS, Chunk, all_valid, bits, joined, storage, valid
-from sase.engine.columns.data_types import data_type, factor
+from sase.engine.columns.data_types import data_type, factor, value_type
 from sase.engine.columns.events import EventColumn
 from sase.engine.columns.python_rows import INSTEAD_OF_GREAT, NO_FLOAT
 from sase.engine.columns.quarantine import Faults
@@ -113,6 +113,20 @@ def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
     bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
     _refuse(name, piece, bad, faults, NO_FLOAT)
     return values
+
+
+def beyond_floats(chunks: Sequence[pa.Array]) -> Mask:
+    """Say which values are integers that no float has, if there are floats beside integers."""
+    kinds = {value_type(chunk.type) for chunk in chunks}
+    is_mixed = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds))
+    found = [np.zeros(len(chunk), np.bool_) for chunk in chunks]
+    for number, chunk in enumerate(chunks if is_mixed else ()):
+        if pa.types.is_integer(value_type(chunk.type)):
+            array = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+            values, known = storage(array, INTEGERS[array.type.id]), valid(array)
+            bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
+            found[number] = bad if known is None else bad & known
+    return np.concatenate(found)
 
 
 def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:

@@ -120,6 +120,32 @@ def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa
     return pa.table([*marks.values(), *given.values()], names)
 
 
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Join tables of bad rows: a column of which they have several types has one, or is text."""
+    named = [_by_name(table) for table in tables]
+    keys = dict.fromkeys(key for columns in named for key in columns)
+    found = {
+        key: _united(
+            [
+                columns.get(key) or [pa.nulls(len(table))]
+                for columns, table in zip(named, tables, strict=True)
+            ]
+        )
+        for key in keys
+    }
+    return pa.table([*found.values()], [name for name, _ in found])
+
+
+def _by_name(table: pa.Table) -> dict[_Key, _Chunks]:
+    """Return the chunks of each column; of several with one name each has its number."""
+    found: dict[_Key, _Chunks] = {}
+    seen: Counter[str] = Counter()
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        found[name, seen[name]] = column.chunks or [pa.nulls(0, column.type)]
+        seen[name] += 1
+    return found
+
+
 def _marks(
     inputs: Inputs, rows: Numbers, refused: Refused | None, numbers: Numbers
 ) -> dict[str, pa.Array]:

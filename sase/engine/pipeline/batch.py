@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
+from sase.engine.columns.quarantine import joined
 from sase.engine.columns.resolve import resolve
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
@@ -351,7 +352,7 @@ def _in_pieces(
             break
     rest = matcher.finish()
     yield from rest.parts
-    quarantined = pa.concat_tables(aside, promote_options="permissive") if aside else None
+    quarantined = joined(aside) if aside else None
     return replace(rest.report, quarantined=quarantined)
 
 

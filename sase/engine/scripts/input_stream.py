@@ -12,7 +12,7 @@ import pyarrow as pa
 from sase.binding import EventType, Schema
 from sase.engine.columns import Inputs, Loader, opened
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.quarantine import Quarantine
+from sase.engine.columns.quarantine import Quarantine, joined
 from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
@@ -91,7 +91,7 @@ class InputStream:
 
     def bad_rows(self) -> Any:
         """The table of the rows that were bad since the last call of `take_bad`."""
-        return pa.concat_tables(self._bad, promote_options="permissive") if self._bad else None
+        return joined(self._bad) if self._bad else None
 
     def take_bad(self) -> Any:
         """The table of the rows that were bad since the last call; None if there is none."""

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
+from sase.engine.columns.quarantine import joined
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
@@ -160,7 +161,7 @@ class ScriptPipeline:
         ]
         tables = [*(each.bad_rows() for each in read), *aside]
         some = [table for table in tables if table is not None]
-        quarantined = pa.concat_tables(some, promote_options="permissive") if some else None
+        quarantined = joined(some) if some else None
         return replace(self.report(name), quarantined=quarantined)
 
     def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:

@@ -26,7 +26,9 @@ from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, nanoseconds
 from sase.engine.columns.gather import alike
-from sase.engine.columns.input import Input
+from sase.engine.columns.input import Input, Misfits
+from sase.engine.columns.numbers import beyond_floats
+from sase.engine.columns.python_rows import NO_FLOAT
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.slice import tidied
 from sase.engine.pipeline.stream_state import BEGINNING, END
@@ -194,7 +196,8 @@ class StreamMerge:
 
     def _merged(self, released: list[_OrderedRows]) -> Piece:
         ts = np.concatenate([rows.ts for rows in released])
-        columns = self._columns([rows.table for rows in released])
+        tables = [rows.table for rows in released]
+        columns = self._columns(tables)
         until = columns.pop(MERGED_UNTIL).to_numpy() if self.schema.is_imprecise else None
         # Those of one time are in the order of streams.
         order = np.argsort(ts, kind="stable") if until is None else np.lexsort((until, ts))
@@ -207,7 +210,26 @@ class StreamMerge:
             table = table.append_column(MERGED_ORDER, [numbers])
         else:
             table = table.append_column(MERGED_UNTIL, self._times(until[order]))
-        return Piece(Inputs((Input(table),)))
+        wrong, texts = self._inexact(tables, order)
+        return Piece(Inputs((Input(table, misfits=wrong, texts=texts),)))
+
+    def _inexact(
+        self, tables: list[pa.Table], order: Numbers
+    ) -> tuple[dict[str, Misfits], dict[str, list[Any]]]:
+        """Which integers no float has, in columns that are floats in other streams; and all values.
+
+        As floats two of them could be one.
+        """
+        misfits: dict[str, Misfits] = {}
+        values: dict[str, list[Any]] = {}
+        for name in filter(self._names.__contains__, self._asked):
+            chunks = _chunks(tables, name)
+            places = np.flatnonzero(beyond_floats(chunks)[order])
+            if len(places):
+                every = [value for chunk in chunks for value in chunk.to_pylist()]
+                misfits[name] = ((NO_FLOAT, places),)
+                values[name] = [every[place] for place in order]
+        return misfits, values
 
     def _columns(self, tables: list[pa.Table]) -> dict[str, pa.ChunkedArray]:
         """The columns of all tables; of those that some have not NULL."""
