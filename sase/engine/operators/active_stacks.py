@@ -53,6 +53,7 @@ from sase.engine.kernels.scan.stacks import (
     EARLIER,
     FIELDS,
     HEAD,
+    MASK,
     REACH,
     RIP,
     ROW,
@@ -71,6 +72,9 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequen
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
+# So many times the room that a level needs is reserved, which takes no memory before it is used.
+RESERVED = 8
+
 
 class ActiveStacks:
     """The stacks, the walk through them, and the last events of negative components."""
@@ -78,10 +82,12 @@ class ActiveStacks:
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
         levels, room = context.levels, context.options.stack
+        ends = np.zeros((4, levels), np.int64)
+        ends[MASK] = room - 1
         self.stacks = StackArrays(
             np.zeros((levels, room, FIELDS), np.int64),
             np.zeros((1, HEAD * stacked(levels)), np.int64),
-            np.zeros((3, levels), np.int64),
+            ends,
         )
         self._absences = _absences(above, context) if above.negations else None
         self._walk = Walk(
@@ -242,23 +248,31 @@ class ActiveStacks:
 
     def _make_room(self, events: int) -> None:
         """Make room for some more events at every level."""
-        stacks = self.stacks
-        evict(stacks, self._bound)
-        alive = int((stacks.ends[COUNT] - stacks.ends[TAIL]).max())
-        if alive + events > stacks.cells.shape[1]:
-            room = 1 << (alive + events - 1).bit_length()
-            self.stacks = stacks._replace(cells=self._moved(stacks.cells, room))
-        self._left = self.stacks.cells.shape[1] - alive
+        ends = self.stacks.ends
+        evict(self.stacks, self._bound)
+        alive = ends[COUNT] - ends[TAIL]
+        needed = [1 << (each + events - 1).bit_length() for each in alive.tolist()]
+        rooms = np.maximum(ends[MASK] + 1, needed)
+        if (rooms > ends[MASK] + 1).any():
+            self.stacks = self.stacks._replace(cells=self._with_rooms(rooms))
+            ends[MASK] = rooms - 1
+        self._left = int((rooms - alive).min())
 
-    def _moved(self, array: Numbers, room: int, axis: int = 0) -> Numbers:
-        """Enlarge the ring buffers of the levels; an instance stands at the place of its number."""
-        shape = (*array.shape[: axis + 1], room, *array.shape[axis + 2 :])
-        larger = zeros(shape, array.dtype)
-        levels, ends = (np.moveaxis(each, axis, 0) for each in (array, larger)), self.stacks.ends
-        for before, after, tail, count in zip(*levels, ends[TAIL], ends[COUNT], strict=True):
-            old, new = np.moveaxis(before, axis, 0), np.moveaxis(after, axis, 0)
-            copy_stretch(old, new, int(tail), int(count))
-        return larger
+    def _with_rooms(self, rooms: Numbers) -> Numbers:
+        """The instances in larger rings, in place where so much is reserved.
+
+        There one stays where it is, or moves to where none has been.
+        """
+        cells, ends = self.stacks.cells, self.stacks.ends
+        found, most = cells, int(rooms.max())
+        if most > cells.shape[1]:
+            found = zeros((len(cells), RESERVED * most, FIELDS))
+        for old, new, room, (count, tail, _, mask) in zip(
+            cells, found, rooms.tolist(), ends.T.tolist(), strict=True
+        ):
+            if found is not cells or room > mask + 1:
+                copy_stretch(old[: mask + 1], new[:room], tail, count)
+        return found
 
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""
@@ -281,8 +295,10 @@ class ActiveStacks:
 
     @property
     def size(self) -> int:
-        """The bytes of the arrays, which only grow."""
-        return sum(array.nbytes for array in (*self.stacks, *(self._absences or ())))
+        """The bytes of the arrays that are in use, which only grow."""
+        cells, heads, ends = self.stacks
+        used = int((ends[MASK] + 1).sum()) * FIELDS * cells.itemsize
+        return used + sum(int(each.nbytes) for each in (heads, ends, *(self._absences or ())))
 
     def walked(self) -> Counters:
         """Walks, and instances visited by level; each of the last begins a walk."""
@@ -309,7 +325,9 @@ class ActiveStacks:
             "tie": self._absences.tie, "measure": self._absences.measure
         }  # fmt: skip
         return {
-            "stacks": self.stacks._replace(heads=self._tops())._asdict(),
+            "stacks": self.stacks._replace(
+                cells=self._rings(), heads=self._tops(), ends=self.stacks.ends[:MASK]
+            )._asdict(),
             "walk": self._walk._asdict(),
             "absences": absences,
             "bound": self._bound,
@@ -334,6 +352,14 @@ class ActiveStacks:
     def _keys(self) -> int:
         return len(self.stacks.heads)
 
+    def _rings(self) -> Numbers:
+        """The instances of all levels in rings of one size."""
+        cells, ends = self.stacks.cells, self.stacks.ends
+        rings = np.zeros((len(cells), int(ends[MASK].max()) + 1, FIELDS), np.int64)
+        for old, new, (count, tail, _, mask) in zip(cells, rings, ends.T.tolist(), strict=True):
+            copy_stretch(old[: mask + 1], new, tail, count)
+        return rings
+
     def _tops(self) -> Numbers:
         """The top of each stack by level and partition; the last level has none."""
         tops = np.full((self._context.levels, self._keys), NOTHING)
@@ -356,7 +382,8 @@ class ActiveStacks:
         last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, tops, strict=False)]
         records = np.stack([tops + 1, np.stack(last)], axis=-1).swapaxes(0, 1)
         found = np.ascontiguousarray(records.reshape(heads.shape[1], -1))
-        return StackArrays(cells, grown_records(found, len(found)), ends)
+        masks = np.full((1, levels), cells.shape[1] - 1)
+        return StackArrays(cells, grown_records(found, len(found)), np.concatenate([ends, masks]))
 
     def _check_level(self, saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
         count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]

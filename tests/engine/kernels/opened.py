@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.scan.stacks import BELOW, COUNT, HEAD, RIP, ROW, TAIL, TOP
+from sase.engine.kernels.scan.stacks import BELOW, COUNT, HEAD, MASK, RIP, ROW, TAIL, TOP
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
@@ -120,12 +120,12 @@ class Run:
     def instances(self, level: int) -> list[tuple[int, int | None]]:
         """The live instances of a level, with the events of their RIPs."""
         cells, ends = self.stacks.stacks.cells, self.stacks.stacks.ends
-        mask = cells.shape[1] - 1
+        mask, before = ends[MASK, level], ends[MASK, max(level - 1, 0)]
         found = list[tuple[int, int | None]]()
         for number in range(ends[TAIL, level], ends[COUNT, level]):
             row, rip = (int(cells[level, number & mask, field]) for field in (ROW, RIP))
             led = level > 0 and rip != NOTHING
-            found.append((row, int(cells[level - 1, rip & mask, ROW]) if led else None))
+            found.append((row, int(cells[level - 1, rip & before, ROW]) if led else None))
         return found
 
 
@@ -143,14 +143,14 @@ class MultiRun(Run):
     def stack(self, attribute: int, level: int, key: int) -> list[int]:
         """The events in the stack of a key of an attribute, from the top down."""
         stacks, others = self.stacks.stacks, self.stacks._others
-        mask, found = stacks.cells.shape[1] - 1, list[int]()
+        own, found = stacks.ends[MASK, level], list[int]()
         if attribute > 0:
             heads, below = others.heads[attribute - 1, level], others.below[attribute - 1, level]
         else:
             heads, below = stacks.heads[:, level * HEAD + TOP] - 1, stacks.cells[level, :, BELOW]
-        number = heads[key]
+        number, mask = heads[key], own if attribute == 0 else below.shape[0] - 1
         while number >= stacks.ends[TAIL, level]:
-            found.append(int(stacks.cells[level, number & mask, ROW]))
+            found.append(int(stacks.cells[level, number & own, ROW]))
             number = below[number & mask]
         return found
 

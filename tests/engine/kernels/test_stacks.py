@@ -17,6 +17,7 @@ from sase.engine.kernels.scan.stacks import (
     DROPPED,
     FIELDS,
     HEAD,
+    MASK,
     RIP,
     ROW,
     StackArrays,
@@ -69,10 +70,10 @@ def test_the_kernels_alone() -> None:
     stacks = StackArrays(
         np.zeros((3, 4, FIELDS), np.int64),
         np.zeros((1, 2 * HEAD), np.int64),
-        np.zeros((3, 3), np.int64),
+        np.repeat([[0], [0], [0], [3]], 3, axis=1),
     )
     scan(arrivals(events_of("S005", "ABD")), stacks, None, ANY_SPAN)
-    assert stacks.ends.tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
+    assert stacks.ends[:MASK].tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
     assert stacks.cells[1, :2, ROW].tolist() == [2, 5]
     assert stacks.cells[:, :2, RIP].tolist() == [[NOTHING, NOTHING], [0, 1], [0, 1]]
     walk = Walk(
@@ -183,7 +184,18 @@ def test_stacks_use_their_places_again(events: list[Event], length: int) -> None
             for other in events)
         for event in events
     )  # fmt: skip
-    assert run.stacks.stacks.cells.shape[1] <= 2 * (within + 1)
+    assert (run.stacks.stacks.ends[MASK] < 2 * (within + 1)).all()
+
+
+def test_each_level_has_a_ring_of_its_own_size() -> None:
+    """A rare component takes no more memory because another one is frequent."""
+    run, count = Run(3, stack=1), 1000
+    for row in range(count):
+        run.push([Event(row, 1, tie=row)])
+    assert run.stacks.stacks.ends[MASK].tolist() == [1023, 0, 0]
+    assert run.stacks.size < 1100 * FIELDS * 8
+    found = run.push([Event(count, 2, tie=count)]) + run.push([Event(count + 1, 4, tie=count + 1)])
+    assert sorted(found) == [(row, count, count + 1) for row in range(count)]
 
 
 # ---------------------------------------------------------------- negative components

@@ -10,6 +10,7 @@ from sase.engine.kernels.scan.stacks import (
     BELOW,
     COUNT,
     DROPPED,
+    MASK,
     REACH,
     TAIL,
     Arrivals,
@@ -37,7 +38,7 @@ def scan_all(
     arrivals: Arrivals, keys: OutIntRows, stacks: StackArrays, others: AttributeStacks, span: int
 ) -> None:
     """Push every arrival that some earlier event matches on all attributes onto all stacks."""
-    mask = stacks.cells.shape[1] - 1
+    mask = others.below.shape[2] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0 or not has_all_keys(keys, i):
@@ -54,7 +55,7 @@ def scan_all(
                 ):
                     stacks.ends[DROPPED, level] += 1
                     continue
-                reach = stacks.cells[level - 1, rip & mask, REACH]
+                reach = stacks.cells[level - 1, rip & stacks.ends[MASK, level - 1], REACH]
             number = stacks.ends[COUNT, level]
             instance = arrivals.rows[i], rip, tie, measure, reach
             push(stacks, level, key, instance, True)
@@ -84,15 +85,15 @@ def intersect(
 ) -> bool:
     """Whether some instance is in the stacks of all attributes: cross-attribute filtering."""
     i, level, instance = at
-    mask, tail = stacks.cells.shape[1] - 1, stacks.ends[TAIL, level]
+    own, mask, tail = stacks.ends[MASK, level], others.below.shape[2] - 1, stacks.ends[TAIL, level]
     for other in range(keys.shape[0]):
         if others.heads[other, level, keys[other, i]] < tail:
             return False
-    while instance >= tail and stacks.cells[level, instance & mask, REACH] >= bound:
+    while instance >= tail and stacks.cells[level, instance & own, REACH] >= bound:
         found = True
         for other in range(keys.shape[0]):
             found = found and others.key[other, level, instance & mask] == keys[other, i]
         if found:
             return True
-        instance = stacks.cells[level, instance & mask, BELOW]
+        instance = stacks.cells[level, instance & own, BELOW]
     return False

@@ -19,6 +19,7 @@ from sase.engine.kernels.scan.stacks import (
     BELOW,
     COUNT,
     FLOOR,
+    MASK,
     MEASURE,
     PRECEDED,
     REACH,
@@ -56,11 +57,10 @@ class Walk(NamedTuple):
 @linked
 def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
     """Go down the stack of a level, or past the last level, where there is but one choice."""
-    last, mask = stacks.cells.shape[0] - 1, stacks.cells.shape[1] - 1
-    if level == last:
+    if level == stacks.cells.shape[0] - 1:
         return int(level + 1)
     choice = walk.levels[CHOICE]
-    choice[level] = stacks.cells[level, choice[level] & mask, BELOW]
+    choice[level] = stacks.cells[level, choice[level] & stacks.ends[MASK, level], BELOW]
     return level
 
 
@@ -69,11 +69,11 @@ def write_all(
     stacks: StackArrays, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
 ) -> int:
     """Write the sequences that begin with any event that may, unchecked; return the new count."""
-    cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
-    mask, tail, at = cells.shape[1] - 1, stacks.ends[TAIL, 0], choice[0]
+    cells, choice, masks, begin = stacks.cells, walk.levels[CHOICE], stacks.ends[MASK], written
+    mask, tail, at = masks[0], stacks.ends[TAIL, 0], choice[0]
     floor = EARLIEST
     if walk.bounds[1] != NO_FLOORS:
-        floor = cells[1, choice[1] & mask, FLOOR]
+        floor = cells[1, choice[1] & masks[1], FLOOR]
     while written < out.shape[1] and at >= tail:
         cell = cells[0, at & mask]
         if cell[REACH] < bound:
@@ -86,7 +86,7 @@ def write_all(
         at = cell[BELOW]
         written += 1
     for level in range(1, cells.shape[0]):
-        row = cells[level, choice[level] & mask, ROW]
+        row = cells[level, choice[level] & masks[level], ROW]
         for place in range(begin, written):
             out[level, place] = row
     choice[0] = at
@@ -99,11 +99,11 @@ def write_pairs(
     stacks: StackArrays, walk: Walk, bound: int, out: OutIntRows, written: int
 ) -> tuple[int, int]:
     """Write the sequences of any first two events that may be, unchecked; the count and a level."""
-    cells, choice, begin = stacks.cells, walk.levels[CHOICE], written
-    mask, room, visited = cells.shape[1] - 1, out.shape[1], 0
+    cells, choice, masks, begin = stacks.cells, walk.levels[CHOICE], stacks.ends[MASK], written
+    mask, later_mask, room, visited = masks[0], masks[1], out.shape[1], 0
     first, second, tail, level = choice[0], choice[1], stacks.ends[TAIL, 1], 1
     while second >= tail and level > 0:
-        cell = cells[1, second & mask]
+        cell = cells[1, second & later_mask]
         if cell[REACH] < bound:
             break
         visited += 1
@@ -120,7 +120,7 @@ def write_pairs(
         else:
             second = cell[BELOW]
     for above in range(2, cells.shape[0]):
-        row = cells[above, choice[above] & mask, ROW]
+        row = cells[above, choice[above] & masks[above], ROW]
         for place in range(begin, written):
             out[above, place] = row
     choice[0], choice[1] = first, second
@@ -165,15 +165,15 @@ def _constructed(
     Events are checked when they are chosen: where none passes for long a walk pauses. At the end
     `walk.at[0]` is the count of the last level. A tally counts what negative components ended.
     """
-    cells, choice, tails = stacks.cells, walk.levels[CHOICE], stacks.ends[TAIL]
-    last, mask = cells.shape[0] - 1, cells.shape[1] - 1
+    cells, choice, last = stacks.cells, walk.levels[CHOICE], stacks.cells.shape[0] - 1
+    tails, masks = stacks.ends[TAIL], stacks.ends[MASK]
     span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
     room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
     # At the first levels no event is asked for more than its reach.
     unchecked = 0 if asks_first or last == 0 else 1 if has_floors or last == 1 else 2
     number, level, until = walk.at[0], walk.at[1], walk.levels[VISITED, 0] + PATIENCE
     while number < count and written < room:
-        final = number & mask
+        final = number & masks[last]
         bound = window_start(cells[last, final, MEASURE], span)
         if level == FRESH:
             level, choice[last] = last, number
@@ -181,12 +181,12 @@ def _constructed(
             if level < unchecked:
                 written, level = write_on(stacks, walk, level, bound, tally, out, written)
                 continue
-            place = choice[level] & mask
+            place = choice[level] & masks[level]
             cell = cells[level, place]
             if level < last:
                 ends = choice[level] < tails[level] or cell[REACH] < bound
                 if has_floors and not ends:
-                    ends = cell[TIE] < cells[level + 1, choice[level + 1] & mask, FLOOR]
+                    ends = cell[TIE] < cells[level + 1, choice[level + 1] & masks[level + 1], FLOOR]
                     if tally is not None and ends:
                         tally.levels[level] += 1
                 if ends:
@@ -209,7 +209,7 @@ def _constructed(
                 continue
             if passes:
                 for other in range(last + 1):
-                    out[other, written] = cells[other, choice[other] & mask, ROW]
+                    out[other, written] = cells[other, choice[other] & masks[other], ROW]
                 written += 1
             level = next_choice(stacks, walk, level)
         if level > last:

@@ -38,6 +38,7 @@ from sase.engine.kernels.scan.stacks import (
     DROPPED,
     HEAD,
     LATEST_START,
+    MASK,
     TAG_AT,
     TAIL,
     Absences,
@@ -278,10 +279,11 @@ def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
 @linked
 def free_places(stacks: StackArrays) -> int:
     """Return how many more events every level has room for."""
-    most = 0
+    free = stacks.cells.shape[1]
     for level in range(stacks.cells.shape[0]):
-        most = max(most, stacks.ends[COUNT, level] - stacks.ends[TAIL, level])
-    return int(stacks.cells.shape[1] - most)
+        alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
+        free = min(free, stacks.ends[MASK, level] + 1 - alive)
+    return int(free)
 
 
 @linked

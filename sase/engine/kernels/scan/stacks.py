@@ -1,8 +1,8 @@
 """Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
 
-An instance stands in the cells of `StackArrays` at the place `number & mask` of its level. Numbers
-grow for ever: one below the level's tail is dead, and no pointer is mended when storage is used
-again.
+An instance stands in the cells of `StackArrays` at the place `number & mask` of its level, each of
+which has a ring of its own size. Numbers grow for ever: one below the level's tail is dead, and no
+pointer is mended when storage is used again.
 
     level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
     a1 ◄─────── b3           same partition and strictly earlier, when the event came;
@@ -36,8 +36,9 @@ FIELDS = 8
 # Where scans of several branches tell these apart, the number of an event has a tag for its type,
 # of so many bits; it comes above the components in what is known of a type.
 TAG_BITS, TAG_AT = 8, 48
-# Counted of a level: instances ever, dead ones, and events kept out by transition filtering.
-COUNT, TAIL, DROPPED = range(3)
+# Counted of a level: instances ever, dead ones, and events kept out by transition filtering; of a
+# number the bits of the mask are its place.
+COUNT, TAIL, DROPPED, MASK = range(4)
 # By partition and level one behind the other: the number behind the top of the stack, or 0, and the
 # most that the REACH of what is on it can be.
 TOP, LATEST_START, HEAD = 0, 1, 2
@@ -100,7 +101,7 @@ def latest_before(stacks: StackArrays, level: int, key: int, tie: int, may_tie: 
     if top < tail:
         return NOTHING
     if may_tie:
-        cell = stacks.cells[level, top & (stacks.cells.shape[1] - 1)]
+        cell = stacks.cells[level, top & stacks.ends[MASK, level]]
         if cell[TIE] == tie:
             top = cell[EARLIER]
     return top if top >= tail else NOTHING
@@ -116,7 +117,7 @@ def push(
     That of the last level is on none. Only where events may tie is the top of the stack looked at,
     which lies anywhere.
     """
-    mask, last = stacks.cells.shape[1] - 1, stacks.cells.shape[0] - 1
+    mask, last = stacks.ends[MASK, level], stacks.cells.shape[0] - 1
     number = stacks.ends[COUNT, level]
     place = int(number & mask)
     row, rip, tie, measure, reach = instance
@@ -139,9 +140,9 @@ def push(
 
 def _evicted(stacks: StackArrays, bound: int) -> None:
     """Give up the instances before a bound; those of the last level have all been used."""
-    levels, mask = stacks.cells.shape[0], stacks.cells.shape[1] - 1
+    levels = stacks.cells.shape[0]
     for level in range(levels - 1):
-        tail = stacks.ends[TAIL, level]
+        tail, mask = stacks.ends[TAIL, level], stacks.ends[MASK, level]
         while (
             tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound
         ):
@@ -161,11 +162,11 @@ def free(stacks: StackArrays, bound: int) -> int:
     Instances of the last level are used up at once.
     """
     evicted(stacks, bound)
-    mask, oldest = stacks.cells.shape[1] - 1, NOTHING
+    oldest = NOTHING
     for level in range(stacks.cells.shape[0] - 1):
         tail = stacks.ends[TAIL, level]
         if tail < stacks.ends[COUNT, level]:
-            row = stacks.cells[level, tail & mask, ROW]
+            row = stacks.cells[level, tail & stacks.ends[MASK, level], ROW]
             oldest = row if oldest == NOTHING else min(row, oldest)
     return int(oldest)
 
@@ -218,18 +219,18 @@ def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
         return
     end, levels = min(begin + PIECE, arrivals.rows.shape[0]), stacks.cells.shape[0]
     fetch_heads(stacks, arrivals.keys, begin, end)
-    mask, every = stacks.cells.shape[1] - 1, (1 << levels) - 1
+    every = (1 << levels) - 1
     for i in range(begin, end):
         states = arrivals.states[i] & every
         if states > 1:
             level = top_bit(states) - 1
-            place = top_of(stacks, level, max(arrivals.keys[i], 0)) & mask
+            place = top_of(stacks, level, max(arrivals.keys[i], 0)) & stacks.ends[MASK, level]
             prefetch(stacks.cells, (level * stacks.cells.shape[1] + place) * FIELDS)
 
 
 def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
     """Push every arrival onto the stacks of its levels, where a sequence can lead up to it."""
-    every, mask = (1 << stacks.cells.shape[0]) - 1, stacks.cells.shape[1] - 1
+    every = (1 << stacks.cells.shape[0]) - 1
     for i in range(arrivals.rows.shape[0]):
         if i % PIECE == 0:
             fetch_stacks(arrivals, stacks, i)
@@ -250,7 +251,7 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, tie, may_tie)
                 if rip != NOTHING:
-                    cell = stacks.cells[level - 1, rip & mask]
+                    cell = stacks.cells[level - 1, rip & stacks.ends[MASK, level - 1]]
                     reach = cell[REACH]
                     if absences is not None and cell[TIE] < floor:
                         rip = NOTHING

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import grown
+from sase.engine.columns.arrays import Numbers, copy_stretch, grown, zeros
 from sase.engine.kernels.baselines.multi_stacks import AttributeStacks, scan_all
-from sase.engine.kernels.scan.stacks import COUNT, TAIL, Arrivals
+from sase.engine.kernels.scan.stacks import COUNT, MASK, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Checkpoint, Context
@@ -47,13 +47,21 @@ class MultiStacks(ActiveStacks):
             self._context.check(0)
 
     def _make_room_of_others(self, keys: int) -> None:
-        others, room = self._others, self.stacks.cells.shape[1]
+        others, room = self._others, int(self.stacks.ends[MASK].max()) + 1
         if keys > others.heads.shape[2]:
             others = others._replace(heads=grown(others.heads, keys, NOTHING, axis=2))
         if others.below.shape[2] < room:
-            below, key = (self._moved(each, room, axis=1) for each in (others.below, others.key))
+            below, key = (self._moved(each, room) for each in (others.below, others.key))
             others = others._replace(below=below, key=key)
         self._others = others
+
+    def _moved(self, array: Numbers, room: int) -> Numbers:
+        """Enlarge the rings of the levels; an instance stands at the place of its number."""
+        larger, ends = zeros((*array.shape[:2], room)), self.stacks.ends
+        for before, after in zip(array, larger, strict=True):
+            for old, new, tail, count in zip(before, after, ends[TAIL], ends[COUNT], strict=True):
+                copy_stretch(old, new, int(tail), int(count))
+        return larger
 
     @property
     def size(self) -> int:
