@@ -15,9 +15,14 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 # Large tables, of which there is nothing to be seen that small ones do not show, and tests that run
 # others in these modes.
-LEFT_OUT = "stay_few or growing or close_together or in_other_modes"
+LEFT_OUT = "stay_few or growing or close_together or a_thousand_events or in_other_modes"
 # What starts programs that are told how to compile kernels whatever the mode of this one is.
-APART = ("test_compile_ahead.py", "test_kernel_cache.py", "test_machine_code.py")
+APART = (
+    "test_compile_ahead.py",
+    "test_compiler.py",
+    "test_kernel_cache.py",
+    "test_machine_code.py",
+)
 
 # What is not compiled is right where what is compiled, and checks its indexes, is.
 ONLY_LONG = pytest.mark.skipif(not LONG, reason="make test-long runs them without compilation")
