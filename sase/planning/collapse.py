@@ -23,6 +23,7 @@ from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 # held for that, and of ten million it takes half the time.
 FEW = 1 << 23
 OF_SETS = "the members of a set come in any order"
+OF_GROUPS = "an iteration of a repeated group is several events"
 OF_BRANCHES = "a set is of one pattern, and this has several branches"
 FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few"
 
@@ -33,8 +34,8 @@ class Collapsible:
 
     If it only `lacks_having`, the matches that HAVING decides on can be counted all the same. Of a
     pattern with choices each of the plans of `branches` can be counted, and no two have a match in
-    common. The matches of a pattern with sets can be counted `by_states`, and are no paths all the
-    same.
+    common. The matches of a pattern with sets or groups can be counted `by_states`, and are no
+    paths all the same.
     """
 
     plan: nodes.Operator
@@ -58,9 +59,9 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     if written is not None and written.is_of_intervals:
         return Collapsible(basic, ("how likely a match is depends on all of its events",))
     if written is not None and written.has_groups:
-        return Collapsible(basic, ("an iteration of a repeated group is several events",))
+        return _of_states(basic, OF_GROUPS)
     if written is not None and written.has_sets:
-        return _of_sets(basic)
+        return _of_states(basic, OF_SETS)
     others = of_sequences(basic)
     plan = _prepared(nodes.rebuilt([each for each in nodes.chain(basic) if each not in others]))
     runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)
@@ -101,19 +102,19 @@ def _of_branches(basic: nodes.Operator, union: nodes.Union) -> Collapsible:
     return Collapsible(basic, (OF_BRANCHES,), branches=tuple(each.plan for each in found))
 
 
-def _of_sets(basic: nodes.Operator) -> Collapsible:
-    """What is known of a pattern with sets: states may count its matches."""
+def _of_states(basic: nodes.Operator, reason: str) -> Collapsible:
+    """What is known of a pattern whose matches are no paths: states may count them."""
     plan = _prepared(basic)
     runs, top = nodes.require(plan, nodes.RunEvaluation), nodes.require(plan, nodes.Transformation)
     states = states_of(runs, [each for each in conjoined(top.having) if each != Truth(True)])
     whole = [*_reasons_of_negation(plan), *_reasons_of_whole(top)]
     if states.reasons or whole:
-        return Collapsible(basic, (OF_SETS, *states.reasons, *whole))
+        return Collapsible(basic, (reason, *states.reasons, *whole))
     runs = replace(
         runs, components=states.components, conditions=(), evaluation=nodes.Evaluation.COLLAPSED
     )
     plan = nodes.exchanged(plan, runs, replace(top, having=None))
-    return Collapsible(plan, (OF_SETS,), by_states=True)
+    return Collapsible(plan, (reason,), by_states=True)
 
 
 def _reasons_of_negation(plan: nodes.Operator) -> Iterator[str]:

@@ -19,7 +19,10 @@ from sase.binding.bound import (
     Conjunct,
     ConjunctClass,
     Constant,
+    IterationConjunct,
     Part,
+    Reference,
+    When,
     elements_of,
 )
 from sase.binding.parts import references
@@ -73,7 +76,7 @@ class States:
 
 
 def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
-    """The states of runs with sets whose simple conditions are pushed down."""
+    """The states of runs with sets or groups whose simple conditions are pushed down."""
     names = {each.index: each.variable for each in runs.components}
     bounds, reasons = LengthBounds(runs.components), list(_apart(runs))
     for edge in runs.conditions:
@@ -85,9 +88,40 @@ def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
         for each in having
         if not bounds.take(each)
     ]
+    reasons += [reason for each in runs.components for reason in _of_iterations(each)]
+    if runs.has_groups and runs.has_sets:
+        reasons.append("a set is beside a repeated group")
     if (most := states_among(bounds.components)) > MOST_STATES:
-        reasons.append(f"its sets have {most:,} states")
+        reasons.append(f"it has {most:,} states")
     return States(bounds.components, tuple(reasons))
+
+
+def _of_iterations(component: BoundComponent) -> Iterator[str]:
+    """Why states do not tell the iterations of a group."""
+    if component.group is None:
+        return
+    if len(component.group.branches) > 1:
+        yield "an iteration may be of several branches"
+    for branch in component.group.branches:
+        if branch.negations or any(each.negated for each in branch.elements):
+            yield "a negative component looks at whole iterations"
+        if not all(is_of_one_event(e, branch.variables[e.element]) for e in branch.conjuncts):
+            yield "a condition in an iteration is no condition on one event"
+
+
+def is_of_one_event(conjunct: IterationConjunct, variable: int) -> bool:
+    """Whether it is asked of each event of a variable of an iteration by itself."""
+    if conjunct.iterations is not When.EVERY or conjunct.when not in (When.EVENT, When.EVERY):
+        return False
+    found = list(references(conjunct.condition))
+    return bool(found) and all(
+        isinstance(each, Reference)
+        and each.part is Part.CURRENT
+        and each.inner is not None
+        and each.inner.variable == variable
+        and each.inner.part in (Part.EVENT, Part.CURRENT)
+        for each in found
+    )
 
 
 def states_among(components: Sequence[BoundComponent]) -> int:
@@ -101,6 +135,9 @@ def states_among(components: Sequence[BoundComponent]) -> int:
 def _rungs(component: BoundComponent) -> int:
     """How many events are told apart; of a series also whether the last is simultaneous."""
     most = max(component.minimum, component.maximum or 1)
+    if component.group is not None:
+        branch = component.group.branches[0]
+        return 2 * most * sum(map(_rungs, branch.elements))
     return most if component.maximum == 1 else 2 * most
 
 
@@ -180,7 +217,7 @@ class LengthBounds:
         return False
 
     def _narrowed(self, length: Aggregate, operator: str, value: object) -> bool:
-        is_length = length.function == "count" and length.attribute is None
+        is_length = length.function == "count" and length.attribute is None and length.inner is None
         if not is_length or length.part is not Part.ALL or type(value) is not int:
             return False
         least = {">": value + 1, ">=": value, "=": value}.get(operator)

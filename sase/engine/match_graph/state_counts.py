@@ -10,12 +10,12 @@ from sase.engine.kernels.match_graph import state_counts as of
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.match_graph.candidates import CandidateEvents
 from sase.engine.match_graph.graph import frames_of, places_of
-from sase.engine.match_graph.states import StateTables, SubsetStates, tables
+from sase.engine.match_graph.states import CountingStates, StateTables, tables
 from sase.engine.resources import Check, no_check
 
 
 def count_by_states(
-    automaton: SubsetStates,
+    automaton: CountingStates,
     partitions: Sequence[CandidateEvents],
     span: int | None = None,
     check: Check = no_check,

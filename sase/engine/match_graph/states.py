@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,35 @@ def highest(component: BoundComponent) -> int:
     return max(component.minimum, 1) if component.maximum is None else component.maximum
 
 
+class CountingStates(Protocol):
+    """States, what events may do in them, and what simultaneous events lead to."""
+
+    @property
+    def components(self) -> Sequence[BoundComponent]:
+        """The components by level."""
+        ...
+
+    def closes(self, state: SubsetState) -> bool:
+        """Whether a match may end there."""
+        ...
+
+    def moves(self, state: SubsetState) -> Iterator[Move]:
+        """What an event may do that is later than those before."""
+        ...
+
+    def settled(self, state: SubsetState) -> SubsetState:
+        """The state that is left when time goes on."""
+        ...
+
+    def refreshed(self, move: Move) -> SubsetState:
+        """The state that a simultaneous event leads to."""
+        ...
+
+    def simultaneous(self, state: SubsetState) -> Iterator[Move]:
+        """What another event of the same time may do."""
+        ...
+
+
 class StateTables(NamedTuple):
     """The states as kernels read them: arcs between those, and through simultaneous events."""
 
@@ -122,7 +151,7 @@ class StateTables(NamedTuple):
     closes: NDArray[np.int64]
 
 
-def tables(automaton: SubsetStates, most_tied: int) -> StateTables:
+def tables(automaton: CountingStates, most_tied: int) -> StateTables:
     """The states that are reached, where at most so many events are simultaneous."""
     levels = len(automaton.components)
     numbers, alone = {ROOT: 0}, list[tuple[int, int, int]]()

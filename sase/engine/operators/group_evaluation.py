@@ -13,11 +13,10 @@ from sase.binding.bound import (
     Condition,
     IterationConjunct,
     Part,
-    Reference,
     When,
     WindowKind,
 )
-from sase.binding.parts import references, with_values
+from sase.binding.parts import with_values
 from sase.engine.blocks.block import Block
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
@@ -28,55 +27,33 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.kleene.automaton import GroupBuffer
 from sase.engine.kernels.kleene.automaton_runs import advance_automaton
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.match_graph.group_states import IterationStates
+from sase.engine.match_graph.states import CountingStates
 from sase.engine.operators.contract import Context, detach
-from sase.engine.operators.evaluation import EVENTS_A_MATCH
+from sase.engine.operators.evaluation import EVENTS_A_MATCH, RunEvaluationBase
 from sase.engine.operators.group_bindings import GroupBindings
 from sase.engine.operators.group_negation import IterationAbsences
 from sase.engine.operators.group_program import GroupProgram, iteration_terms, outer_terms
 from sase.engine.operators.group_states import GroupStates, NfaState
+from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.run_evaluation import RunEvaluationState
 from sase.engine.operators.saved_automaton import check_automaton_runs
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.series_program import SeriesProgram
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
+from sase.planning.paths import is_of_one_event
 
 
-class GroupEvaluationState(RunEvaluationState):
-    """A running evaluation of an automaton, whose states are components and elements of groups."""
-
-    kernel: ClassVar[Any] = staticmethod(advance_automaton)
-    _program: GroupProgram
+class GroupEvents(RunEvaluationBase):
+    """What events may be in iterations: the states of the automaton that admit them."""
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         self._groups = GroupStates(node.components, len(node.tested))
-        self._absences = IterationAbsences(node, context, self._groups)
-        super().__init__(node, context)
-        self._buffer = self._room_for(context.options.chunk, EVENTS_A_MATCH)
-        automaton = self._program.automaton
-        first = sum(1 << int(e[automata.TARGET]) for e in _edges_of_root(automaton))
-        self._runs = self._runs._replace(rules=self._runs.rules._replace(first=first))
-        ends = automaton.states[:, automata.LAST_EDGE] - automaton.states[:, automata.FIRST_EDGE]
-        self._most = int(ends.max())
         self._by_type: tuple[tuple[str, ...], Numbers] | None = None
         counted = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
         self._is_ranked = counted or node.is_ranked
-
-    # ------------------------------------------------------------ what is asked
-
-    def _programmed(self) -> SeriesProgram:
-        """The conditions on several events, by moment."""
-        terms = list(self._terms())
-        return GroupProgram(
-            self._context, self._groups, self._rest, terms, self._groups.moments, of_runs=True
-        )
-
-    def _terms(self) -> Iterator[Term]:
-        for edge in self.node.conditions:
-            yield from outer_terms(edge.conjunct, self._groups)
-        for state, conjunct in self._of_iterations():
-            if _of_one_event(conjunct, state) is None:
-                yield from iteration_terms(conjunct, state, self._groups)
+        super().__init__(node, context)
 
     def _of_iterations(self) -> Iterator[tuple[NfaState, IterationConjunct]]:
         """What is asked of positive elements of iterations."""
@@ -122,6 +99,48 @@ class GroupEvaluationState(RunEvaluationState):
     @property
     def _width(self) -> int:
         return len(self._groups.states)
+
+
+class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
+    """A collapsed evaluation that collects events for the states of an automaton to count."""
+
+    def _automaton(self) -> CountingStates:
+        """The states that count."""
+        return IterationStates(self.node.components)
+
+
+class GroupEvaluationState(GroupEvents, RunEvaluationState):
+    """A running evaluation of an automaton, whose states are components and elements of groups."""
+
+    kernel: ClassVar[Any] = staticmethod(advance_automaton)
+    _program: GroupProgram
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        groups = GroupStates(node.components, len(node.tested))
+        self._absences = IterationAbsences(node, context, groups)
+        super().__init__(node, context)
+        self._buffer = self._room_for(context.options.chunk, EVENTS_A_MATCH)
+        automaton = self._program.automaton
+        first = sum(1 << int(e[automata.TARGET]) for e in _edges_of_root(automaton))
+        self._runs = self._runs._replace(rules=self._runs.rules._replace(first=first))
+        ends = automaton.states[:, automata.LAST_EDGE] - automaton.states[:, automata.FIRST_EDGE]
+        self._most = int(ends.max())
+
+    # ------------------------------------------------------------ what is asked
+
+    def _programmed(self) -> SeriesProgram:
+        """The conditions on several events, by moment."""
+        terms = list(self._terms())
+        return GroupProgram(
+            self._context, self._groups, self._rest, terms, self._groups.moments, of_runs=True
+        )
+
+    def _terms(self) -> Iterator[Term]:
+        for edge in self.node.conditions:
+            yield from outer_terms(edge.conjunct, self._groups)
+        for state, conjunct in self._of_iterations():
+            if _of_one_event(conjunct, state) is None:
+                yield from iteration_terms(conjunct, state, self._groups)
 
     # ------------------------------------------------------------ matches
 
@@ -219,18 +238,9 @@ def _edges_of_root(automaton: automata.NfaGraph) -> Numbers:
 
 def _of_one_event(conjunct: IterationConjunct, state: NfaState) -> Condition | None:
     """A condition on each event of an element alone, as one on a component by itself."""
-    if conjunct.iterations is not When.EVERY or conjunct.when not in (When.EVENT, When.EVERY):
-        return None
-    found = list(references(conjunct.condition))
-    if not found or not all(_is_of(each, state) for each in found):
+    if not is_of_one_event(conjunct, state.slot):
         return None
     index = state.component.index
     return with_values(
         conjunct.condition, lambda each: replace(each, component=index, part=Part.EVENT, inner=None)
     )
-
-
-def _is_of(value: Any, state: NfaState) -> bool:
-    inner = value.inner
-    is_at_hand = isinstance(value, Reference) and value.part is Part.CURRENT and inner is not None
-    return is_at_hand and inner.variable == state.slot and inner.part in (Part.EVENT, Part.CURRENT)

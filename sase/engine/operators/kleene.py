@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
-from sase.engine.operators.group_evaluation import GroupEvaluationState
+from sase.engine.operators.group_evaluation import GroupEvaluationState, GroupMatchSetState
 from sase.engine.operators.history_counting import HistoryCountingState
 from sase.engine.operators.line_evaluation import LineEvaluationState
 from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
@@ -40,6 +40,8 @@ def open_runs(
     match node.evaluation:
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
+            if node.evaluation is Evaluation.COLLAPSED:
+                return GroupMatchSetState(node, context)
             return GroupEvaluationState(node, context)
         case Evaluation.INTERVALS:
             # With kernels that precise time never loads.

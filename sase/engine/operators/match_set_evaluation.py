@@ -22,7 +22,7 @@ from sase.engine.expressions import ProgramLayout
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
 from sase.engine.match_graph.state_counts import count_by_states
-from sase.engine.match_graph.states import SubsetStates
+from sase.engine.match_graph.states import CountingStates, SubsetStates
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.evaluation import RunEvaluationBase
@@ -139,10 +139,13 @@ class MatchSetEvaluationState(RunEvaluationBase):
         )
 
     def count(self) -> int:
-        """The number of matches of a pattern with sets, by its states."""
+        """The number of matches of a pattern with sets or groups, by its states."""
         candidates = [self._candidates(part) for part in self._partitions(None)]
-        automaton, check = SubsetStates(self.node.components), self._context.check
-        return count_by_states(automaton, candidates, self._span, check)
+        return count_by_states(self._automaton(), candidates, self._span, self._context.check)
+
+    def _automaton(self) -> CountingStates:
+        """The states that count."""
+        return SubsetStates(self.node.components)
 
     @property
     def _span(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The number of all matches of a pattern with sets, by the states of its automaton."""
+"""The number of all matches of a pattern with sets or groups, by the states of its automaton."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class CountedStates:
     @staticmethod
     def is_of(plan: EnginePlan) -> bool:
         """Whether states count what a plan collects, and not a graph of its events."""
-        return require(plan.operators, RunEvaluation).has_sets
+        runs = require(plan.operators, RunEvaluation)
+        return runs.has_sets or runs.has_groups
 
     def count(self, most: int) -> int:
         """The exact number; `most` bounds only matches that are looked at."""

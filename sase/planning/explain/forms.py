@@ -72,7 +72,7 @@ def _of_set(form: ExplainedForm) -> Iterator[str]:
             " match in common"
         )
     elif form.by_states:
-        yield "choices of events are counted through the states of sets, and no match is looked at"
+        yield "events are counted through the states of the pattern, and no match is looked at"
     else:
         yield "paths through a graph of events are counted, and no single match is looked at"
     if form.matches is not None and form.bytes is not None:

@@ -63,7 +63,7 @@ def test_what_is_counted(query: str, tied: int) -> None:
         ("EVENT SET(A a, B b) LIMIT 3", "LIMIT takes the first matches only"),
         ("EVENT SET(A a, B b) WHERE skip_till_next_match", "under skip_till_next_match runs"),
         ("EVENT SET(A a, B b) WHERE earliest_maximal WITHIN 5", "under earliest_maximal runs"),
-        ("EVENT SEQ(SET(A{2,64} a[], B{2,64} b[], C{2,64} c[]))", "its sets have 2,146,689 states"),
+        ("EVENT SEQ(SET(A{2,64} a[], B{2,64} b[], C{2,64} c[]))", "it has 2,146,689 states"),
     ],
 )
 def test_what_is_listed(query: str, reason: str) -> None:

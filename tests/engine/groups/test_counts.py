@@ -1,0 +1,102 @@
+"""Matches of repeated groups are counted through states, where no match need be looked at."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import sase
+from sase.lang.parser import parse_query
+from tests import naive
+from tests.seeds import draw_numbers, tries
+
+GROUP = "an iteration of a repeated group is several events"
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    """Two rows at a time are simultaneous."""
+    return [
+        {"type": "ABCD"[n * 7 % 11 % 4], "ts": n // 2, "k": n % 2, "v": n % 5} for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("EVENT (SEQ(B b, C c))+ g[] WHERE b.v < c.v", "a condition in an iteration is no"),
+        ("EVENT (SEQ(B b, C c))+ g[] WHERE g[i].b.v > g[i-1].b.v", "a condition in an iteration"),
+        ("EVENT SEQ(A a, (SEQ(B b, C c))+ g[]) WHERE a.v < g[1].b.v", "no condition on one event"),
+        ("EVENT (SEQ(B b, (C c OR D d)))+ g[]", "an iteration may be of several branches"),
+        ("EVENT (SEQ(B b, !(D d), C c))+ g[]", "a negative component looks at whole iterations"),
+        ("EVENT (SEQ(B b, C c))+ g[] LIMIT 1", "LIMIT takes the first matches only"),
+        ("EVENT (SEQ(B b, C c))+ g[] WHERE skip_till_next_match", "under skip_till_next_match"),
+        ("EVENT SEQ(SET(A a, D d), (SEQ(B b, C c))+ g[])", "a set is beside a repeated group"),
+    ],
+)
+def test_what_is_listed(query: str, reason: str) -> None:
+    count = sase.match(query, rows(20), output="count")
+    assert count == len(sase.match(query, rows(20)))
+    explained = " ".join(str(sase.explain(query, rows(20), output="count")).split())
+    for text in (" ".join(count.report.notes), explained):
+        assert GROUP in text
+        assert reason in text
+
+
+def test_more_than_can_be_listed() -> None:
+    """A choice of iterations is one of as many events of each type, in turn."""
+    given = [{"type": "BC"[n % 2], "ts": n} for n in range(400)]
+    count = sase.match("EVENT (SEQ(B b, C c))+ g[]", given, output="count")
+    behind_b, behind_c = 0, 1
+    for row in given:
+        behind_b += behind_c if row["type"] == "B" else 0
+        behind_c += behind_b if row["type"] == "C" else 0
+    assert count == behind_c - 1 > 2**62
+    assert count.is_counted
+
+
+def _query(random: Random) -> str:
+    """A query that is counted."""
+    one = random.choice
+
+    def element(name: str) -> str:
+        kind = one(["B", "C", "ANY(A, B)", "D"])
+        return one([f"{kind} {name}", f"{kind}+ {name}[]", f"{kind}{{1,2}} {name}[]"])
+
+    inside = [element("b")]
+    inside += [one([element("c"), "C? c", "D* c[]"])] if random.random() < 0.8 else ["C c"]
+    group = (
+        f"(SEQ({', '.join(random.sample(inside, 2))})){one(['+', '*', '{2}', '{2,}', '{1,3}'])} g[]"
+    )
+    parts = [*one([[], ["A a"], ["A? a"]]), group, *one([[], ["D d"], ["D* d[]"]])]
+    if "*" in group or len(parts) > 1:
+        parts = [*parts, "A e"]
+    asked = [one(["", "[k]"]), one(["", "", "b[i].v > 1" if "b[]" in group else "b.v > 1"])]
+    where = " AND ".join(filter(None, [*asked, one(["", "", "g.len < 3"])]))
+    window = one(["", "WITHIN 4", "WITHIN 5 EVENTS"])
+    pattern = f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
+    return f"EVENT {pattern} {f'WHERE {where}' if where else ''} {window}"
+
+
+@pytest.mark.random
+def test_counts_are_those_of_the_naive_matcher() -> None:
+    seen = 0
+    for first in tries(draw_numbers(1)[0]):
+        for number in range(first, first + 15):
+            random = Random(number)
+            query, ts, given = _query(random), 0, list[dict[str, Any]]()
+            for _ in range(9):
+                ts += random.choice([0, 1, 1])
+                kind, key, value = (
+                    random.choice("ABCD"),
+                    random.choice([1, 1, 2]),
+                    random.randrange(4),
+                )
+                given.append({"type": kind, "ts": ts, "k": key, "v": value})
+            count = sase.match(query, given, output="count")
+            assert count == len(naive.match(parse_query(query), given)), (number, query, given)
+            assert count.is_counted
+            seen += count > 0
+        if seen >= 2:
+            break
