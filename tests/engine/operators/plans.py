@@ -43,10 +43,10 @@ QUERIES = {
     "a limit": "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 15 LIMIT 7",
 }  # fmt: skip
 
-# Each query by each recipe: a third of the pairs, with every query and every recipe among them, are
+# Each query by each recipe: a fifth of the pairs, with every query and every recipe among them, are
 # for every run of the suite, and the others heavy.
 BY_RECIPE = [
-    pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 3 else [])
+    pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 5 else [])
     for number, query in enumerate(QUERIES)
     for turn, recipe in enumerate(recipe_names())
 ]
