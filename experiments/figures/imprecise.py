@@ -24,11 +24,11 @@ RECIPES = {WORLDS: "worlds", CLOSED: "optimized"}
 PANELS = {"": "none", "0.5": "0.5", "0.7": "0.7", "0.9": "0.9", "0.99": "0.99", "0.999": "0.999"}
 
 
-def stream(size: Size, events: int) -> Callable[[], pa.Table]:
+def stream(size: Size, events: int, length: int = 0) -> Callable[[], pa.Table]:
     """Rare events, in smaller sizes less rare, as those of precise time, with intervals."""
     more = SMALL[size.name]
     shares = Shares(SHARES.a * more, SHARES.b * more, SHARES.c * more)
-    return with_intervals(shares, events, size.of(LENGTH, LENGTH, 2))
+    return with_intervals(shares, events, length or size.of(LENGTH, LENGTH, 2))
 
 
 def with_intervals(
