@@ -64,6 +64,7 @@ NANOSECONDS: Mapping[str, float] = {
     "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
     "noted": 100.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
+    "placed": 100.0,  # a pair of events of a candidate of imprecise time: from 6 to 1,500
     "returned": 1.0,  # a result
 }
 

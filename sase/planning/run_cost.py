@@ -9,7 +9,15 @@ from sase.binding.parts import references
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
 from sase.planning.dense_codes import work_of_keys
 from sase.planning.fused import shares_runs
-from sase.planning.nodes import Evaluation, Negation, Operator, Transformation, chain, require
+from sase.planning.nodes import (
+    Confidence,
+    Evaluation,
+    Negation,
+    Operator,
+    Transformation,
+    chain,
+    require,
+)
 from sase.planning.paths import neighbours
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
@@ -24,7 +32,7 @@ _IN_LINES = 0.5
 
 
 def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
-    """The cost of a plan of runs; negation is taken to pass everything."""
+    """The cost of a plan of runs; negation and confidence are taken to pass everything."""
     figures = RunCardinalities(plan, statistics)
     found = [_evaluation(figures)]
     for operator in reversed(chain(plan)[:-1]):
@@ -33,6 +41,10 @@ def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
             probed = flow * len(operator.elements)
             work = (("probed", probed), ("checked", flow))
             found.append(OperatorCost("Negation", flow, flow, work))
+        elif isinstance(operator, Confidence):
+            # Each event of a candidate is placed among those before it.
+            work = (("probed", flow * len(operator.elements)), ("placed", flow * figures.length**2))
+            found.append(OperatorCost("Confidence", flow, flow, work))
         elif isinstance(operator, Transformation):
             found.append(transformation_cost(operator, flow))
     return Cost(tuple(found))

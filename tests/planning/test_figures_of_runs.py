@@ -266,3 +266,16 @@ def test_a_list_of_a_graph_costs_more_than_a_compiled_walk() -> None:
     assert listed and walked and sorted_ and apart
     assert listed.nanoseconds > 2 * walked.nanoseconds
     assert sorted_.nanoseconds > apart.nanoseconds
+
+
+def test_confidences_cost_by_how_long_candidates_are() -> None:
+    events = [{"lo": n, "hi": n + 3, "type": "ABCA"[n % 4]} for n in range(400)]
+    costs = []
+    for pattern in ("SEQ(A a, B b)", "SEQ(A a, B b, C c)", "SEQ(A a, B b, C c, A d)"):
+        query = f"EVENT {pattern} WITHIN 9"
+        operators = sase.explain(query, events, time=("lo", "hi")).operators
+        expected = next(each.expected for each in operators if each.name == "Confidence")
+        assert expected and expected.rows_in == expected.rows_out > 0
+        costs.append(expected.nanoseconds / expected.rows_in)
+    assert costs[0] * 9 / 4 == pytest.approx(costs[1])
+    assert costs[0] * 4 == pytest.approx(costs[2])
