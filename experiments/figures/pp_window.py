@@ -137,7 +137,8 @@ EXPERIMENT = Experiment(
             (
                 Reason(
                     "It is ahead from W = 75,000 on. Up to 25,000 hardly a run is made, fewer"
-                    " than one for ten events, and both take what it takes to look at the events.",
+                    " than one for ten events: both take what it takes to look at the events, and"
+                    " postponing, which keeps them on stacks, up to a quarter more.",
                     every(
                         *(
                             check

@@ -98,3 +98,11 @@ def test_forty_events_take_no_time(recipe: str, text: str, rows: list[list[int]]
     assert require(plan.operators, Transformation).prunes
     assert found.rows["a"].to_pylist() == rows
     assert dict(found.report.counters)["RunEvaluation"]["matches"] < 2000
+
+
+def test_backtracking_stops_at_the_first() -> None:
+    stream = [{"ts": ts, "type": "A", "k": 1} for ts in range(40)]
+    text = "EVENT SEQ(A+ a[], A b) WHERE [k]"
+    found = sase.match(text, stream, output="non_overlap", plan="backtrack_reread", timeout=60)
+    assert found.rows["a"].to_pylist() == [[n] for n in range(0, 40, 2)]
+    assert dict(found.report.counters)["RunEvaluation"]["matches"] < 2000
