@@ -26,6 +26,7 @@ from sase.cli.signals import Ending
 if TYPE_CHECKING:
     from sase.api.compiled_script import CompiledScript
     from sase.api.script import ScriptMatcher
+    from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.sources.tail import TailReader
 
@@ -57,16 +58,25 @@ def follow_script(arguments: Namespace, ending: Ending) -> int:
     }
     script = _compiled(readers, inputs, arguments)
     matcher = ScriptMatcher(script, ScriptPipeline(script.plan))
-    counts = dict.fromkeys(matcher.statements, 0)
+    counts, told = dict.fromkeys(matcher.statements, 0), set[str]()
     try:
         for found in _found(matcher, readers):
             with ending.whole():
                 for statement, matches in found.items():
                     write_lines(statement, *matches.to_batches())
                     counts[statement] += len(matches)
+            _warn({name: matches.report for name, matches in found.items()}, told)
     finally:
+        _warn(matcher.reports, told)
         _notify_end(matcher, counts)
     return 0
+
+
+def _warn(reports: Mapping[str, Report], told: set[str]) -> None:
+    """Tell the warnings of statements that were not told yet."""
+    warnings = [f"{name}: {each}" for name, report in reports.items() for each in report.warnings]
+    notify_warnings(each for each in warnings if each not in told)
+    told.update(warnings)
 
 
 def _compiled(

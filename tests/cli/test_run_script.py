@@ -144,6 +144,22 @@ def test_followed_lines_name_their_statement(
     assert "sase: query_2: 1 match\nsase: 2 matches of 2 statements in 3 rows\n" in printed.err
 
 
+def test_followed_statements_warn_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "never.sase"
+    script.write_text("EVENT SEQ(Failure a, Logout b) WHERE a.user = NULL OR b.ts > 1 WITHIN 9")
+    reading, writing = os.pipe()
+    os.write(writing, EVENTS.encode())
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["run", str(script), "--input", "logins=-", "--follow"]) == 0
+    told = capsys.readouterr().err
+    assert told.count("warning: query_1: `a.user = NULL`") == 1
+    assert told.count("warning: query_1: no event of type `Logout` occurred") == 1
+
+
 def test_the_script_and_events_on_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
