@@ -132,7 +132,7 @@ class StatementGraph:
 
 def check_script(
     text: str,
-    schema: Schema = OPEN,
+    schema: Schema | Mapping[str | None, Schema] = OPEN,
     *,
     name: str = "query",
     parameters: Mapping[str, object] | None = None,
@@ -140,14 +140,17 @@ def check_script(
 ) -> list[Diagnostic]:
     """The errors and warnings of a text's statements, in order; a text must parse for that.
 
-    Every input is taken to have the schema. `parameters` and `flat` are those of `bind`.
+    Every input is taken to have the schema; of schemas by name there are no other inputs.
+    `parameters` and `flat` are those of `bind`.
     """
+    given = None if isinstance(schema, Schema) else schema
     try:
-        graph = StatementGraph.of(text, name=name)
+        graph = StatementGraph.of(text, given, name=name)
     except BindingError as problem:
         return list(problem.diagnostics)
     found: list[Diagnostic] = []
-    streams = {each: NamedStream(each, schema) for each in graph.inputs}
+    schemas = dict.fromkeys(graph.inputs, schema) if isinstance(schema, Schema) else schema
+    streams = {each: NamedStream(each, schemas[each]) for each in graph.inputs}
     for query in graph.order:
         try:
             bound = bind(
@@ -162,7 +165,8 @@ def check_script(
         except BindingError as problem:
             found += problem.diagnostics
             # Who reads it may ask for anything.
-            streams[query.name] = NamedStream(query.name, replace(OPEN, time=schema.time), True)
+            time = streams[query.sources[0]].schema.time
+            streams[query.name] = NamedStream(query.name, replace(OPEN, time=time), True)
     return sorted(found, key=lambda each: each.span)
 
 

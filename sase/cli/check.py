@@ -10,6 +10,7 @@ from sase.cli.event_arguments import add_schema, add_text, schema_in, times_in
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
+from sase.cli.script_arguments import add_inputs, named_inputs
 from sase.errors import DataError, Diagnostic, QueryError
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ def configure(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="take the schema from files of events: Parquet, CSV, JSON lines or Arrow",
     )
+    add_inputs(parser)
     parser.add_argument(
         "--time",
         metavar="COLUMN[,COLUMN]",
-        help="with --events: the time column, or those of the earliest and the latest time",
+        help="with files: the time column, or those of the earliest and the latest time",
     )
-    parser.add_argument("--type", metavar="COLUMN", help="with --events: the type column")
+    parser.add_argument("--type", metavar="COLUMN", help="with files: the type column")
     add_text(parser)
     parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
@@ -41,7 +43,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Check every query; 2 if one of them is wrong."""
     try:
-        schema, texts = _schema(arguments), read_queries(arguments)
+        schema, texts = _schemas(arguments), read_queries(arguments)
     except DataError as problem:
         raise ArgumentError(str(problem)) from problem
     found = [(text, _diagnostics(text, schema)) for text in texts]
@@ -54,14 +56,33 @@ def run(arguments: Namespace) -> int:
     return 2 if any(d.severity == "error" for _, diagnostics in found for d in diagnostics) else 0
 
 
+def _schemas(arguments: Namespace) -> Schema | dict[str | None, Schema]:
+    """The schema of every input; where some are given by name those of all that there are."""
+    if not arguments.input:
+        return _schema(arguments)
+    found: dict[str | None, Schema] = {}
+    if arguments.schema or arguments.events:
+        found[None] = _schema(arguments)
+    for name, each in named_inputs(arguments).items():
+        if getattr(each, "types", None) is not None:
+            raise ArgumentError(f"--input {name}: types=… are no part of a check: leave them out")
+        if name is not None:
+            found[name] = _schema_of_files(each)
+    return found
+
+
 def _schema(arguments: Namespace) -> Schema:
     if arguments.schema and arguments.events:
         raise ArgumentError("--schema and --events both give a schema: leave one of them out")
     given = {"--time": arguments.time, "--type": arguments.type, "--text": arguments.text}
-    without_effect = [option for option, value in given.items() if value and not arguments.events]
+    without_effect = [
+        option
+        for option, value in given.items()
+        if value and not (arguments.events or arguments.input)
+    ]
     if without_effect:
         raise ArgumentError(
-            f"{without_effect[0]} goes with --events: a schema names its own columns"
+            f"{without_effect[0]} goes with --events or --input: a schema names its own columns"
         )
     schema = schema_in(arguments)
     if schema is not None:
@@ -91,11 +112,12 @@ def _schema_of_files(arguments: Namespace) -> Schema:
         time=time,
         until=until,
         type=type,
+        seq=getattr(arguments, "seq", None),
         time_unit=arguments.time_unit,
     )
 
 
-def _diagnostics(text: Text, schema: Schema) -> list[Diagnostic]:
+def _diagnostics(text: Text, schema: Schema | dict[str | None, Schema]) -> list[Diagnostic]:
     """The errors and warnings of every statement, in the order of their places."""
     from sase.binding.script import check_script
 

@@ -134,6 +134,39 @@ def test_wrong_arguments(
     assert message in capsys.readouterr().err
 
 
+LOGINS, TRADES = ("--input", "logins=logins.csv"), ("--input", "trades=trades.csv,time=at")
+BOTH = (*LOGINS, *TRADES)
+PAIR = "CREATE STREAM pairs AS FROM logins EVENT SEQ(Failure a, Success b) WITHIN 9"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "script", "message"),
+    [
+        (BOTH, f"{PAIR}; FROM pairs, trades EVENT SEQ(pairs p, Buy b) WHERE b.price > 1", ""),
+        (LOGINS, "FROM logins EVENT Failure a WHERE a.usr = 'x'", "did you mean `user`?"),
+        (BOTH, f"{PAIR}; FROM trades EVENT B b WHERE b.user = 'x'", "no column `user`"),
+        (LOGINS, f"{PAIR}; FROM pairz EVENT pairs p", "did you mean `pairs`?"),
+        (LOGINS, f"{PAIR}; FROM trades EVENT Buy b", "there is no stream `trades`"),
+        (BOTH, f"{PAIR}; EVENT Buy b", "FROM"),
+        (("--input", "trades=trades.csv,types=Buy"), PAIR, "types=… are no part of a check"),
+    ],
+)
+def test_inputs_of_a_script_have_schemas_of_their_own(
+    arguments: tuple[str, ...],
+    script: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logins.csv").write_text("ts,type,user\n1,Failure,ann\n", encoding="utf-8")
+    Path("trades.csv").write_text("at,type,price\n1,Buy,2\n", encoding="utf-8")
+    assert main(["check", *arguments, "-q", script]) == (2 if message else 0)
+    printed = capsys.readouterr()
+    assert message in printed.out + printed.err
+
+
 def test_a_file_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The place of the byte that is no UTF-8."""
     path = tmp_path / "latin.sase"
