@@ -174,8 +174,8 @@ OVER_WINDOWS = Experiment(
                 ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name),
                 (
                     Reason(
-                        "It does where W is large (2,000). Where it is small few runs are alive and"
-                        " fewer are merged, and a step of a merged run costs more.",
+                        "It does where W is large (2,000). A step of a merged run costs more, and"
+                        " where W is smaller that may be more than the steps are fewer.",
                         every(
                             ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name, when=is_large),
                             dearer(MERGED, IN_NODES, 1.05, of="cpu_s", by="steps", panel=name),
