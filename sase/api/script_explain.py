@@ -8,6 +8,7 @@ from typing import Any
 
 from sase.api.compiled_script import CompiledScript, Sources
 from sase.api.explain import explain
+from sase.engine.pipeline.fused.choose import scans_admitted
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import Asked, Asking
 from sase.engine.sources.discovered import Discovered
@@ -20,13 +21,15 @@ class SharedInput:
     """An input that several statements read in one pass, and who admits the same events of it.
 
     `admitted` is by what is asked of an event: its type, and the value of an attribute where one
-    is asked for. Statements `of_all` are given every event.
+    is asked for. Statements `of_all` are given every event. Those that are `fused` scan what they
+    are dealt by one kernel, as no condition is left to test; by themselves they may have some.
     """
 
     input: str | None
     statements: tuple[str, ...]
     admitted: Mapping[Asked, tuple[str, ...]]
     of_all: tuple[str, ...]
+    fused: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, name: str | None, plans: Mapping[str, EnginePlan]) -> SharedInput:
@@ -40,7 +43,12 @@ class SharedInput:
             for each in asked or ():
                 found.setdefault(each, []).append(statement)
         admitted = {each: tuple(found[each]) for each in sorted(found, key=str)}
-        return cls(name, tuple(plans), admitted, tuple(of_all))
+        fused = [
+            statement
+            for statement, plan in plans.items()
+            if Asking.of(plan).is_all and scans_admitted(plan)
+        ]
+        return cls(name, tuple(plans), admitted, tuple(of_all), tuple(fused))
 
     def lines(self) -> Iterator[str]:
         """What is shared, as text: of what a single statement asks how much there is."""
@@ -55,6 +63,8 @@ class SharedInput:
             yield f"  {alone:,} kind{'s' * (alone > 1)} of events → a single statement each"
         if self.of_all:
             yield f"  every event → {', '.join(self.of_all)}"
+        if self.fused:
+            yield f"  by the fused scan in {', '.join(self.fused)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data of JSON."""
@@ -72,6 +82,7 @@ class SharedInput:
             "statements": list(self.statements),
             "admitted": admitted,
             "of_all": list(self.of_all),
+            "fused": list(self.fused),
         }
 
 

@@ -45,6 +45,7 @@ def test_what_statements_share_of_an_input_is_told() -> None:
         "  B → query_1, query_4",
         "  2 kinds of events → a single statement each",
         "  every event → query_5",
+        "  by the fused scan in query_1, query_2, query_3, query_4",
     ]
     (shared,) = explained.to_dict()["shared"]
     assert (shared["input"], shared["of_all"], len(shared["statements"])) == ("raw", ["query_5"], 5)
@@ -62,7 +63,15 @@ def test_a_value_of_several_is_shared_with_who_asks_for_it_alone() -> None:
         "  A v = 2 → query_1, query_2",
         "  B v = 4 → query_1, query_3",
         "  3 kinds of events → a single statement each",
+        "  by the fused scan in query_1, query_2, query_3",
     ]
+
+
+def test_conditions_that_are_left_to_test_are_not_fused() -> None:
+    text = "FROM raw EVENT SEQ(A a, B b) WHERE a.v > 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1"
+    explained = sase.Script(text, streams={"raw": RAW}).explain()
+    (shared,) = explained.to_dict()["shared"]
+    assert shared["fused"] == ["query_2"]
 
 
 def test_what_happened_in_each_statement_is_told() -> None:

@@ -74,6 +74,13 @@ def choose_for_admitted(pipeline: Pipeline) -> None:
     pipeline.admitted_path = None if isinstance(path, Declined) else path
 
 
+def scans_admitted(plan: EnginePlan) -> bool:
+    """Whether a plan has the fused scan take events of which it is known that it admits them."""
+    pipeline = open_pipeline(plan, streaming=True)
+    choose_for_admitted(pipeline)
+    return pipeline.admitted_path is not None
+
+
 def _first(pipeline: Pipeline, feed: Feed) -> Any:
     paths = (path_of(kind, pipeline) for kind in FUSED if kind.feed is feed)
     return next((path for path in paths if not isinstance(path, Declined)), None)
