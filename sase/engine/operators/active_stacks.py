@@ -72,8 +72,9 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequen
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
-# So many times the room that a level needs is reserved, which takes no memory before it is used.
-RESERVED = 8
+# From so much room on so many times as much is reserved, which takes no memory before it is used:
+# to copy less takes no longer than the fresh pages of what is reserved.
+LARGE, RESERVED = 1 << 16, 8
 
 
 class ActiveStacks:
@@ -266,7 +267,8 @@ class ActiveStacks:
         cells, ends = self.stacks.cells, self.stacks.ends
         found, most = cells, int(rooms.max())
         if most > cells.shape[1]:
-            found = zeros((len(cells), RESERVED * most, FIELDS))
+            reserved = RESERVED * most if most >= LARGE else most
+            found = zeros((len(cells), reserved, FIELDS))
         for old, new, room, (count, tail, _, mask) in zip(
             cells, found, rooms.tolist(), ends.T.tolist(), strict=True
         ):
