@@ -26,6 +26,11 @@ def is_fused(plan: nodes.Operator) -> bool:
         return False  # negation above runs
     assert isinstance(scan, nodes.SequenceScan)
     checks = (construction.conditions, construction.equivalences, scan.conditions, scan.nothing)
+    absent = construction.negations
+    if any(
+        each.alone or any(test.value is not None for test in each.equivalences) for each in absent
+    ):
+        return False  # the scan asks it of events of negative components
     windows = (scan.window, construction.window)
     is_ranked = any(each and each.kind is WindowKind.PARTITION_EVENTS for each in windows)
     is_plain = scan.stacks is nodes.Stacks.AIS and not construction.joins and not is_ranked

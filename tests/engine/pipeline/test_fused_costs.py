@@ -30,3 +30,11 @@ def test_the_examples_have_some() -> None:
     if not fused[0]:
         test_costs_know_which_plans_are_fused()
     assert fused[0]
+
+
+def test_a_condition_on_an_absent_event_is_asked_by_the_scan() -> None:
+    rows = [{"ts": 1, "type": "A", "id": 0}]
+    for condition, is_expected in (("y.id = 0 AND [id]", False), ("[id]", True)):
+        plan = sase.compile(f"EVENT SEQ(!(A y), A a, A b) WHERE {condition} WITHIN 5", rows)
+        assert is_fused(plan.engine.operators) is is_expected
+        assert (physical_plan(plan.engine)[0].declined is None) is is_expected
