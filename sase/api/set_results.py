@@ -25,6 +25,10 @@ from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import read_recipe
 
 if TYPE_CHECKING:
+    from sase.engine.columns import Events
+    from sase.engine.pipeline.batch import RowsInMemory
+    from sase.engine.pipeline.limits import RunGuard
+    from sase.engine.plan import EnginePlan
     from sase.engine.set_results import (
         CompressedMatches,
         CountedBranches,
@@ -117,7 +121,6 @@ def _few(
 
 def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchCount | None:
     """Count the histories of merged runs: where the plan merges them, or matches are too many."""
-    from sase.engine.pipeline.batch import held
     from sase.engine.set_results import CountedHistories
 
     reasons = collapsible(known.basic).reasons
@@ -130,32 +133,38 @@ def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchC
         few = _few(known, {**settings, "warns": False}, reasons, most)
         if few is not None:
             return few
-    plan = known.plan(Optimized.of(counting)).engine
-    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
-    with working(guard):
-        whole = held(plan, known.source.events, guard=guard)
+    whole = _held(known, counting, settings)
     if whole is None:
         return None
-    source = CountedHistories(plan, *whole, guard=guard)
+    source = CountedHistories(*whole)
     return _match_count(source, source.count())
 
 
 def _by_states(known: CompiledQuery, settings: Settings) -> MatchCount | None:
     """Count choices of events through the states of sets, unless these are too large."""
-    from sase.engine.pipeline.batch import held
     from sase.engine.set_results import CountedStates
 
     form = collapsible(known.basic)
     if not form.by_states:
         return None
-    plan = known.plan(Optimized.of(form.plan)).engine
+    whole = _held(known, form.plan, settings)
+    if whole is None:
+        return None
+    source = CountedStates(*whole)
+    return _match_count(source, source.count(0))
+
+
+def _held(
+    known: CompiledQuery, counting: Operator, settings: Settings
+) -> tuple[EnginePlan, RowsInMemory, Events, RunGuard | None] | None:
+    """What counts by a plan the events that are all held; nothing where they are too many."""
+    from sase.engine.pipeline.batch import held
+
+    plan = known.plan(Optimized.of(counting)).engine
     guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
     with working(guard):
         whole = held(plan, known.source.events, guard=guard)
-    if whole is None:
-        return None
-    source = CountedStates(plan, *whole, guard=guard)
-    return _match_count(source, source.count(0))
+    return None if whole is None else (plan, *whole, guard)
 
 
 def _by_branch(known: CompiledQuery, settings: Settings) -> MatchCount | None:

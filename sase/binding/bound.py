@@ -412,8 +412,8 @@ class BoundComponent:
     the negative group whose sequence it is in, `set_of` that of the set whose member it is.
     `written` is the place of its variable in the order of first writing, if that is not its index
     among the positive components. With imprecise time a series `is_sequence` if every order of its
-    events is a match of its own. A
-    single event `is_counted` as a series of one is, if its variable has a `?` in another branch.
+    events is a match of its own. A single event `is_counted` as a series of one is, if its variable
+    has a `?` in another branch.
     """
 
     index: int

@@ -77,10 +77,10 @@ class Slice:
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
-    The event that comes next has the position `at`.
-    Of a time `slice` it reads the events, and yields the results that the slice owns. `watch` is
-    told, block by block, how many rows have been searched; `clock` only runs forward; `check` is
-    called between the pieces of a run, which it ends by an exception.
+    The event that comes next has the position `at`. Of a time `slice` it reads the events, and
+    yields the results that the slice owns. `watch` is told, block by block, how many rows have been
+    searched; `clock` only runs forward; `check` is called between the pieces of a run, which it
+    ends by an exception.
     """
 
     def __init__(
@@ -157,8 +157,7 @@ class Pipeline:
 
     def is_done(self) -> bool:
         """Whether no event to come can bring a result, since LIMIT is reached."""
-        top: Any = self.operators[-1]
-        return bool(top.is_done)
+        return bool(self.top.is_done)
 
     # ------------------------------------------------------------ loading
 
