@@ -73,7 +73,9 @@ def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> SlicePla
     assert split.before is not None
     assert split.before.kind is WindowKind.TIME
     reach = split.before.size or 1
-    known = tuple(sorted({each for each in bounds if EARLIEST < each <= LATEST}))
+    # What is known at the end of time only is in the order of its last events: one slice owns it.
+    latest = LATEST if split.after is None else LATEST - reach - slack
+    known = tuple(sorted({each for each in bounds if EARLIEST < each <= latest}))
     begins = (max(each - reach - slack, EARLIEST) for each in known)
     ahead = slack if split.after is None else reach + slack
     return SlicePlan(known, tuple(begins), tuple(min(each + ahead, LATEST) for each in known))

@@ -268,6 +268,25 @@ def test_rows_that_no_match_can_have_are_not_looked_at(spark: SparkSession) -> N
         assert len(rows_of(found)) == 2
 
 
+@pytest.mark.parametrize("strategy", ["slice", "files"])
+@pytest.mark.parametrize("limit", ["", " LIMIT 3"])
+def test_what_is_known_at_the_end_of_time_only(
+    strategy: str, limit: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """One slice owns it, as the order of its last events decides."""
+    begin = 2**63 - 40
+    rows = [row(begin + 2 * n, "A" if n % 3 else "B", n, 1) for n in range(20)]
+    path = str(tmp_path / "events.parquet")
+    pyarrow.parquet.write_table(table_of(*rows), path, row_group_size=1)
+    query = f"EVENT SEQ(A a, B b, !(C x)) WHERE [id] WITHIN 12{limit}"
+    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 20}
+    for output in (None, "non_overlap"):
+        chosen = {} if output is None else {"output": output}
+        wanted = sase.match(query, table_of(*rows), seq="seq", **chosen).to_pylist()
+        found = on_spark.match(query, spark.read.parquet(path), **options, **chosen)
+        assert multiset(rows_of(found)) == multiset(wanted)
+
+
 # ---------------------------------------------------------------- what is said
 
 
