@@ -32,7 +32,7 @@ from sase.planning.rewrites.contract import Declined
 
 # So many events are gone through at a time, of which at most about so many are admitted, that what
 # is written of them stays in the nearest cache; and at most so many by one call.
-STEP, ADMITTED, MOST = 1 << 13, 1 << 10, 1 << 20
+STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
 NO_DIGITS = np.zeros((0, 3), np.int64)
@@ -118,8 +118,8 @@ class FusedScan:
         return begin
 
     def _step_of(self, events: Events) -> int:
-        """The events of a step, by how many of the first ones are admitted."""
-        types = events.types[:STEP].astype(np.int64)
+        """The events of a step, by how many of some of the first ones are admitted."""
+        types = events.types[:STEP:SAMPLED].astype(np.int64)
         admitted = int(np.count_nonzero(self._fused.states_of(events.type_names)[types + 1]))
         most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
         return min(self._step, max(most * len(types) // max(admitted, 1), most))
