@@ -32,9 +32,9 @@ from sase.engine.kernels.kleene.set_runs import (
     write_ended,
 )
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators import kleene
 from sase.engine.operators.contract import span_of
-from sase.engine.operators.set_evaluation import SetEvaluationState
+from sase.engine.operators.kleene import opening
+from sase.engine.operators.sets.evaluation import SetEvaluationState
 
 
 @kernel
@@ -143,6 +143,6 @@ def searched_by_itself(query: str, table: pa.Table, recipe: str) -> tuple[int, i
     """
     PlainWindows.times = table.column("ts").to_numpy().astype(np.int64)
     PlainWindows.counted = np.zeros(2, np.int64)
-    with mock.patch.object(kleene, "open_sets", PlainWindows):
+    with mock.patch.object(opening, "open_sets", PlainWindows):
         matches = len(sase.compile(query, table, plan=recipe).run(table, threads=1))
     return matches, *map(int, PlainWindows.counted)

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings import Bindings, as_bindings, ends_of
-from sase.engine.operators.group_bindings import GroupBindings
-from sase.engine.operators.set_bindings import SetBindings
-from sase.engine.operators.union_bindings import UnionBindings
-from sase.engine.operators.union_iterations import (
+from sase.engine.operators.branches.bindings import UnionBindings
+from sase.engine.operators.branches.iterations import (
     GroupLevels,
     last_first,
     levels_of_events,
     ranks_of,
 )
+from sase.engine.operators.groups.bindings import GroupBindings
+from sase.engine.operators.sets.bindings import SetBindings
 from sase.engine.results.batch import MatchBatch
 
 # What results are ordered by, between which events each lies, and its partition.

@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.api import compare as comparing
 from sase.cli.main import main
-from sase.engine.operators import run_evaluation
+from sase.engine.operators.kleene import run_evaluation
 from sase.lang.parser import parse_query
 from tests import naive
 

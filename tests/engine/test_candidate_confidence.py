@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from sase.binding.folding import INT64_MAX
 from sase.engine.kernels.confidence import first_times
 from sase.engine.kernels.confidence.first_times import FEW, nodes_of, solve
-from sase.engine.operators.candidate_confidence import (
+from sase.engine.operators.imprecise.candidate_confidence import (
     CandidateConfidence,
     PlacedNegative,
     TimeBounds,
 )
-from sase.engine.operators.confidence import OrderConfidence
+from sase.engine.operators.imprecise.confidence import OrderConfidence
 
 Steps = list[list[TimeBounds]]
 

@@ -50,7 +50,7 @@ FUSED_SCAN, SCAN_KERNEL = (
     "sase/engine/kernels/scan/fused_scan.py",
 )
 
-UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/union.py"
+UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/detection.py"
 MATCH_WINDOWS, CONJUNCTS = (
     "sase/engine/kernels/scan/match_windows.py",
@@ -643,7 +643,7 @@ FAULTS = [
     ),
     Fault(
         "gaps-by-level-beside-a-set",
-        "sase/engine/operators/group_checks.py",
+        "sase/engine/operators/groups/checks.py",
         "return (found.events,)",
         "return (found.by_level().events,)",
         "groups",
@@ -678,7 +678,7 @@ FAULTS = [
     ),
     Fault(
         "choices-wait-as-one",
-        f"{OPERATORS}/group_states.py",
+        f"{OPERATORS}/groups/states.py",
         "        if path.option is not None:\n",
         "        if self.used:\n            return replace(path, option=0)\n"
         "        if path.option is not None:\n",
@@ -704,13 +704,13 @@ FAULTS = [
     ),
     Fault(
         "choices-in-the-wrong-order",
-        f"{OPERATORS}/branch_scan.py",
+        f"{OPERATORS}/branches/scan.py",
         "behind *= len(shared.choices[level])",
         "behind *= 1",
     ),
     Fault(
         "branches-merged-too-far",
-        f"{OPERATORS}/union_merge.py",
+        f"{OPERATORS}/branches/merge.py",
         "min(ends.values())",
         "max(ends.values())",
     ),
@@ -801,7 +801,7 @@ FAULTS = [
     Fault("whole-member-asked-early", CONJUNCTS, "whole[-1] if whole else last", "last", "sets"),
     Fault(
         "as-known-as-others",
-        f"{OPERATORS}/union_bindings.py",
+        f"{OPERATORS}/branches/bindings.py",
         "is_told = plan.postponed is not None or found.detected is not None",
         "is_told = plan.postponed is not None",
         "sets",
@@ -823,7 +823,7 @@ FAULTS = [
     ),
     Fault(
         "none-alive-that-began-at-minus-one",
-        f"{OPERATORS}/set_evaluation.py",
+        f"{OPERATORS}/sets/evaluation.py",
         "None if found[0] == NOTHING",
         "None if found[1] == NOTHING",
         "sets",
@@ -950,7 +950,7 @@ FAULTS = [
     ),
     Fault(
         "simultaneous-events-forbid-in-order",
-        "sase/engine/operators/world_sweep.py",
+        "sase/engine/operators/imprecise/world_sweep.py",
         "is_inside and hits == self.events[at]",
         "is_inside and hits & self.events[at]",
     ),
@@ -974,7 +974,7 @@ FAULTS = [
     ),
     Fault(
         "orders-of-a-sequence-are-the-same",
-        f"{OPERATORS}/union_bindings.py",
+        f"{OPERATORS}/branches/bindings.py",
         "order = np.lexsort((self.slots, matches))",
         "order = np.lexsort((self.slots, self.events, matches))",
     ),

@@ -106,6 +106,7 @@ BASES = (
     "sase/engine",
     "sase/engine/kernels",
     "sase/engine/operators",
+    "sase/engine/operators/kleene",
     "sase/engine/pipeline",
     "sase/engine/sources",
     "sase/planning",

@@ -39,8 +39,8 @@ from sase.diagnostics.why_not.query_parts import (
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
-from sase.engine.operators.candidate_bindings import CandidateBindings
 from sase.engine.operators.contract import size_of, span_of
+from sase.engine.operators.imprecise.bindings import CandidateBindings
 from sase.engine.operators.transformation import Results
 from sase.lang.ast import StrategyName
 

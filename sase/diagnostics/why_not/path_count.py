@@ -14,7 +14,7 @@ from sase.diagnostics.why_not.relaxation import ending, starting
 from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import totals
-from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
+from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.options import Options
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan

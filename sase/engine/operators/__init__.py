@@ -1,4 +1,7 @@
-"""Physical operators, one a file, and how the nodes of a plan are opened."""
+"""Physical operators, one a file, and how the nodes of a plan are opened.
+
+What sequences need stands here; what a form of pattern adds, in a folder of its name.
+"""
 
 from __future__ import annotations
 
@@ -80,19 +83,19 @@ def _open(
             return _negation(node, context, of_series=of_series)
         case Confidence():
             # With kernels that precise time never loads.
-            from sase.engine.operators.confidence_filter import ConfidenceState
+            from sase.engine.operators.imprecise.confidence_filter import ConfidenceState
 
             return ConfidenceState(node, context)
         case Union():
             # With a kernel that a pattern without choices never loads.
-            from sase.engine.operators.union import UnionState
+            from sase.engine.operators.branches.union import UnionState
 
             return UnionState(node, context, open_operators)
         case Transformation():
             return TransformationState(node, context, taken, of_series=of_series)
         case RunEvaluation():
             # With half of all kernels, which a query without series or strategies never loads.
-            from sase.engine.operators.kleene import open_runs
+            from sase.engine.operators.kleene.opening import open_runs
 
             ends = _ends(above[0], node.components)
             return open_runs(node, context, taken, is_shown=_is_shown(above[0]), ends=ends)
@@ -116,11 +119,11 @@ def _is_shown(above: Operator) -> bool:
 def _negation(node: Negation, context: Context, *, of_series: bool) -> OperatorState:
     """Open what forbids; that of series and groups has kernels that others never load."""
     if context.has_groups:
-        from sase.engine.operators.group_checks import GroupNegationState
+        from sase.engine.operators.groups.checks import GroupNegationState
 
         return GroupNegationState(node, context)
     if of_series:
-        from sase.engine.operators.series_negation import SeriesNegationState
+        from sase.engine.operators.kleene.series_negation import SeriesNegationState
 
         return SeriesNegationState(node, context)
     return NegationState(node, context)

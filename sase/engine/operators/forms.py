@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sase.engine.operators.candidate_bindings import CandidateForm
-from sase.engine.operators.group_bindings import IterationForm
-from sase.engine.operators.set_bindings import SetForm
+from sase.engine.operators.groups.bindings import IterationForm
+from sase.engine.operators.imprecise.bindings import CandidateForm
+from sase.engine.operators.sets.bindings import SetForm
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
 

@@ -27,7 +27,7 @@ from sase.engine.operators.contract import (
     measures_of,
     span_of,
 )
-from sase.engine.operators.evaluation import conditions_on_each
+from sase.engine.operators.kleene.evaluation import conditions_on_each
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.sequence_scan import conditions_of_scan
 from sase.engine.snapshots.saved_state import Saved

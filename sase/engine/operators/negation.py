@@ -27,7 +27,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.operators.set_bindings import SetBindings, SetForm
+from sase.engine.operators.sets.bindings import SetBindings, SetForm
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
@@ -225,7 +225,7 @@ def _opened(
 
         return TightSequences(sequence, node, context)
     if context.has_groups:
-        from sase.engine.operators.group_sequences import GroupSequencesInGaps
+        from sase.engine.operators.groups.sequences import GroupSequencesInGaps
 
         return GroupSequencesInGaps(sequence, node, context)
     from sase.engine.operators.negative_sequences import SequencesInGaps

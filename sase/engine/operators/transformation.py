@@ -16,17 +16,17 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.operators.candidate_bindings import DETECTED
+from sase.engine.operators.branches.bindings import UnionBindings, likely_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
+from sase.engine.operators.imprecise.bindings import DETECTED
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.operators.union_bindings import UnionBindings, likely_of
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import Transformation, Union
 
 if TYPE_CHECKING:
-    from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+    from sase.engine.operators.kleene.series_negation import SeriesHaving, SeriesValues
 
 
 DETECTED_AND_LAST = np.dtype([("detected", np.int64), ("last", np.int64)])
@@ -130,14 +130,14 @@ def _having(
 def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]]:
     """What checks and returns matches of series or groups, with kernels that others never load."""
     if context.schema.is_imprecise:
-        from sase.engine.operators.candidate_checks import CandidateHaving, CandidateValues
+        from sase.engine.operators.imprecise.checks import CandidateHaving, CandidateValues
 
         return CandidateHaving, CandidateValues
     if context.has_groups:
-        from sase.engine.operators.group_checks import GroupHaving, GroupValues
+        from sase.engine.operators.groups.checks import GroupHaving, GroupValues
 
         return GroupHaving, GroupValues
-    from sase.engine.operators.series_negation import SeriesHaving, SeriesValues
+    from sase.engine.operators.kleene.series_negation import SeriesHaving, SeriesValues
 
     return SeriesHaving, SeriesValues
 

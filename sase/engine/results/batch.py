@@ -21,17 +21,17 @@ from sase.engine.columns.data_types import data_type
 from sase.engine.columns.time_column import microseconds
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.candidate_bindings import CandidateBindings
-from sase.engine.operators.forms import form_of
-from sase.engine.operators.group_bindings import IterationForm
-from sase.engine.operators.negation import detection
-from sase.engine.operators.transformation import Results
-from sase.engine.operators.union_bindings import (
+from sase.engine.operators.branches.bindings import (
     UnionBindings,
     detection_by_branch,
     levels_of,
     likely_of,
 )
+from sase.engine.operators.forms import form_of
+from sase.engine.operators.groups.bindings import IterationForm
+from sase.engine.operators.imprecise.bindings import CandidateBindings
+from sase.engine.operators.negation import detection
+from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
     arrow_column,

@@ -16,7 +16,10 @@ from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
 from sase.engine.match_graph.totals import PairLists
-from sase.engine.operators.match_set_evaluation import CollectedMatches, MatchSetEvaluationState
+from sase.engine.operators.kleene.match_set_evaluation import (
+    CollectedMatches,
+    MatchSetEvaluationState,
+)
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sase.engine.columns import Events
-from sase.engine.operators.history_counting import HistoryCountingState
+from sase.engine.operators.kleene.history_counting import HistoryCountingState
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline

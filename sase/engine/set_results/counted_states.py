@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sase.engine.columns import Events
-from sase.engine.operators.match_set_evaluation import MatchSetEvaluationState
+from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.operators import union
+from sase.engine.operators.branches import union
 
 # A match of the second branch waits until the first may have given the same.
 QUERY = "EVENT SEQ(A a, B b, !(N n)) OR SEQ(A a, (B b OR C c)) WITHIN 40"

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from hypothesis import settings
 
-from sase.engine.operators import joint_confidence, world_sweep
-from sase.engine.operators.candidate_confidence import TimeBounds
-from sase.engine.operators.joint_confidence import JointConfidence
-from sase.engine.operators.world_enumeration import JointEnumeration
-from sase.engine.operators.world_sweep import ForbiddingOrder, JointEvent
+from sase.engine.operators.imprecise import joint_confidence, world_sweep
+from sase.engine.operators.imprecise.candidate_confidence import TimeBounds
+from sase.engine.operators.imprecise.joint_confidence import JointConfidence
+from sase.engine.operators.imprecise.world_enumeration import JointEnumeration
+from sase.engine.operators.imprecise.world_sweep import ForbiddingOrder, JointEvent
 from sase.errors import BudgetError
 from tests.seeds import draw_numbers
 

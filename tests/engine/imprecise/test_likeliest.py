@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.operators import confidence_filter
+from sase.engine.operators.imprecise import confidence_filter
 from sase.errors import BudgetError, PlanError
 
 # How likely each of its two matches is: 5/12 and 2/3; the last A is before the last B for certain.

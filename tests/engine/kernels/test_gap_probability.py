@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.kernels.confidence.gaps import BETWEEN, OUTSIDE
-from sase.engine.operators.confidence import GapConfidence, OrderConfidence
+from sase.engine.operators.imprecise.confidence import GapConfidence, OrderConfidence
 
 Intervals = list[tuple[int, int]]
 Other = tuple[int, int, int, int]  # bounds, kind, and the gap that is asked

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.binding.folding import INT64_MAX
-from sase.engine.operators.confidence import OrderConfidence
+from sase.engine.operators.imprecise.confidence import OrderConfidence
 
 Intervals = list[tuple[int, int]]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.operators.shared_line_stacks import SharedLineStacks
+from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.options import Options
 from sase.planning.fused import shares_runs
 from tests.engine.pipeline import test_fused_lines as fused_lines

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sase
-from sase.engine.operators.walk_back_evaluation import WalkBackEvaluationState
+from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState
 from sase.engine.options import Options
 from sase.lang.parser import parse_query
 from tests.naive import Match, match

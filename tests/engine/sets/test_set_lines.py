@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sase
-from sase.engine.operators.set_evaluation import SetEvaluationState
-from sase.engine.operators.set_line_evaluation import SetLineEvaluationState
+from sase.engine.operators.sets.evaluation import SetEvaluationState
+from sase.engine.operators.sets.line_evaluation import SetLineEvaluationState
 from sase.engine.options import Options
 from sase.errors import SnapshotError
 from sase.lang.parser import parse_query

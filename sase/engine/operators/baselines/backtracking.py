@@ -14,7 +14,7 @@ from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
-from sase.engine.operators.run_evaluation import RunEvaluationState
+from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation

@@ -10,8 +10,8 @@ from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.runs import Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters
-from sase.engine.operators.run_evaluation import RunEvaluationState
-from sase.engine.operators.saved_runs import check_runs
+from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
+from sase.engine.operators.kleene.saved_runs import check_runs
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 

@@ -21,7 +21,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.line_evaluation import LineEvaluationState
+from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.contract import LINES
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys

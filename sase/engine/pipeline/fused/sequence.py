@@ -71,7 +71,9 @@ class SequenceOperators:
     @classmethod
     def _of_union(cls, pipeline: Pipeline) -> SequenceOperators | Declined:
         """Those of the scan that all branches share."""
-        from sase.engine.operators.union import UnionState  # with a kernel that others never load
+        from sase.engine.operators.branches.union import (
+            UnionState,  # with a kernel that others never load
+        )
 
         union, top = pipeline.operators
         assert isinstance(union, UnionState)

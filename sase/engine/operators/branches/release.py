@@ -1,0 +1,92 @@
+"""Which matches of a union wait no more: nothing can come before them, and no copy of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import BoundWindow
+from sase.engine.blocks.block import Watermark
+from sase.engine.blocks.event_buffer import EventBuffer
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.sentinels import EARLIEST, LATEST
+from sase.engine.operators.branches.bindings import UnionBindings
+from sase.engine.operators.contract import Checkpoint, size_of
+from sase.engine.snapshots.saved_state import Saved
+from sase.planning.detection import CopyWait, branches_with_copies, wait_for_copies
+from sase.planning.nodes import Union
+from sase.planning.split import window_of
+
+
+@dataclass(eq=False)
+class UnionRelease:
+    """The rule by which matches are released, in order.
+
+    A match is released when time has passed its detection, and that of any copy of it: at the end
+    of the window of its first event, in time or by the first event beyond. `copied` are the
+    branches whose matches may have copies. Positions before `passed` are those of events that are
+    before the time of the last watermark, which is the `clock`.
+    """
+
+    copied: NDArray[np.bool_]
+    waits: CopyWait | None
+    window: BoundWindow | None
+    passed: int = EARLIEST
+    clock: Watermark = Watermark(EARLIEST, 0)
+
+    @classmethod
+    def of(cls, union: Union) -> UnionRelease:
+        """The rule of a union."""
+        copied = np.array(branches_with_copies(union), np.bool_)
+        return cls(copied, wait_for_copies(union), window_of(union))
+
+    def keep(self, buffer: EventBuffer) -> None:
+        """Keep of events what tells when their windows have passed."""
+        if self.waits is CopyWait.EVENTS:
+            buffer.keep("position")
+
+    def measures(self, found: UnionBindings, detected: Numbers, buffer: EventBuffer) -> Numbers:
+        """The measure that the watermark has to pass until no copy of each match may come."""
+        copied = self.copied[found.branches]
+        if self.waits is None or not copied.any():
+            return np.full(found.size, EARLIEST)
+        if self.waits is CopyWait.END:
+            return np.where(copied, LATEST, EARLIEST)
+        assert self.window is not None
+        size = size_of(self.window)
+        if self.waits is CopyWait.EVENTS:
+            size = min(size, LATEST - 1) + self.window.inclusive
+            first = buffer.numbers("position")[found.first & buffer.mask]
+        elif found.likely is not None:  # whose first time is an interval
+            first = detected
+        else:
+            first = buffer.numbers("ts")[found.first & buffer.mask]
+        latest = np.where(first > LATEST - size, LATEST, first + size)
+        return np.where(copied, latest, EARLIEST)
+
+    def advance(self, watermark: Watermark) -> int:
+        """Take a watermark; the measures that it has passed are those below what is returned."""
+        if self.waits is not CopyWait.EVENTS:
+            return watermark.ts
+        if watermark.ts > self.clock.ts:
+            self.passed = self.clock.position
+        self.clock = watermark
+        return self.passed
+
+    def next_time(self, detected: int, measure: int) -> int:
+        """The first time at which a match may be released."""
+        if self.waits is CopyWait.TIME:
+            return min(max(detected, measure), LATEST - 1) + 1
+        return min(detected, LATEST - 1) + 1
+
+    def checkpoint(self) -> Checkpoint:
+        """What positions time has passed."""
+        return {"passed": self.passed, "clock": [self.clock.ts, self.clock.position]}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from a state that was saved."""
+        ts, position = saved.part("clock").parts(2)
+        self.clock = Watermark(ts.number(), position.number(0, saved.live.positions))
+        self.passed = saved.part("passed").number(EARLIEST, self.clock.position)

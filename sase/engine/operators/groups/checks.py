@@ -1,0 +1,104 @@
+"""HAVING, RETURN and negation of matches with repeated groups, which are bound once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeAlias
+
+from sase.binding.bound import Conjunct, EquivalenceTest, Quantified
+from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions.group_series import GroupTerm
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.kleene.automaton import NfaGraph
+from sase.engine.kernels.kleene.iteration_checks import (
+    GroupMatches,
+    Shape,
+    evaluate_groups,
+    forbid_groups,
+    select_groups,
+)
+from sase.engine.kernels.kleene.run_nodes import Machine
+from sase.engine.operators.contract import Context
+from sase.engine.operators.groups.bindings import GroupBindings
+from sase.engine.operators.groups.matches import matches_of, shape_of
+from sase.engine.operators.groups.program import GroupProgram
+from sase.engine.operators.groups.states import GroupStates
+from sase.engine.operators.kleene.series_negation import (
+    SeriesAbsence,
+    SeriesCheck,
+    SeriesHaving,
+    SeriesNegationState,
+    SeriesValues,
+)
+from sase.planning.negatives import NegativeComponent
+
+Arguments: TypeAlias = tuple[Machine, NfaGraph, Shape, Numbers, GroupMatches]
+
+
+class GroupCheck(SeriesCheck):
+    """Terms over finished matches with repeated groups."""
+
+    select = staticmethod(select_groups)
+    evaluate = staticmethod(evaluate_groups)
+    forbid = staticmethod(forbid_groups)
+
+    def _make_program(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> GroupProgram:
+        states = GroupStates(context.components, len(tests))
+        self._shape = shape_of(states)
+        return GroupProgram(context, states, tests, terms, moments)
+
+    def arguments(self, found: GroupBindings) -> Arguments:
+        """What kernels take of some matches, with nodes for any of them."""
+        arguments: Arguments = super().arguments(found)
+        return arguments
+
+    def in_order(self, found: GroupBindings) -> tuple[Numbers]:
+        """The events in the order of the stream, for their gaps."""
+        return (found.events,)
+
+    def _arrays(self, found: GroupBindings) -> Arguments:
+        program = self.program
+        matches = matches_of(found.by_level())
+        return program.machine(), program.automaton, self._shape, self._cells, matches
+
+
+class GroupHaving(SeriesHaving):
+    """HAVING of matches with repeated groups."""
+
+    check = GroupCheck
+
+
+class GroupValues(SeriesValues):
+    """The columns of RETURN of matches with repeated groups."""
+
+    check = GroupCheck
+
+
+class GroupAbsence(SeriesAbsence):
+    """The index of a negation of matches with repeated groups, with its conditions."""
+
+    check = GroupCheck
+
+    def _terms(self, negation: NegativeComponent) -> Sequence[Term]:
+        index = negation.component.index
+        return [
+            GroupTerm(each.condition, judged=index, quantified=_quantified(each, index))
+            for each in negation.conditions
+            if not set(each.references) <= {index}
+        ]
+
+
+class GroupNegationState(SeriesNegationState):
+    """A running negation of matches with repeated groups."""
+
+    absence: ClassVar[type[SeriesAbsence]] = GroupAbsence
+
+
+def _quantified(conjunct: Conjunct, judged: int) -> tuple[Quantified, ...]:
+    return tuple(each for each in conjunct.quantified if each.component != judged)

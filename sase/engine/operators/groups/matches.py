@@ -1,0 +1,44 @@
+"""Matches with repeated groups as kernels take them, and how they are bound once more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sase.engine.kernels.kleene.iteration_checks import GroupMatches, Shape
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.groups.bindings import GroupBindings
+from sase.engine.operators.groups.states import GroupStates
+
+
+def matches_of(found: GroupBindings) -> GroupMatches:
+    """What kernels take of matches."""
+    return GroupMatches(
+        found.events,
+        found.slots,
+        found.ends,
+        np.ascontiguousarray(found.lengths),
+        np.ascontiguousarray(found.counts),
+        found.sizes,
+        found.branches,
+        np.zeros(len(found.sizes), np.int64),
+    )
+
+
+def shape_of(states: GroupStates) -> Shape:
+    """How matches are bound again."""
+    groups, first, rows = list[int](), list[int](), list[list[int]]()
+    widest = max(len(states.group(g).variables) for g in range(len(states.levels)))
+    for level, component in enumerate(states.components):
+        if component.group is None:
+            groups.append(NOTHING)
+            first.append(states.numbers[component.index])
+            continue
+        group = states.levels.index(level)
+        groups.append(group)
+        first.append(len(rows))
+        for branch in range(len(component.group.branches)):
+            row = [0] * widest
+            for each in states.of_branch(group, branch):
+                row[each.slot] = each.number
+            rows.append(row)
+    return Shape(np.array(groups), np.array(first), np.array(rows))

@@ -1,0 +1,1 @@
+"""Imprecise time: candidates, and how likely they are matches."""

@@ -1,0 +1,198 @@
+"""How likely a candidate of imprecise time is a match: its order, its window, what may forbid it.
+
+Of a set of events the first or the last is looked for where a window or a gap begins with it: each
+of its events may be that one, of several at one time the one that is listed first. A window, or
+what is negative at an end, couples the first event with the last: the probability is summed over
+the times of the first one, on pieces on which it is a polynomial, from as many as its degree needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from sase.binding.folding import INT64_MAX, INT64_MIN
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.confidence.gaps import BETWEEN, OR_WITH_LAST, OR_WITH_NEXT, OUTSIDE
+from sase.engine.operators.imprecise.confidence import GapConfidence
+
+
+class TimeBounds(NamedTuple):
+    """The earliest and the latest time of an event."""
+
+    lo: int
+    hi: int
+
+    @property
+    def size(self) -> int:
+        """How many times it has."""
+        return self.hi - self.lo + 1
+
+
+class Other(NamedTuple):
+    """What is asked of an event beside the order; of one outside so many times are free."""
+
+    interval: TimeBounds
+    kind: int
+    free: int = 0
+
+
+class PlacedNegative(NamedTuple):
+    """An event that may forbid the match, and the number of steps before its place."""
+
+    interval: TimeBounds
+    place: int
+
+
+class Way(NamedTuple):
+    """One way for a step: its share, its events in their order, and the others by their gap.
+
+    The first gap is before its first event, the last one behind its last.
+    """
+
+    share: float
+    order: tuple[TimeBounds, ...]
+    gaps: tuple[tuple[Other, ...], ...]
+
+
+class CandidateConfidence:
+    """The confidence of one candidate after the other, whose window reaches so far."""
+
+    def __init__(self, reach: int = INT64_MAX) -> None:
+        self._reach = reach
+        self._gaps = GapConfidence()
+
+    def of(
+        self, steps: Sequence[Sequence[TimeBounds]], negatives: Sequence[PlacedNegative]
+    ) -> float:
+        """Return that of steps in the order of the pattern: an event, or all events of a set."""
+        span = max(each.hi for each in steps[-1]) - min(each.lo for each in steps[0])
+        if not negatives and span <= self._reach:
+            steps = _unsure(steps)
+            if not steps:
+                return 1.0
+        last = len(steps) - 1
+        at_ends = [each for each in negatives if each.place in (0, last + 1)]
+        is_bounded = bool(at_ends) or span > self._reach
+        inner = [each for each in negatives if 0 < each.place <= last]
+        begins, closes = self._looked_for(steps, inner, is_bounded)
+        ways = [
+            list(_ways(step, begin, close))
+            for step, begin, close in zip(steps, begins, closes, strict=True)
+        ]
+        found = 0.0
+        for chosen in product(*ways):
+            share = prod(way.share for way in chosen)
+            if share > 0.0:
+                order, gaps = _joined(chosen, inner)
+                if is_bounded:
+                    found += share * self._bounded(order, gaps, at_ends)
+                else:
+                    found += share * self._probability(order, gaps)
+        return min(found, 1.0)
+
+    def _looked_for(
+        self,
+        steps: Sequence[Sequence[TimeBounds]],
+        inner: Sequence[PlacedNegative],
+        is_bounded: bool,
+    ) -> tuple[list[bool], list[bool]]:
+        """Return of which steps the first event is looked for, and of which the last."""
+        last = len(steps) - 1
+        gaps = {each.place for each in inner}
+        begins = [n in gaps or (n == 0 and is_bounded) for n in range(last + 1)]
+        closes = [n + 1 in gaps or (n == last and is_bounded) for n in range(last + 1)]
+        for n, (one, other) in enumerate(pairwise(steps)):
+            closes[n] = closes[n] or (len(one) > 1 and len(other) > 1 and not begins[n + 1])
+        return begins, closes
+
+    def _probability(self, order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> float:
+        return self._gaps.of(*_columns(order, gaps)) if order else 1.0
+
+    def _bounded(
+        self,
+        order: Sequence[TimeBounds],
+        gaps: Sequence[Sequence[Other]],
+        at_ends: Sequence[PlacedNegative],
+    ) -> float:
+        """Sum over the times of the first event."""
+        ends = [[each.interval.lo for each in at_ends], [each.interval.hi for each in at_ends]]
+        ends.append([each.place > 0 for each in at_ends])
+        bounds = (np.array(each, np.int64) for each in ends)
+        return self._gaps.by_first_time(self._reach, _columns(order, gaps), *bounds)
+
+
+def _unsure(steps: Sequence[Sequence[TimeBounds]]) -> list[list[TimeBounds]]:
+    """The events that are not between their neighbours in every world."""
+    begins = [min(each.lo for each in step) for step in steps] + [INT64_MAX]
+    ends = [INT64_MIN, *(max(each.hi for each in step) for step in steps)]
+    left = [
+        [each for each in step if not (ends[n] < each.lo and each.hi < begins[n + 1])]
+        for n, step in enumerate(steps)
+    ]
+    return [step for step in left if step]
+
+
+def _columns(order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> list[Numbers]:
+    """An order and its gaps as kernels take them."""
+    others = [other for gap in gaps for other in gap]
+    bounds = [other.interval for other in others]
+    columns = [
+        [each.lo for each in order], [each.hi for each in order],
+        [each.lo for each in bounds], [each.hi for each in bounds],
+        [other.kind for other in others], [other.free for other in others],
+        np.cumsum([len(gap) for gap in gaps]),
+    ]  # fmt: skip
+    return [np.asarray(column, np.int64) for column in columns]
+
+
+def _ways(step: Sequence[TimeBounds], begins: bool, closes: bool) -> Iterator[Way]:
+    """Every way to have the first event of a step in the order, the last one, or both."""
+    if len(step) == 1:
+        yield Way(1.0, tuple(step), ((), ()))
+    elif begins and closes:
+        both = TimeBounds(max(each.lo for each in step), min(each.hi for each in step))
+        if both.size > 0:  # all at one time
+            yield Way(both.size / prod(each.size for each in step), (both,), ((), ()))
+        for first, last in product(range(len(step)), repeat=2):
+            if first != last:
+                between = _others(step, {first, last}, {first: OR_WITH_LAST, last: OR_WITH_NEXT})
+                yield Way(1.0, (step[first], step[last]), ((), between, ()))
+    elif begins:
+        for first in range(len(step)):
+            others = _others(step, {first}, {first: OR_WITH_LAST})
+            yield Way(1.0, (step[first],), ((), others))
+    elif closes:
+        for last in range(len(step)):
+            yield Way(1.0, (step[last],), (_others(step, {last}, {last: OR_WITH_NEXT}), ()))
+    else:
+        yield Way(1.0, (), (_others(step, set(), {}),))
+
+
+def _others(
+    step: Sequence[TimeBounds], chosen: set[int], ties: dict[int, int]
+) -> tuple[Other, ...]:
+    """The other events of a set; those listed behind a chosen one may be at its time."""
+    return tuple(
+        Other(each, BETWEEN | sum(tie for at, tie in ties.items() if number > at))
+        for number, each in enumerate(step)
+        if number not in chosen
+    )
+
+
+def _joined(
+    ways: Sequence[Way], negatives: Sequence[PlacedNegative]
+) -> tuple[list[TimeBounds], list[list[Other]]]:
+    """The order of all steps, and what is asked of each of its gaps."""
+    order: list[TimeBounds] = []
+    gaps: list[list[Other]] = [[]]
+    for number, way in enumerate(ways):
+        gaps[-1] += [Other(each.interval, OUTSIDE) for each in negatives if each.place == number]
+        order += way.order
+        gaps[-1] += way.gaps[0]
+        gaps += [list(gap) for gap in way.gaps[1:]]
+    return order, gaps

@@ -1,0 +1,121 @@
+"""The confidence of a candidate and what may forbid it, by events or in sequences of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sase.engine.columns.arrays import Numbers
+from sase.engine.operators.contract import Context
+from sase.engine.operators.imprecise.bindings import CandidateBindings
+from sase.engine.operators.imprecise.candidate_confidence import (
+    CandidateConfidence,
+    PlacedNegative,
+    TimeBounds,
+)
+from sase.engine.operators.imprecise.interval_sequences import PlacedMatch
+from sase.engine.operators.imprecise.joint_confidence import JointConfidence
+from sase.engine.operators.imprecise.world_enumeration import JointEnumeration, WorldEnumeration
+from sase.engine.operators.imprecise.world_sweep import ForbiddingOrder, JointEvent
+from sase.errors import BudgetError
+
+# The most matches of negative sequences in the gaps of a candidate.
+MOST_ORDERS = 1 << 12
+
+
+@dataclass
+class Forbidding:
+    """What may forbid a candidate, each behind so many levels: events, and matches of sequences."""
+
+    events: list[tuple[int, int]] = field(default_factory=list)
+    matches: list[tuple[int, PlacedMatch]] = field(default_factory=list)
+
+    def add(self, split: int, match: PlacedMatch) -> None:
+        """Add a match of a sequence; one of a single event is that event."""
+        if len(match.events) == 1:
+            self.events.append((split, match.events[0]))
+        else:
+            self.matches.append((split, match))
+            if len(self.matches) > MOST_ORDERS:
+                raise BudgetError(
+                    f"more than {MOST_ORDERS:,} matches of what is negative may lie in the gaps of"
+                    " one candidate: give the query a smaller WITHIN, or narrow the conditions of"
+                    " what is negative"
+                )
+
+
+class ForbiddenConfidence:
+    """The confidence of one candidate after the other, by the bounds of events by number."""
+
+    def __init__(self, context: Context, reach: int, sets: Numbers, *, enumerates: bool) -> None:
+        self._sets, check = sets, context.check
+        self._alone = WorldEnumeration(reach, check) if enumerates else CandidateConfidence(reach)
+        self._joint = (
+            JointEnumeration(reach, check) if enumerates else JointConfidence(reach, check)
+        )
+
+    def write(
+        self,
+        found: CandidateBindings,
+        forbidding: dict[int, Forbidding],
+        bounds: Callable[[Numbers], list[TimeBounds]],
+    ) -> None:
+        """Write the confidences of some candidates, by what may forbid them."""
+        begins = found.begins
+        for number, each in forbidding.items():
+            own = bounds(found.events[begins[number] : found.ends[number]])
+            steps, before = self._steps(own, found.lengths[:, number].tolist())
+            found.confidences[number] = self._of(steps, before, each, bounds)
+
+    def _steps(
+        self, own: Sequence[TimeBounds], lengths: Sequence[int]
+    ) -> tuple[list[list[TimeBounds]], list[int]]:
+        """The steps of a candidate, and how many there are before each level."""
+        steps, before, begin = list[list[TimeBounds]](), [0], 0
+        for length, is_set in zip(lengths, self._sets, strict=True):
+            events = list(own[begin : begin + length])
+            steps += [events] if is_set and events else [[each] for each in events]
+            before.append(len(steps))
+            begin += length
+        return steps, before
+
+    def _of(
+        self,
+        steps: Sequence[Sequence[TimeBounds]],
+        before: Sequence[int],
+        forbidding: Forbidding,
+        bounds: Callable[[Numbers], list[TimeBounds]],
+    ) -> float:
+        gaps: dict[int, set[int]] = {}
+        for split, event in forbidding.events:
+            gaps.setdefault(event, set()).add(before[split])
+        orders = {(before[split], match) for split, match in forbidding.matches}
+        events = sorted({*gaps, *(event for _, each in orders for event in _events_of(each))})
+        intervals = bounds(np.array(events, np.int64))
+        if not orders and all(len(each) == 1 for each in gaps.values()):
+            placed = [
+                PlacedNegative(interval, *gaps[event])
+                for event, interval in zip(events, intervals, strict=True)
+            ]
+            return self._alone.of(steps, placed)
+        number = {event: at for at, event in enumerate(events)}
+        others = [
+            JointEvent(interval, frozenset(gaps.get(event, ())))
+            for event, interval in zip(events, intervals, strict=True)
+        ]
+        numbered = [
+            ForbiddingOrder(
+                gap,
+                tuple(number[event] for event in match.events),
+                tuple((place, number[event]) for place, event in match.absences),
+            )
+            for gap, match in orders
+        ]
+        return self._joint.of(steps, others, sorted(numbered))
+
+
+def _events_of(match: PlacedMatch) -> Iterator[int]:
+    yield from match.events
+    yield from (event for _, event in match.absences)

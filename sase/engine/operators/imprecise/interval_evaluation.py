@@ -1,0 +1,223 @@
+"""Run evaluation of imprecise time: walk back by intervals to all that may be a match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sase.binding.bound import BoundComponent, Placeholder
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.arrays import Floats, Numbers, grown, grown_ring
+from sase.engine.kernels.confidence import interval_walk as walk
+from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.run_nodes import Pattern
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, Incoming
+from sase.engine.kernels.sentinels import LATEST, NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
+from sase.engine.operators.kleene.early_filters import EarlyProgram
+from sase.engine.operators.kleene.evaluation import RunEvaluationBase, narrowed, up_to_required
+from sase.engine.operators.kleene.series_program import pattern_of
+from sase.engine.operators.kleene.walked_instances import (
+    counted_walks,
+    oldest_event,
+    saved_instances,
+)
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.planning.nodes import RunEvaluation
+
+# The events of a candidate for which there is room from the beginning.
+FEW_STEPS = 64
+NO_NUMBERS = np.zeros(0, np.int64)
+NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
+
+
+class IntervalEvaluationState(RunEvaluationBase):
+    """A running evaluation that yields candidates, their events in the order of the pattern.
+
+    An event that may be last is walked from once its time is over in every world.
+    """
+
+    kernel = staticmethod(walk.advance_intervals)
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._early = EarlyProgram(context, node)
+        levels, components = context.levels, narrowed(node)
+        bounds = of.Bounds(
+            span_of(node.window),
+            int(node.window is not None),
+            up_to_required(components, range(levels)),
+            up_to_required(components, reversed(range(levels))),
+            int(self._binds),
+            of.ON_THE_WAY * bool(node.early),
+            0,
+            np.array(
+                [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
+            ),
+        )
+        size = context.options.stack
+        steps = min(size, FEW_STEPS) + 2
+        self._walk = of.WalkBack(
+            _pattern(components),
+            bounds,
+            np.zeros((size, walk.FIELDS + 2 * levels), np.int64),
+            np.full((16 * levels, of.KNOWN), NOTHING, np.int64),
+            np.zeros((steps, walk.STEP), np.int64),
+            np.zeros((steps, of.WAY + levels), np.int64),
+            self._program.cells(steps + 1),
+            np.zeros(walk.STATE, np.int64),
+        )
+        least = node.least
+        assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
+        self._likely = _likelihood(0.0 if least is None else float(least), steps)
+        # The heap of events that may be last.
+        self._due = np.zeros((size, 2), np.int64)
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the candidates whose last event is over before some event of a block."""
+        self._seen += len(block)
+        if self.node.nothing is None:
+            assert block.until is not None
+            incoming = self._incoming(block, block.positions)
+            self._make_room_for_keys(self._context.dictionary.size(self._key))
+            yield from self._walked(incoming, block.until, self._watermark.ts)
+
+    def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
+        """Yield the candidates whose last event is over."""
+        self._watermark = watermark
+        before = LATEST if watermark.is_final else watermark.ts
+        yield from self._walked(NO_EVENTS, NO_NUMBERS, before)
+
+    def _walked(self, incoming: Incoming, until: Numbers, before: int) -> Iterator[Bindings]:
+        self._walk.state[of.AT] = 0
+        machine, early = self._program.machine(), self._early.machine()
+        until, why = np.ascontiguousarray(until), NOTHING
+        while why != DONE:
+            why = walk.advance_intervals(
+                machine, early, self._walk, self._likely, incoming, until, self._due, before,
+                self._written,
+            )  # fmt: skip
+            yield from self._flush(why)
+            self._context.check(0)
+            if why == CROWDED:
+                self._make_room()
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        known, levels = self._walk.known, self._context.levels
+        if keys * levels > len(known):
+            room = max(keys * levels, 2 * len(known))
+            self._walk = self._walk._replace(known=grown(known, room, NOTHING))
+
+    def _make_room(self) -> None:
+        """Double what is full."""
+        found, levels = self._walk, self._context.levels
+        state, size = found.state, len(found.cells)
+        if state[of.COUNT] - state[of.TAIL] >= size:
+            numbers = np.arange(state[of.TAIL], state[of.COUNT])
+            found = found._replace(cells=grown_ring(found.cells, 2 * size, numbers))
+        if state[walk.WAITING] + levels > len(self._due):
+            self._due = grown(self._due, 2 * len(self._due) + levels)
+        if state[of.DEPTH] + 1 >= len(found.steps):
+            room = 2 * len(found.steps)
+            found = found._replace(
+                steps=grown(found.steps, room),
+                ways=grown(found.ways, room),
+                nodes=self._program.cells(room + 1),
+            )
+            self._likely = _likelihood(self._likely.least, room, self._likely.known)
+        self._walk = found
+
+    def horizon(self) -> int | None:
+        """The oldest instance that may be in a candidate."""
+        if self._watermark.is_final:
+            return None
+        if self._walk.bounds.prunes:
+            walk.evict_instances(self._walk, self._due, self._watermark.ts)
+        return oldest_event(self._walk, walk.ROW)
+
+    def counters(self) -> Counters:
+        """Events, instances and live ones; walks, visits, candidates, what was turned away."""
+        state = self._walk.state
+        return {
+            "events": self._seen,
+            **counted_walks(state),
+            "unlikely": int(state[walk.UNLIKELY]),
+            "matches": self._built,
+            **self._counted(sum(array.nbytes for array in (*self._walk[2:], self._due))),
+        }
+
+    def checkpoint(self) -> Checkpoint:
+        """The instances, the state of partitions, and what waits; between pushes is no walk."""
+        return {
+            **super().checkpoint(),
+            **saved_instances(self._walk),
+            "due": self._due[: self._walk.state[walk.WAITING]],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: every instance leads to earlier ones."""
+        super().restore(saved)
+        kept = saved.part("cells").array(None, self._walk.cells.shape[1])
+        state = saved.part("state").array(walk.STATE, low=0, high=MOST_COUNTED)
+        known = saved.part("known").array(None, of.KNOWN)
+        due = saved.part("due").array(None, 2)
+        self._check(saved, kept, known, state, due)
+        size = len(self._walk.cells)
+        while size < len(kept):
+            size *= 2
+        cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
+        cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
+        self._walk = self._walk._replace(cells=cells, known=known, state=state)
+        self._due = grown(due, max(len(self._due), 2 * len(due)))
+
+    def _check(
+        self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers, due: Numbers
+    ) -> None:
+        levels, tail, count = self._context.levels, state[of.TAIL], state[of.COUNT]
+        saved.check(count - tail == len(kept), "there is not a row for each instance")
+        saved.check(state[of.DEPTH] == 0 or saved.live.is_done, "a walk is under way")
+        saved.check_events(kept[:, walk.ROW])
+        before = kept[:, walk.FIELDS : walk.FIELDS + levels]
+        numbers = np.arange(tail, count)[:, np.newaxis]
+        saved.check(
+            bool((before < numbers).all()), "an instance leads to one that is not before it"
+        )
+        bits = kept[:, [walk.BEGINS, walk.TAKES]]
+        saved.check(bool((bits >> levels == 0).all()), "there is no such level")
+        keys = kept[:, walk.KEY]
+        is_key = (keys >= 0) & ((keys + 1) * levels <= len(known))
+        saved.check(bool(is_key.all()), "an instance is of no partition")
+        saved.check(not kept[:, walk.IS_CHOSEN].any(), "a walk is under way")
+        saved.check(len(known) % levels == 0, "keys have no row for each level")
+        tops = known[:, walk.TOP]
+        saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
+        saved.check(len(due) == state[walk.WAITING], "there is not a row for each that waits")
+        which = due[:, 1] // levels
+        saved.check(bool(((which >= tail) & (which < count)).all()), "no instance waits there")
+
+
+def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Likelihood:
+    """Room for the likelihood of so many steps, some of which may be known."""
+    needed = room if least else 1
+    bounds, size = 2 * needed + 2, (2 * needed + 2) * min(needed, MOST_COEFFICIENTS)
+    steps = np.ones(room)
+    if known is not None:
+        steps[: len(known)] = known
+    lo, hi = np.empty(needed, np.int64), np.empty(needed, np.int64)
+    cuts, begins, counts = (np.empty(bounds, np.int64) for _ in range(3))
+    values, weights, sums = np.empty(size), np.empty(size), np.empty(needed + 1)
+    return walk.Likelihood(least, steps, lo, hi, cuts, begins, counts, values, weights, sums)
+
+
+def _pattern(components: Sequence[BoundComponent]) -> Pattern:
+    """The pattern, whose series are sets or sequences."""
+    kinds = [
+        0 if each.is_single else walk.SEQUENCE if each.is_sequence else walk.SET
+        for each in components
+    ]
+    return pattern_of(components)._replace(kleene=frozen(np.array(kinds, np.int64)))

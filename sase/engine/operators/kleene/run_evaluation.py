@@ -1,0 +1,256 @@
+"""(NFAb) Run evaluation: advance the runs of a query with series or a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.kleene.evaluation import FEWEST, RunEvaluationBase, up_to_required
+from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
+from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.resources import is_too_much
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.errors import BudgetError
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import RunEvaluation
+
+STRATEGIES = {
+    StrategyName.SKIP_TILL_ANY_MATCH: of.ANY,
+    StrategyName.SKIP_TILL_NEXT_MATCH: of.NEXT_MATCH,
+    StrategyName.STRICT_CONTIGUITY: of.STRICT,
+    StrategyName.PARTITION_CONTIGUITY: of.RANKED,
+    StrategyName.EARLIEST_MAXIMAL: of.EARLIEST_MAXIMAL,
+}
+TOO_MANY = (
+    "the runs of this query need more memory than there is: narrow its conditions, give it a"
+    " smaller WITHIN, or a stricter strategy such as skip_till_next_match"
+)
+# Where every run may ignore every event, matches need not be found run by run.
+WITHOUT_RUNS = (
+    '; the default plan keeps no runs, and output="compressed" (--output compressed) counts matches'
+    " without a list of them"
+)
+
+
+class IncrementalEvaluation(RunEvaluationBase):
+    """An evaluation that applies each event to the runs there are."""
+
+    def __init__(self, node: RunEvaluation, context: Context) -> None:
+        super().__init__(node, context)
+        self._strategy = _strategy(node)
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that the events of a block complete."""
+        self._seen += len(block)
+        if self.node.nothing is not None:
+            return
+        spots = block.positions
+        if self._strategy == of.RANKED:
+            assert block.ranks is not None
+            spots = block.ranks
+        incoming = self._incoming(block, spots)
+        self._make_room_for_keys(self._context.dictionary.size(self._key))
+        yield from self._advance(incoming)
+
+    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
+        """Yield the matches that events complete."""
+        raise NotImplementedError
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        """Make room for what is known of so many partitions."""
+        raise NotImplementedError
+
+    def _check_memory(self, needed: int) -> None:
+        self._context.check(needed)
+        if is_too_much(needed):
+            is_any = self._strategy == of.ANY
+            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
+
+    def _counters(self, counts: Numbers, bytes_held: int) -> Counters:
+        """Name events, matches, and the counts from `MADE` to `SPLIT`."""
+        made, alive, most_alive, expired, steps, initiated, split = map(int, counts)
+        return {
+            "events": self._seen,
+            "runs": made,
+            "initiated": initiated,
+            "split": split,
+            "alive": alive,
+            "most_alive": most_alive,
+            "expired": expired,
+            "steps": steps,
+            "matches": self._built,
+            **self._counted(bytes_held),
+        }
+
+
+class RunEvaluationState(IncrementalEvaluation):
+    """A running evaluation of runs that share their beginnings.
+
+    Where matches must not overlap others that are `taken`, each of these ends runs.
+    """
+
+    kernel: ClassVar[Any] = staticmethod(of.advance_runs)
+
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
+        super().__init__(node, context)
+        size, span = context.options.stack, span_of(node.window)
+        first = up_to_required(context.components, range(context.levels))
+        self._taken = taken
+        if taken is not None and taken.are_told:
+            self._written = self._room(min(FEWEST, context.options.chunk))
+        self._runs = nodes.Runs(
+            nodes.Rules(self._strategy, span, int(self._prunes()), first, wanted(taken)),
+            self._program.cells(size),
+            np.full(16, NOTHING, np.int64),
+            np.zeros(16, np.int64),
+            np.zeros(0, np.int64) if self._taken is None else self._taken.orders,
+            np.zeros(size, np.int64),
+            np.zeros(nodes.STATE, np.int64),
+        )
+        self._runs.state[nodes.USED], self._runs.state[nodes.FREE] = 1, NOTHING
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that the events of a block complete."""
+        if self._taken is not None:
+            self._taken.note(block)
+        return super().push(block, below)
+
+    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
+        """Yield the matches that events complete."""
+        machine, state = self._program.machine(), self._runs.state
+        state[nodes.AT] = 0
+        why = NOTHING
+        while why != of.DONE:
+            why = self._step(machine, incoming)
+            self._context.check(0)
+            if why != of.PAUSED:
+                yield from self._flush(why)
+                self._end_overlapping(incoming, why)
+            if why == of.CROWDED:
+                self._make_room_for_event(int(incoming.keys[state[nodes.AT]]))
+
+    def _end_overlapping(self, incoming: of.Incoming, why: int) -> None:
+        """End what overlaps the matches that were taken meanwhile."""
+        if self._taken is None or not self._taken.are_told:
+            return
+        keys, lasts, taken = self._taken.told()
+        state = self._runs.state
+        applied = int(incoming.keys[state[nodes.AT]]) if state[nodes.FRESH] else NOTHING
+        of.end_overlapping(self._runs, keys, lasts, applied)
+        if why == of.FULL:
+            self._fit(taken)
+
+    def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
+        """Apply events until the kernel stops; why it did."""
+        return of.advance_runs(machine, self._runs, incoming, self._written)
+
+    # ------------------------------------------------------------ room
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        runs, room = self._runs, max(keys, 2 * len(self._runs.heads))
+        if keys > len(runs.heads):
+            heads, counts = grown(runs.heads, room, NOTHING), grown(runs.counts, room)
+            self._runs = runs._replace(heads=heads, counts=counts)
+        if self._taken is not None:
+            self._taken.make_room(keys)
+            self._runs = self._runs._replace(taken=self._taken.orders)
+
+    def _make_room_for_event(self, key: int) -> None:
+        """Make room for all that the runs of a partition may become by an event."""
+        self._make_room_for_nodes((int(self._runs.counts[key]) + 1) * self._context.levels)
+
+    def _make_room_for_nodes(self, needed: int) -> None:
+        """Make room for the nodes that an event may make, and one more to try."""
+        runs = self._runs
+        size = len(runs.cells)
+        while size - int(runs.state[nodes.USED]) + int(runs.state[nodes.SPARE]) <= needed:
+            size *= 2
+        cells, fresh = runs.cells, runs.fresh
+        if size > len(cells):
+            self._check_memory(8 * size * self._program.width)
+            cells = grown(runs.cells, size)
+        if needed >= len(fresh):
+            fresh = np.zeros(1 << needed.bit_length(), np.int64)
+        self._runs = runs._replace(cells=cells, fresh=fresh)
+
+    # ------------------------------------------------------------ time and state
+
+    def horizon(self) -> int | None:
+        """The oldest event of any run, once expired ones are freed."""
+        bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
+        found = self._expire(bound)
+        first = None if found == NOTHING else found
+        return first if self._taken is None else self._taken.horizon(first)
+
+    def _expire(self, bound: int) -> int:
+        """Expire runs; return the oldest event still needed."""
+        return int(of.expire(self._runs, bound, self._watermark.position))
+
+    def counters(self) -> Counters:
+        """Count events, runs made and alive, steps, and matches."""
+        return self._counters(
+            self._runs.state[nodes.MADE : nodes.SPLIT + 1], self._runs.cells.nbytes
+        )
+
+    def checkpoint(self) -> Checkpoint:
+        """The runs."""
+        runs = self._runs
+        return {
+            **super().checkpoint(),
+            "cells": runs.cells[: int(runs.state[nodes.USED])],
+            "heads": runs.heads,
+            "counts": runs.counts,
+            "state": runs.state,
+            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint; behind LIMIT, which may end an event halfway, with none."""
+        super().restore(saved)
+        state = saved.part("state").array(nodes.STATE, low=NOTHING, high=MOST_COUNTED)
+        if saved.live.is_done:
+            state[nodes.USED], state[nodes.FREE], state[nodes.SPARE] = 1, NOTHING, 0
+            self._runs = self._runs._replace(state=state)
+            return
+        kept = saved.part("cells").array(None, self._program.width)
+        cells = self._program.cells(max(len(kept), len(self._runs.cells)))
+        cells[1 : len(kept)] = kept[1:]  # the root is that of the plan
+        self._program.check_values(saved, kept[1:])
+        heads = saved.part("heads").array(None, low=NOTHING)
+        counts = saved.part("counts").array(len(heads))
+        saved.check(0 < state[nodes.USED] == len(kept), "there is not a row for each node")
+        self._runs = self._runs._replace(cells=cells, heads=heads, counts=counts, state=state)
+        self._check(saved)
+        if self._taken is not None:
+            self._taken.restore(saved.part("taken"))
+            self._taken.make_room(len(heads))
+            self._runs = self._runs._replace(taken=self._taken.orders)
+
+    def _check(self, saved: Saved) -> None:
+        """Refuse runs that lead anywhere else than runs do."""
+        used = check_runs(saved, self._runs, self._context.levels, self._built)
+        check_depths(saved, self._runs.cells, used)
+
+
+def wanted(taken: TakenMatches | None) -> int:
+    """Which matches are wanted of those that overlap."""
+    if taken is None:
+        return nodes.ALL
+    return nodes.FIRST_TAKEN if taken.are_told else nodes.FIRST_ALONE
+
+
+def _strategy(node: RunEvaluation) -> int:
+    if node.is_alone:
+        return of.ANY
+    return of.WATCHED if node.is_watched else STRATEGIES[node.strategy]

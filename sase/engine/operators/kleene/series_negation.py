@@ -1,0 +1,172 @@
+"""HAVING, RETURN and negation of bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Column, Condition, EquivalenceTest
+from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions.series import Term
+from sase.engine.kernels.kleene.residual_checks import (
+    evaluate_matches,
+    forbid_matches,
+    select_matches,
+)
+from sase.engine.operators.bindings import Bindings, match_arrays
+from sase.engine.operators.contract import Context, Counters
+from sase.engine.operators.kleene.series_program import SeriesProgram
+from sase.engine.operators.negation import NegationBase, detected, open_sequences
+from sase.engine.operators.negative_lists import IndexedEvents
+from sase.engine.operators.selection import SequenceFilter
+from sase.engine.operators.sets.bindings import SetBindings
+from sase.planning.negatives import NegativeComponent
+from sase.planning.nodes import Negation
+
+if TYPE_CHECKING:
+    from sase.engine.operators.negative_sequences import SequencesInGaps
+    from sase.engine.operators.tight_sequences import TightSequences
+
+
+class SeriesCheck:
+    """Terms over finished matches, and nodes to bind the longest of them."""
+
+    select: ClassVar[Callable[..., None]] = staticmethod(select_matches)
+    evaluate: ClassVar[Callable[..., None]] = staticmethod(evaluate_matches)
+    forbid: ClassVar[Callable[..., None]] = staticmethod(forbid_matches)
+
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> None:
+        self.program = self._make_program(context, tests, terms, moments)
+        self._cells = self.program.cells(16)
+
+    def _make_program(
+        self,
+        context: Context,
+        tests: Sequence[EquivalenceTest],
+        terms: Sequence[Term],
+        moments: int,
+    ) -> Any:
+        """The program of the terms."""
+        return SeriesProgram(context, tests, terms, moments)
+
+    def arguments(self, found: Any) -> Any:
+        """What kernels take of some matches, with nodes for any of them."""
+        longest = 1 + int(found.lengths.sum(axis=0).max(initial=0))
+        if longest > len(self._cells):
+            self._cells = self.program.cells(2 * longest)
+        return self._arrays(found)
+
+    def in_order(self, found: Any) -> Any:
+        """What kernels take of some matches beside, for their gaps."""
+        return (match_arrays(found),)
+
+    def _arrays(self, found: Any) -> Any:
+        """The program, the nodes, and the matches."""
+        return self.program.machine(), self._cells, match_arrays(found.by_level())
+
+
+class SeriesHaving(SequenceFilter):
+    """HAVING of bindings."""
+
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
+    def __init__(self, conditions: Sequence[Condition], context: Context) -> None:
+        super().__init__()
+        self._check = self.check(context, [], [Term(each) for each in conditions], 1)
+
+    def passes(self, sequences: Any) -> NDArray[np.bool_]:
+        """Whether each match satisfies it."""
+        keep = np.empty(sequences.size, np.bool_)
+        self._check.select(*self._check.arguments(sequences), keep)
+        return keep
+
+    def analysis(self) -> Counters:
+        """Rejections."""
+        return {"rejected": {"HAVING": self._seen - self._passed}}
+
+
+class SeriesValues:
+    """The columns of RETURN of bindings."""
+
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
+    def __init__(self, columns: Sequence[Column], context: Context) -> None:
+        terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
+        self._count = len(terms)
+        self._check = self.check(context, [], terms, len(terms)) if terms else None
+
+    def evaluate(self, found: Any) -> tuple[Numbers, ...]:
+        """Tag and bits of each column for each match."""
+        if self._check is None:
+            return ()
+        out = np.empty((self._count, found.size, 2), np.int64)
+        check = self._check
+        check.evaluate(*check.arguments(found), check.program.stack.values, out)
+        return tuple(out)
+
+
+class SeriesAbsence(IndexedEvents):
+    """The index of a negation of bindings, with its conditions."""
+
+    check: ClassVar[type[SeriesCheck]] = SeriesCheck
+
+    def __init__(self, negation: NegativeComponent, node: Negation, context: Context) -> None:
+        super().__init__(negation, node, context)
+        self._check = self.check(context, self.rest, self._terms(negation), 1)
+
+    def _terms(self, negation: NegativeComponent) -> Sequence[Term]:
+        """What is asked of an event together with a match."""
+        return [Term(each, judged=negation.component.index) for each in self.several]
+
+    def is_at_end(self, found: Bindings) -> NDArray[np.bool_]:
+        """Whether nothing is bound behind the component, for each match."""
+        return np.asarray(found.lengths[self.gap.levels[0] + 1 :].sum(axis=0) == 0)
+
+    def forbid(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """Clear `keep` for the matches that some event forbids."""
+        asked = int(np.count_nonzero(keep))
+        matches = self._check.arguments(found)
+        matches += self._check.in_order(found)
+        self._check.forbid(*matches, self.arrays, self.gap, self.stored(), at_end, keep)
+        self.probed += asked
+        self.hit += asked - int(np.count_nonzero(keep))
+
+
+class SeriesNegationState(NegationBase):
+    """A running negation of bindings: the gap of a component depends on what a match binds."""
+
+    absence: ClassVar[type[SeriesAbsence]] = SeriesAbsence
+
+    def __init__(self, node: Negation, context: Context) -> None:
+        self._absences: list[SeriesAbsence | SequencesInGaps | TightSequences] = [
+            *(self.absence(each, node, context) for each in node.negations),
+            *open_sequences(node, context),
+        ]
+        super().__init__(node, context, self._absences, of_series=True)
+
+    def _pass(self, found: Bindings, *, at_end: bool) -> Bindings:
+        """Drop the matches that a component forbids, at their end or elsewhere."""
+        keep = np.ones(found.size, np.bool_)
+        for absence in self._absences:
+            absence.forbid(found, keep, at_end=at_end)
+        return found if keep.all() else found[:, keep]
+
+    def _due(self, found: Bindings) -> Numbers:
+        """The time of detection; matches without a negated end wait too, for the order."""
+        assert self._window is not None
+        times, mask = self._store.numbers("ts"), self._store.mask
+        known = detected(times[found.first & mask], self._window)
+        waits = np.any([absence.is_at_end(found) for absence in self._absences], axis=0)
+        last = times[found.last & mask]
+        if isinstance(found, SetBindings) and found.detected is not None:
+            last = found.detected
+        return np.where(waits, known, last)

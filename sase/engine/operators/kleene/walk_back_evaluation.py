@@ -1,0 +1,224 @@
+"""(SASE++) Postponed evaluation: collect events, and walk back from the last one of a match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sase.binding.bound import BoundComponent
+from sase.engine.blocks.block import Block
+from sase.engine.columns.arrays import Numbers, grown_ring
+from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.kleene.walk_back import advance_walks
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.kleene.early_filters import EarlyProgram
+from sase.engine.operators.kleene.evaluation import (
+    FEWEST,
+    RunEvaluationBase,
+    narrowed,
+    up_to_required,
+)
+from sase.engine.operators.kleene.run_evaluation import wanted
+from sase.engine.operators.kleene.series_program import pattern_of
+from sase.engine.operators.kleene.walked_instances import (
+    counted_walks,
+    oldest_event,
+    saved_instances,
+)
+from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.planning.nodes import RunEvaluation
+
+NONE_TAKEN = np.zeros(0, np.int64)
+
+
+class WalkBackEvaluationState(RunEvaluationBase):
+    """A running evaluation under skip till any match that holds events instead of runs.
+
+    Where matches must not overlap others that are `taken`, each of these ends events.
+    """
+
+    kernel = staticmethod(advance_walks)
+
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
+        super().__init__(node, context)
+        self._taken = taken
+        if taken is not None and taken.are_told:
+            self._written = self._room(min(FEWEST, context.options.chunk))
+        self._early = EarlyProgram(context, node)
+        self._unsafe = self._program.code.without([each.condition for each in node.safe])
+        levels, components = context.levels, narrowed(node)
+        bounds = of.Bounds(
+            span_of(node.window),
+            # Ranks of another partition do not compare.
+            int(self._prunes() and not node.counts_in_partitions),
+            up_to_required(components, range(levels)),
+            up_to_required(components, reversed(range(levels))),
+            int(self._binds),
+            self._asks(components),
+            wanted(taken),
+            np.array(
+                [up_to_required(components, reversed(range(n))) for n in range(levels)], np.int64
+            ),
+        )
+        size = context.options.stack
+        self._walk = of.WalkBack(
+            pattern_of(components),
+            bounds,
+            np.zeros((size, of.FIELDS + 2 * levels), np.int64),
+            _unknown(16 * levels),
+            np.zeros((size, of.STEP), np.int64),
+            np.zeros((2 * size + levels, of.WAY + levels), np.int64),
+            self._program.cells(size + 1),  # the root, and the first event of a walk
+            np.zeros(of.STATE, np.int64),
+        )
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
+        """Yield the matches that a block completes."""
+        self._seen += len(block)
+        if self._taken is not None:
+            self._taken.note(block)
+        if self.node.nothing is not None:
+            return
+        incoming = self._incoming(block, block.positions)
+        if self.node.discarding:  # which tells what an event begins from what it goes on with
+            incoming = incoming._replace(begins=incoming.begins.copy())
+        self._make_room_for_keys(self._context.dictionary.size(self._key))
+        machine, early = self._program.machine(), self._early.machine()
+        unsafe = machine._replace(tables=self._unsafe)
+        taken = NONE_TAKEN if self._taken is None else self._taken.orders
+        self._walk.state[of.AT] = 0
+        why = NOTHING
+        while why != DONE:
+            why = advance_walks(machine, unsafe, early, self._walk, incoming, taken, self._written)
+            yield from self._flush(why)
+            self._end_overlapping(incoming, why)
+            self._context.check(0)
+            if why == CROWDED:
+                self._make_room()
+
+    def _end_overlapping(self, incoming: Incoming, why: int) -> None:
+        """End what overlaps the matches that were taken meanwhile."""
+        if self._taken is None or not self._taken.are_told:
+            return
+        keys, _, taken = self._taken.told()
+        state = self._walk.state
+        walked = int(incoming.keys[state[of.AT]]) if state[of.DEPTH] else NOTHING
+        of.end_overlapping(self._walk, self._taken.orders, keys, walked)
+        if why == FULL:
+            self._fit(taken)
+
+    def _asks(self, components: Sequence[BoundComponent]) -> int:
+        """As bits what conditions there are."""
+        node = self.node
+        of_number = any(each.minimum > 1 for each in components)
+        is_left = self._rest or any(edge.conjunct not in node.safe for edge in node.conditions)
+        return (
+            of.ON_THE_WAY * bool(node.early)
+            | of.OF_CANDIDATES * bool(node.dismissing or of_number)
+            | of.SAFE * bool(node.safe)
+            | of.UNSAFE * bool(is_left)
+            | of.OF_EARLIER * bool(node.discarding)
+        )
+
+    def _make_room_for_keys(self, keys: int) -> None:
+        known, levels = self._walk.known, self._context.levels
+        more = keys * levels - len(known)
+        if more > 0:
+            known = np.concatenate([known, _unknown(max(more, len(known)))])
+            self._walk = self._walk._replace(known=known)
+        if self._taken is not None:
+            self._taken.make_room(keys)
+
+    def _make_room(self) -> None:
+        """Double what is full."""
+        found = self._walk
+        state, size = found.state, len(found.cells)
+        cells, steps, ways, nodes = found.cells, found.steps, found.ways, found.nodes
+        if state[of.COUNT] - state[of.TAIL] >= size:
+            numbers = np.arange(state[of.TAIL], state[of.COUNT])
+            cells = grown_ring(cells, 2 * size, numbers)
+        if state[of.DEPTH] + 2 >= len(steps):
+            steps = np.append(steps, np.zeros_like(steps), axis=0)
+        if state[of.DEPTH] + 3 >= len(nodes):
+            nodes = self._program.cells(2 * len(nodes))
+        if cells is found.cells and steps is found.steps and nodes is found.nodes:
+            ways = np.append(ways, np.zeros_like(ways), axis=0)
+        self._walk = found._replace(cells=cells, steps=steps, ways=ways, nodes=nodes)
+
+    def horizon(self) -> int | None:
+        """The oldest instance."""
+        found = self._walk
+        if self._watermark.is_final:
+            return None
+        if found.bounds.prunes or self._taken is not None:
+            bound = bound_of(self._watermark, self._window) if found.bounds.prunes else EARLIEST
+            of.evict(found.cells, found.state, bound)
+        first = oldest_event(found, of.ROW)
+        return first if self._taken is None else self._taken.horizon(first)
+
+    def counters(self) -> Counters:
+        """Events, instances and live ones; walks, visits, matches bound, what filters saved."""
+        state = self._walk.state
+        return {
+            "events": self._seen,
+            **counted_walks(state),
+            "dismissed": int(state[of.DISMISSED]),
+            "safe": int(state[of.SAFE_WALKS]),
+            "matches": self._built,
+            **self._counted(sum(array.nbytes for array in self._walk[2:])),
+        }
+
+    def checkpoint(self) -> Checkpoint:
+        """The instances and the state of partitions; between pushes there is no walk."""
+        return {
+            **super().checkpoint(),
+            **saved_instances(self._walk),
+            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: every instance leads to earlier ones."""
+        super().restore(saved)
+        kept = saved.part("cells").array(None, self._walk.cells.shape[1])
+        state = saved.part("state").array(of.STATE, low=0, high=MOST_COUNTED)
+        known = saved.part("known").array(None, of.KNOWN)
+        size, levels = len(self._walk.cells), self._context.levels
+        while size < len(kept):
+            size *= 2
+        self._check(saved, kept, known, state)
+        cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
+        cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
+        self._walk = self._walk._replace(cells=cells, known=known, state=state)
+        if self._taken is not None:
+            self._taken.restore(saved.part("taken"))
+            self._taken.make_room(len(known) // levels)
+
+    def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
+        levels, count = self._context.levels, state[of.COUNT]
+        saved.check(count - state[of.TAIL] == len(kept), "there is not a row for each instance")
+        is_still = not (state[of.DEPTH] or state[of.WAYS])
+        saved.check(is_still or saved.live.is_done, "a walk is under way")
+        saved.check_events(kept[:, of.ROW])
+        before = kept[:, of.FIELDS : of.FIELDS + levels]
+        numbers = np.arange(state[of.TAIL], count)[:, np.newaxis]
+        saved.check(
+            bool((before < numbers).all()), "an instance leads to one that is not before it"
+        )
+        bits = kept[:, [of.BEGINS, of.TAKES]]
+        saved.check(bool((bits >> levels == 0).all()), "there is no such level")
+        saved.check(len(known) % levels == 0, "keys have no row for each level")
+        tops = known[:, of.TOP]
+        saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
+
+
+def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
+    """The initial state of levels of partitions."""
+    return np.tile(np.array([NOTHING, EARLIEST, EARLIEST, NOTHING], np.int64), (rows, 1))

@@ -1,0 +1,242 @@
+"""(SES) Run evaluation of patterns with sets, and of `earliest_maximal`: advance their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sase.binding.bound import WindowKind
+from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.arrays import Numbers
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.kleene.set_nodes import SetBuffer
+from sase.engine.kernels.kleene.set_runs import (
+    KEY,
+    WATCHES,
+    advance_sets,
+    end_runs,
+    oldest_of,
+)
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.operators.contract import (
+    Checkpoint,
+    Context,
+    Counters,
+    HasTimers,
+    bound_of,
+    detach,
+    span_of,
+)
+from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH
+from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
+from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
+from sase.engine.operators.negation import detected
+from sase.engine.operators.sets.bindings import SetBindings, SetForm
+from sase.engine.operators.sets.program import SetProgram, set_terms
+from sase.engine.operators.sets.saved_sets import check_members
+from sase.engine.operators.sets.waiting_matches import WaitingMatches
+from sase.engine.snapshots.saved_state import Saved
+from sase.lang.ast import StrategyName
+from sase.planning.nodes import RunEvaluation
+
+
+class SetEvaluationState(RunEvaluationState, HasTimers):
+    """A running evaluation whose states are sets of members.
+
+    Under `earliest_maximal` a match that may grow waits until its window has passed; behind one of
+    the levels `ends` a negated end may stand, for which others do.
+    """
+
+    kernel: ClassVar[Any] = staticmethod(advance_sets)
+    _program: SetProgram
+
+    def __init__(self, node: RunEvaluation, context: Context, ends: Sequence[int] = ()) -> None:
+        super().__init__(node, context)
+        self._states = self._program.states
+        detects = node.strategy is StrategyName.EARLIEST_MAXIMAL
+        self.form = SetForm(context.levels, detects)
+        self._buffer = self._room_for(context.options.chunk, EVENTS_A_MATCH)
+        self._ended = np.array([NOTHING, 0, 0], np.int64)
+        rules = self._runs.rules._replace(first=self._states.onward(0))
+        self._runs = self._runs._replace(rules=rules)
+        self._waiting: WaitingMatches | None = None
+        if detects and self._states.can_grow_at_end:
+            self._waiting = WaitingMatches(node, context, self.form, ends)
+        self._watches = self._waiting is not None and node.ends_by_event
+        self._ended[WATCHES] = self._watches
+        # No run begins with a lower measure.
+        self._least = EARLIEST
+        self._times: Numbers = np.empty(0, np.int64)
+        self._numbers = 0
+        if detects:
+            context.buffer.keep("ts")
+
+    def _programmed(self) -> SetProgram:
+        """The conditions on several events, by moment."""
+        return SetProgram(self._context, self._rest, list(set_terms(self.node)))
+
+    # ------------------------------------------------------------ matches
+
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
+        """Yield the matches that the events of a block complete."""
+        self._times = block.ts
+        if len(block):
+            self._numbers = int(block.numbers[-1]) + 1
+        for found in super().push(block, below):
+            if self._waiting is None:
+                yield found
+            else:
+                assert isinstance(found, SetBindings)
+                self._waiting.add(found)
+
+    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
+        """Yield the matches that time has ended."""
+        self._watermark = watermark
+        if self._waiting is None:
+            return
+        for each in self._end_runs():
+            self._waiting.add(each)
+        yield from self._waiting.released(watermark)
+
+    def _end_runs(self) -> Iterator[SetBindings]:
+        """End the runs whose window has passed; yield those that match."""
+        watermark, bound = self._watermark, self._bound()
+        if not watermark.is_final and self._least >= bound:
+            return
+        self._ended[KEY] = 0
+        why = of.FULL
+        while why == of.FULL:
+            why = end_runs(
+                self._program.machine(), self._program.graph, self._runs, self._ended, bound,
+                watermark.position, watermark.is_final, self._buffer,
+            )  # fmt: skip
+            yield from self._flush(why)
+        oldest, is_counted = self._oldest(), self._window_kind is WindowKind.EVENTS
+        now = watermark.position if is_counted else watermark.ts
+        self._least = now if oldest is None else oldest[1]
+
+    def _bound(self) -> int:
+        """The least measure of the first event of a run that has not ended.
+
+        A window in events is passed with the first event beyond it, not with the last one inside.
+        """
+        watermark = self._watermark
+        if watermark.is_final:
+            return EARLIEST
+        if self._window_kind is WindowKind.EVENTS:
+            watermark = watermark._replace(position=watermark.position - 1)
+        return bound_of(watermark, self._window)
+
+    @property
+    def _window_kind(self) -> WindowKind | None:
+        return None if self._window is None else self._window.kind
+
+    def _oldest(self) -> tuple[int, int] | None:
+        """The first event of any run and its measure, which may be any number."""
+        found = np.empty(2, np.int64)
+        oldest_of(self._runs.cells, self._runs.heads, found)
+        return None if found[0] == NOTHING else (int(found[0]), int(found[1]))
+
+    def _detected(self, found: SetBindings, closes: Numbers) -> Numbers:
+        """The time of detection of matches, which the events at some places closed, if any did."""
+        store, mask = self._context.buffer, self._context.buffer.mask
+        times = store.numbers("ts")
+        last: Numbers = times[found.last & mask]
+        if not self._states.can_grow_at_end:
+            return last
+        if self._window is None:
+            known = np.full(found.size, LATEST)
+        elif self._window.kind is WindowKind.TIME:
+            known = detected(times[found.first & mask], self._window)
+        elif self._window.kind is WindowKind.EVENTS:
+            # Every event is kept, so that numbers are as far apart as positions.
+            beyond = found.first + span_of(self._window) + 1
+            is_seen = beyond < self._numbers
+            known = np.where(is_seen, times[beyond & mask], LATEST)
+        else:
+            known, is_closed = np.full(found.size, LATEST), closes != NOTHING
+            known[is_closed] = self._times[closes[is_closed]]
+        return np.where(self._states.may_grow(found.lengths), known, last)
+
+    def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
+        graph = self._program.graph
+        return advance_sets(machine, graph, self._runs, self._ended, incoming, self._buffer)
+
+    def _room_for(self, chunk: int, events: int) -> SetBuffer:
+        """A buffer for matches, with room for so many events of each."""
+        return SetBuffer(
+            np.empty(chunk * events, np.int64),
+            np.empty(chunk * events, np.int64),
+            np.empty(chunk, np.int64),
+            np.empty((self._context.levels, chunk), np.int64),
+            np.empty(chunk, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def _flush(self, why: int) -> Iterator[SetBindings]:
+        """Yield and empty the buffer; enlarge it if one match did not fit."""
+        written = self._buffer
+        matches, events = (int(size) for size in written.sizes)
+        self._built += matches
+        written.sizes[:] = 0
+        if matches:
+            bound, room = detach(written.events, events)
+            slots, other = detach(written.slots, events)
+            self._buffer = written._replace(events=room, slots=other)
+            found = SetBindings(
+                bound, written.ends[:matches].copy(), written.lengths[:, :matches].copy(), slots
+            )
+            if self.form.detects:
+                found = found.detected_at(self._detected(found, written.closes[:matches]))
+            yield found
+        elif why == of.FULL:
+            chunk = len(written.ends)
+            self._buffer = self._room_for(chunk, 2 * len(written.events) // chunk)
+
+    # ------------------------------------------------------------ time and state
+
+    def horizon(self) -> int | None:
+        """The oldest event of any run, and of a match that waits."""
+        if self._waiting is None:
+            return super().horizon()
+        oldest = self._oldest()
+        known = [None if oldest is None else oldest[0], self._waiting.oldest()]
+        return min((each for each in known if each is not None), default=None)
+
+    def next_timer(self) -> int | None:
+        """The time at which the next match is detected."""
+        if self._waiting is None or self._window_kind is not WindowKind.TIME:
+            return None
+        assert self._window is not None
+        known, oldest = [self._waiting.next_timer()], self._oldest()
+        if oldest is not None:
+            known.append(min(oldest[1] + span_of(self._window), LATEST - 1) + 1)
+        return min((each for each in known if each is not None), default=None)
+
+    def counters(self) -> Counters:
+        """Count events, runs made and alive, steps, and matches."""
+        waiting = {} if self._waiting is None else {"waiting": len(self._waiting)}
+        return super().counters() | waiting
+
+    def checkpoint(self) -> Checkpoint:
+        """The runs, and the matches that wait."""
+        waiting = None if self._waiting is None else self._waiting.checkpoint()
+        return {**super().checkpoint(), "waiting": waiting, "numbers": self._numbers}
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        super().restore(saved)
+        self._numbers = saved.part("numbers").count()
+        waiting = saved.part("waiting")
+        if self._waiting is not None:
+            self._waiting.restore(waiting)
+        waiting.check(self._waiting is not None or waiting.is_none, "nothing waits in this plan")
+
+    def _check(self, saved: Saved) -> None:
+        """Refuse runs that lead anywhere else than runs do."""
+        used = check_runs(saved, self._runs, self._context.levels, self._built, goes_back=True)
+        check_depths(saved, self._runs.cells, used, lengths=False)
+        check_members(saved, self._runs.cells, used, self._states)
