@@ -42,11 +42,13 @@ class Iteration(NamedTuple):
 class MatchBinding:
     """The positions that each component, by its index, has bound, and the `i` of each series.
 
-    A repeated group has bound iterations; the `i` of a series inside is by both numbers.
+    A repeated group has bound iterations; the `i` of a series inside is by both numbers. Of
+    imprecise time a match has a `confidence`.
     """
 
     series: Mapping[int, Any]
     at: Mapping[Any, int] = field(default_factory=dict)
+    confidence: float | None = None
 
     def selected(self, reference: Reference) -> Series:
         """Return the events that a reference means (docs/semantics.md, References to series)."""
@@ -166,6 +168,8 @@ class Interpreter:
         match expression:
             case bound.Constant() | bound.Placeholder():
                 return literal(expression)
+            case bound.MatchConfidence():
+                return binding.confidence
             case bound.Reference(component=component, attribute=attribute, type=kind):
                 selected = binding.selected(expression)
                 column = self.column(component, attribute, kind.kind)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
 
-from sase.binding.bound import Aggregate, Condition, Part, Reference
-from sase.binding.parts import values_read
+from sase.binding.bound import Aggregate, BoundComponent, Condition, Part, Reference
+from sase.binding.parts import conjoined, values_read
 from sase.binding.text import value_text
 from sase.binding.types import TIMES
 from sase.diagnostics.strategies.interpreter import MatchBinding
@@ -32,6 +32,17 @@ class Failure:
 
     share: float
     text: str
+
+
+def miscount(component: BoundComponent, match: Match) -> Failure | None:
+    """Say by how many events a component has too few or too many, if it has."""
+    number, bound, what = len(match[component.index]), component.minimum, "few"
+    if component.maximum is not None and number > component.maximum:
+        bound, what = component.maximum, "many"
+    elif number >= bound:
+        return None
+    by = abs(number - bound)
+    return Failure(by / bound, f"{component.variable}.len is {number:,}: {by:,} too {what}")
 
 
 def _distance_text(by: float) -> str:
@@ -71,12 +82,18 @@ class MatchJudge:
             self._interpreter.truth(condition, each) for each in self._cases(condition, match)
         )
 
-    def failure(self, condition: Condition, match: Match) -> Failure | None:
-        """Find where a condition is missed by most, if it is."""
+    def failure(
+        self, condition: Condition, match: Match, confidence: float | None = None
+    ) -> Failure | None:
+        """Find where a condition is missed by most, if it is; of imprecise time with a confidence.
+
+        What is read of the confidence alone is not told.
+        """
         worst, count = None, 0
-        for case in self._cases(condition, match):
+        for plain in self._cases(condition, match):
             if self.is_exhausted:
                 return None
+            case = plain if confidence is None else replace(plain, confidence=confidence)
             if self._interpreter.truth(condition, case):
                 continue
             found, count = self._missed(condition, case), count + 1
@@ -94,6 +111,8 @@ class MatchJudge:
 
     def _missed(self, condition: Condition, case: MatchBinding) -> Failure:
         read = dict.fromkeys(values_read(condition))
+        if not read:
+            return Failure(UNKNOWN, "")
         text = ", ".join(f"{self._named(each)} is {self._shown(each, case)}" for each in read)
         several = (case.series[index][n] for index, n in case.at.items() if case.series[index][1:])
         place = next(several, None)
@@ -123,6 +142,13 @@ class MatchJudge:
         if isinstance(reference, Aggregate) and isinstance(value, float):
             return f"{value:.10g}"
         return format_value(value, reference.type)
+
+    def first_failure(
+        self, condition: Condition, match: Match, confidence: float | None = None
+    ) -> Failure | None:
+        """Find the same of the first that fails of those that all must hold."""
+        failures = (self.failure(each, match, confidence) for each in conjoined(condition))
+        return next((each for each in failures if each is not None), None)
 
     # ------------------------------------------------------------ equivalence tests
 

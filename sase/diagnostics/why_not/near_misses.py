@@ -13,22 +13,16 @@ from functools import cached_property
 import numpy as np
 
 from sase.binding import BoundQuery
-from sase.binding.bound import When
-from sase.binding.parts import conjoined
+from sase.binding.bound import Condition, When
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.strategies.group_rules import rules_of
 from sase.diagnostics.why_not.ablation import Ablation
+from sase.diagnostics.why_not.candidate_misses import CandidateMiss, CandidateMisses
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
-from sase.diagnostics.why_not.judge import Failure, MatchJudge
-from sase.diagnostics.why_not.match_search import (
-    WHOLE,
-    Match,
-    MatchSearch,
-    events_of,
-    matches_of,
-)
+from sase.diagnostics.why_not.judge import Failure, MatchJudge, miscount
+from sase.diagnostics.why_not.match_search import WHOLE, Match, MatchSearch, events_of
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
@@ -40,7 +34,6 @@ from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.operators.contract import size_of, span_of
-from sase.engine.operators.imprecise.bindings import CandidateBindings
 from sase.engine.operators.transformation import Results
 from sase.lang.ast import StrategyName
 
@@ -96,11 +89,14 @@ class NearMissSearch:
         self.query, self.search, self._sample, self._near = search.query, search, sample, near
         self._attributes = attributes
         self._matches = MatchSearch(search, attributes, near)
+        self._candidates = CandidateMisses(search, near)
         self._passing = {each.component.index: each.at for each in candidates}
 
     def of(self, left_out: Ablation) -> NearMisses:
         """Find those that a part stops; none where that cannot be told."""
         (part,) = left_out.parts
+        if self.query.confidence is not None:
+            return NearMisses(part, tuple(self._of_candidates(part)))
         nearest: dict[Hashable, NearMiss] = {}
         for each in self._found(part, without(self.query, [part])):
             key = self._key(each)
@@ -118,10 +114,6 @@ class NearMissSearch:
     def _found(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         of_sequences = self._matches.of_sequences
         match part.kind:
-            case PartKind.CONFIDENCE:
-                return self._unlikely(relaxed)
-            case _ if self.query.confidence is not None:
-                return iter(())  # how far a match is from others' times differs from world to world
             case PartKind.CONSTANT:
                 return iter(())
             case PartKind.WINDOW:
@@ -142,23 +134,6 @@ class NearMissSearch:
         return self._failing(part, relaxed)
 
     # ------------------------------------------------------------ the kinds of parts
-
-    def _unlikely(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Find those of imprecise time that are less likely than is asked."""
-        asked = self.query.confidence
-        assert asked is not None and isinstance(asked.threshold, Fraction)
-        least = float(asked.threshold)
-        for results in self.search.results(relaxed):
-            found = results.positions
-            assert isinstance(found, CandidateBindings)
-            known = found.confidences
-            reaches = known > least if asked.strict else known >= least
-            places = np.flatnonzero(~reaches)
-            places = places[np.argsort(-known[places], kind="stable")][: self._near]
-            for place, match in zip(places, matches_of(relaxed, results.at(places)), strict=True):
-                confidence = float(known[place])
-                text = f"with a confidence of {confidence:.6g}"
-                yield NearMiss(match, Failure(least - confidence, text))
 
     def _outside(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find those that are too long for the window, in windows of growing length."""
@@ -197,12 +172,10 @@ class NearMissSearch:
 
     def _failing(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate those that a condition or HAVING does not hold for."""
-        condition, first = self.query.having, None
+        condition, first = self._condition(part), None
         if part.kind is not PartKind.HAVING:
             conjunct = self.query.conjuncts[part.number]
-            condition = conjunct.condition
             first = conjunct.component if conjunct.when is When.FIRST else None
-        assert condition is not None
         if self._matches.of_sequences:
             found = self._matches.failing(relaxed, condition)
         else:
@@ -212,8 +185,7 @@ class NearMissSearch:
             found = [match for match in found if match[first]]
         judge = self._judge(found)
         for match in found:
-            failures = (judge.failure(each, match) for each in conjoined(condition))
-            failure = next((each for each in failures if each is not None), None)
+            failure = judge.first_failure(condition, match)
             if judge.is_exhausted:
                 return
             if failure is not None:
@@ -223,14 +195,9 @@ class NearMissSearch:
         """Rate those with too few events of a component, or too many."""
         component = self.query.components[index]
         for match in self._matches.first(relaxed):
-            number, bound, what = len(match[index]), component.minimum, "few"
-            if component.maximum is not None and number > component.maximum:
-                bound, what = component.maximum, "many"
-            elif number >= bound:
-                continue
-            by = abs(number - bound)
-            text = f"{component.variable}.len is {number:,}: {by:,} too {what}"
-            yield NearMiss(match, Failure(by / bound, text))
+            failure = miscount(component, match)
+            if failure is not None:
+                yield NearMiss(match, failure)
 
     def _skipping(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate those that skip what the strategy does not let them skip.
@@ -264,6 +231,58 @@ class NearMissSearch:
         sentences = rules.reasons(strategy, forbidden, rows.__getitem__)
         return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
 
+    def _condition(self, part: QueryPart) -> Condition:
+        """The condition that a part is, or HAVING."""
+        if part.kind is not PartKind.HAVING:
+            return self.query.conjuncts[part.number].condition
+        assert self.query.having is not None
+        return self.query.having
+
+    # ------------------------------------------------------------ imprecise time
+
+    def _of_candidates(self, part: QueryPart) -> Iterator[NearMiss]:
+        """The likeliest that a part stops, by how likely they are without it."""
+        found = self._candidates.of(part) if part.kind is not PartKind.CONSTANT else []
+        judge = self._judge([each.match for each in found])
+        asked = self.query.confidence
+        for each in found:
+            failure = self._instead(part, each, judge)
+            text = f"with a confidence of {each.confidence:.6g}"
+            if each.instead is not None:
+                text = f"with a confidence of {each.instead:.6g} instead of {each.confidence:.6g}"
+            if failure is not None and failure.text:
+                text = f"{failure.text}, {text}"
+            share = 1 - each.confidence
+            if part.kind is PartKind.CONFIDENCE:
+                assert asked is not None and isinstance(asked.threshold, Fraction)
+                share = float(asked.threshold) - each.confidence
+            yield NearMiss(each.match, Failure(share, text))
+
+    def _instead(self, part: QueryPart, miss: CandidateMiss, judge: MatchJudge) -> Failure | None:
+        """What is there instead of what a part asks for."""
+        match part.kind:
+            case PartKind.OWN | PartKind.RELATION | PartKind.HAVING:
+                return judge.first_failure(self._condition(part), miss.match, miss.confidence)
+            case PartKind.TEST:
+                return judge.disagreement(part.number, miss.match)
+            case PartKind.LEAST | PartKind.MOST:
+                return miscount(self.query.components[part.number], miss.match)
+            case PartKind.NEGATION if part.number in map(number_of, self.query.negations):
+                return Failure(UNKNOWN, self._group_text(part.number, miss.match))
+        return None
+
+    def _group_text(self, number: int, match: Match) -> str:
+        """The rows of the events of a negative group that are in the way, if they are known."""
+        (group,) = (each for each in self.query.negations if number_of(each) == number)
+        inside = [each for each in group.components if each.index in match]
+        if not inside:
+            return ""
+        events = np.array([match[each.index][0] for each in inside])
+        rows = self._sample.history.rows(events).tolist()
+        return " and ".join(
+            f"{c.variable} in row {row:,}" for c, row in zip(inside, rows, strict=True)
+        )
+
     # ------------------------------------------------------------ negative components
 
     def _forbidden_by_group(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
@@ -274,11 +293,7 @@ class NearMissSearch:
         if not (self._matches.of_sequences and is_plain and is_between):
             return
         for match in self._matches.forbidden_by_group(relaxed, negation):
-            events = np.array([match[c.index][0] for c in negation.components])
-            rows = self._sample.history.rows(events).tolist()
-            named = zip(negation.components, rows, strict=True)
-            text = " and ".join(f"{c.variable} in row {row:,}" for c, row in named)
-            yield NearMiss(match, Failure(UNKNOWN, text))
+            yield NearMiss(match, Failure(UNKNOWN, self._group_text(part.number, match)))
 
     def _forbidden(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find an event of a negative component that forbids a match, in each that has one."""

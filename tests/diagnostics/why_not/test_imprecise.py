@@ -49,4 +49,67 @@ def test_a_series_needs_events_one_after_the_other() -> None:
     found = why("EVENT SEQ(A a, B{2} b[], C c) HAVING confidence > 0.99")
     assert [level.in_order for level in found.levels] == [1, 2, 1]
     assert "0 with HAVING confidence > 0.99" in str(found)
-    assert not found.near_misses.num_rows
+    (miss,) = found.near_misses.select(["stopped_by", "by"]).to_pylist()
+    by = "with a confidence of 0.710938"
+    assert miss == {"stopped_by": "HAVING confidence > 0.99", "by": by}
+
+
+# What stops the B of row 2 alone, and what is there instead.
+STOPPED = {
+    "WHERE b.v < 2 AND b.v < 9": ("b.v < 2", "b.v is 2: by 0, with a confidence of 0.875"),
+    "WHERE a.v >= b.v": ("a.v >= b.v", "a.v is 1, b.v is 2: by 1, with a confidence of 0.875"),
+    "WHERE [v]": ("[v]", "a.v is 1, b.v is 2, c.v is 1, with a confidence of 0.875"),
+    "WHERE b.lo > 2": ("b.lo > 2", "b.lo is 2: by 0, with a confidence of 0.875"),
+    "HAVING a.v + confidence > 1.9": (
+        "HAVING a.v + confidence > 1.9", "a.v is 1: by 0.025, with a confidence of 0.875",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("clause", STOPPED)
+def test_a_condition_says_what_is_there_instead(clause: str) -> None:
+    events = [*EVENTS[:3], {"type": "C", "lo": 8, "hi": 9, "v": 1}]
+    found = sase.why(f"EVENT SEQ(A a, B b, C c) {clause}", events, time=("lo", "hi"))
+    part, by = STOPPED[clause]
+    misses = found.near_misses.select(["stopped_by", "by", "rows"]).to_pylist()
+    assert {"stopped_by": part, "by": by, "rows": {"a": 0, "b": 1, "c": 3}} in misses
+
+
+def test_an_absence_names_what_is_most_likely_in_the_way() -> None:
+    events = [*EVENTS[:3], {"type": "X", "lo": 1, "hi": 3, "v": 0}]
+    events.append({"type": "X", "lo": 2, "hi": 4, "v": 0})
+    query = "EVENT SEQ(A a, !(X x), B b) WITHIN 5 WITH CONFIDENCE >= 0.8"
+    found = sase.why(query, events, time=("lo", "hi"))
+    names = ["stopped_by", "by", "distance", "rows"]
+    assert found.near_misses.select(names).to_pylist()[0] == {
+        "stopped_by": "!(X x)",
+        "by": "with a confidence of 0.402778 instead of 0.875",
+        "distance": 0.125,
+        "rows": {"a": 0, "x": 4, "b": 1},
+    }
+
+
+def test_a_window_says_how_likely_it_is_with_it() -> None:
+    found = why("EVENT SEQ(A a, C c) WITHIN 7 WITH CONFIDENCE > 0.75")
+    misses = found.near_misses.select(["stopped_by", "by"]).to_pylist()
+    by = "with a confidence of 0.625 instead of 1"
+    assert misses[0] == {"stopped_by": "WITHIN 7", "by": by}
+    assert f"What comes nearest misses WITHIN 7 {by}." in str(found)
+
+
+def test_a_group_in_the_way_is_named_by_its_rows() -> None:
+    events = [*EVENTS[:2], {"type": "X", "lo": 5, "hi": 6, "v": 0}]
+    events += [{"type": "Y", "lo": 6, "hi": 8, "v": 0}, {"type": "C", "lo": 7, "hi": 9, "v": 0}]
+    query = "EVENT SEQ(A a, !(SEQ(X x, Y y)), C c) WITH CONFIDENCE >= 0.7"
+    found = sase.why(query, events, time=("lo", "hi"))
+    miss = found.near_misses.to_pylist()[0]
+    assert miss["stopped_by"] == "!(SEQ(X x, Y y))"
+    assert miss["by"].startswith("x in row 2 and y in row 3, with a confidence of 0.")
+    assert miss["by"].endswith(" instead of 1")
+
+
+def test_a_series_that_is_too_short_says_by_how_much() -> None:
+    found = why("EVENT SEQ(A a, B{3} b[], C c)")
+    (miss,) = found.near_misses.select(["stopped_by", "by"]).to_pylist()
+    by = "b.len is 1: 2 too few, with a confidence of 0.875"
+    assert miss == {"stopped_by": "at least 3 B b", "by": by}

@@ -1,0 +1,199 @@
+"""Near misses of imprecise time: matches without a part that are none with it, likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from sase.binding import BoundQuery
+from sase.binding.bound import BoundComponent
+from sase.diagnostics.attributes import of_types
+from sase.diagnostics.why_not.match_search import FOUND, Match, events_of, matches_of
+from sase.diagnostics.why_not.query_parts import (
+    PartKind,
+    QueryPart,
+    groups_at_the_edges,
+    number_of,
+    without,
+)
+from sase.diagnostics.why_not.relaxation import any_confidence, as_positive, with_group
+from sase.diagnostics.why_not.search import RelaxedSearch
+from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.operators.contract import size_of
+from sase.engine.operators.imprecise.bindings import CandidateBindings
+from sase.engine.operators.transformation import Results
+
+
+@dataclass(frozen=True)
+class CandidateMiss:
+    """A match without a part, how likely it is so, and `instead` with the part, where known."""
+
+    match: Match
+    confidence: float
+    instead: float | None = None
+
+
+class CandidateMisses:
+    """Finds the `near` likeliest that a part stops."""
+
+    def __init__(self, search: RelaxedSearch, near: int) -> None:
+        self._query, self._search, self._near = search.query, search, near
+
+    def of(self, part: QueryPart) -> list[CandidateMiss]:
+        """Search those of a part; none where it is not known what all matches are."""
+        relaxed = without(self._query, [part])
+        if part.kind is PartKind.CONFIDENCE:
+            return [each for each, _ in self._likeliest(relaxed, None)]
+        if self._matches is None:
+            return []
+        found = self._likeliest(relaxed, self._matches)
+        if part.kind not in (PartKind.NEGATION, PartKind.WINDOW):
+            return [each for each, _ in found]
+        known, is_all = self._confidences
+        return [
+            replace(
+                miss,
+                match={**miss.match, **self._in_the_way(part, miss.match)},
+                instead=known.get(key, 0.0 if is_all else None),
+            )
+            for miss, key in found
+        ]
+
+    def _likeliest(
+        self, relaxed: BoundQuery, matches: set[bytes] | None
+    ) -> list[tuple[CandidateMiss, bytes]]:
+        """The likeliest that are no matches, of series one for each event that ends some."""
+        of_sequences = self._query.level == 1
+        kept: dict[Hashable, tuple[CandidateMiss, bytes]] = {}
+        for results in self._search.results(relaxed):
+            found = _candidates(results)
+            known, last = found.confidences, found.events[found.ends - 1]
+            is_miss = np.ones(len(known), np.bool_) if matches is not None else ~self._reach(known)
+            places = np.flatnonzero(is_miss & (known > self._least(kept)))
+            new = dict[Hashable, tuple[int, bytes]]()
+            for place in places[np.argsort(-known[places], kind="stable")].tolist():
+                key = _key(found, place)
+                name: Hashable = key if of_sequences else int(last[place])
+                is_known = name in new or (matches is not None and key in matches)
+                if not is_known and (name not in kept or kept[name][0].confidence < known[place]):
+                    new[name] = place, key
+                if len(new) == self._near:
+                    break
+            chosen = np.array([place for place, _ in new.values()], np.int64)
+            shown = matches_of(relaxed, results.at(chosen))
+            for (name, (place, key)), match in zip(new.items(), shown, strict=True):
+                kept[name] = CandidateMiss(match, float(known[place])), key
+            ranked = sorted(kept.items(), key=lambda each: -each[1][0].confidence)
+            kept = dict(ranked[: self._near])
+        return [*kept.values()]
+
+    def _least(self, kept: dict[Hashable, tuple[CandidateMiss, bytes]]) -> float:
+        """What is to be exceeded by a further one."""
+        if len(kept) < self._near:
+            return 0.0
+        return min(miss.confidence for miss, _ in kept.values())
+
+    def _reach(self, confidences: Floats) -> Mask:
+        asked = self._query.confidence
+        assert asked is not None and isinstance(asked.threshold, Fraction)
+        least = float(asked.threshold)
+        reach: Mask = confidences > least if asked.strict else confidences >= least
+        return reach
+
+    # ------------------------------------------------------------ what all parts leave
+
+    @cached_property
+    def _matches(self) -> set[bytes] | None:
+        """All matches; None where they are too many, or not known in time."""
+        found, is_all = self._listed(self._query)
+        return set(found) if is_all else None
+
+    @cached_property
+    def _confidences(self) -> tuple[dict[bytes, float], bool]:
+        """Of candidates that all parts but the confidence and HAVING leave; and if that is all."""
+        any_likely = replace(self._query, having=None, confidence=any_confidence(self._query))
+        return self._listed(any_likely)
+
+    def _listed(self, query: BoundQuery) -> tuple[dict[bytes, float], bool]:
+        """What a query finds, as far as it may be held; and whether that is all."""
+        listed = dict[bytes, float]()
+        for results in self._search.results(query):
+            found = _candidates(results)
+            if len(listed) + found.size > FOUND:
+                return listed, False
+            keys = (_key(found, place) for place in range(found.size))
+            listed.update(zip(keys, found.confidences.tolist(), strict=True))
+        return listed, self._search.is_whole
+
+    # ------------------------------------------------------------ negative components
+
+    def _in_the_way(self, part: QueryPart, match: Match) -> Match:
+        """The events of a negative component, or of a group, most likely to be in the way."""
+        if part.kind is not PartKind.NEGATION:
+            return {}
+        asked, inside = self._with_negatives(part.number)
+        if asked is None:
+            return {}
+        own = np.array(events_of(match), np.int64)
+        at = np.union1d(own, self._perhaps_near(inside, own))
+        search, likely = self._search, 0.0
+        best: Match = {}
+        among = RelaxedSearch(
+            asked, (), search.events.at(at), search.schema, search.recipe, search.budget
+        )
+        for results in among.results(asked):
+            found = _candidates(results)
+            places = np.flatnonzero(found.confidences > likely)
+            places = places[np.argsort(-found.confidences[places], kind="stable")]
+            for place, each in zip(places, matches_of(asked, results.at(places)), strict=True):
+                bound = {index: tuple(at[[*events]].tolist()) for index, events in each.items()}
+                if all(bound[index] == tuple(events) for index, events in match.items()):
+                    likely = float(found.confidences[place])
+                    best = {each.index: bound[each.index] for each in inside}
+                    break
+        search.is_cut |= among.is_cut
+        return best
+
+    def _with_negatives(self, number: int) -> tuple[BoundQuery | None, Sequence[BoundComponent]]:
+        """Ask for events of a negative component in its place; not of groups but plain ones."""
+        query = self._query
+        negatives = [each.index for each in query.negatives]
+        others = [*negatives, *map(number_of, query.negations)]
+        others = [each for each in others if each != number or number not in negatives]
+        left_out = [QueryPart(PartKind.NEGATION, each, "") for each in others]
+        rest = replace(without(query, left_out), having=None, confidence=any_confidence(query))
+        if number in negatives:
+            return as_positive(rest, number), [query.components[number]]
+        (group,) = (each for each in query.negations if number_of(each) == number)
+        is_plain = all(each.is_single and not each.negated for each in group.components)
+        if not is_plain or group in groups_at_the_edges(query):
+            return None, ()
+        level = sum(not each.negated for each in query.components[: group.position])
+        return with_group(rest, group, level), group.components
+
+    def _perhaps_near(self, components: Sequence[BoundComponent], own: Numbers) -> Numbers:
+        """The events that components may bind, as far as a window may reach from a match."""
+        events, window = self._search.events, self._query.window
+        assert events.until is not None
+        is_open = any(each.types is None for each in components)
+        names = {name for each in components for name in each.types or ()}
+        at = np.arange(len(events)) if is_open else of_types(events, names)
+        reach = 0 if window is None else size_of(window)
+        begin, end = int(events.ts[own].min()) - reach, int(events.until[own].max()) + reach
+        return at[(events.until[at] >= begin) & (events.ts[at] <= end)]
+
+
+def _candidates(results: Results) -> CandidateBindings:
+    found = results.positions
+    assert isinstance(found, CandidateBindings)
+    return found
+
+
+def _key(found: CandidateBindings, place: int) -> bytes:
+    """What tells a candidate from others."""
+    begin = found.ends[place - 1] if place else 0
+    return found.events[begin : found.ends[place]].tobytes() + found.lengths[:, place].tobytes()
