@@ -15,6 +15,12 @@ LISTED = ("all", "non_overlap")
 OUTPUTS = (*LISTED, "compressed", "count")
 
 
+def check_events(events: object, streams: object) -> None:
+    """Refuse to look for matches in nothing."""
+    if events is None and streams is None:
+        raise PlanError("there are no events: give them, or  streams={name: …}")
+
+
 def check_query(given: object) -> None:
     """Refuse what is no text."""
     if isinstance(given, str):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from sase.api.checks import check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
@@ -16,7 +18,8 @@ from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.streams import NamedStream
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
-from sase.errors import BindingError, BudgetError, PlanError
+from sase.errors import BindingError, BudgetError
+from sase.lang.parser import is_script
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
     from sase.engine.scripts.pipeline import Found, ScriptPipeline
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 
-# Inputs by name, None for the one that has none.
-Sources: TypeAlias = Mapping[str | None, Discovered]
 # So many statements are worth a collection of garbage of their own.
 MANY = 50
 Watch: TypeAlias = Callable[[int, Mapping[str, int]], None]
@@ -353,36 +354,26 @@ class CompiledScript:
         )
 
 
-def discovered(
-    options: Mapping[str, Any],
+def names_statements(text: object) -> bool:
+    """Whether a text is a script: several statements, or one that names streams."""
+    return isinstance(text, str) and is_script(text)
+
+
+def script_of(
+    text: str,
     unnamed: object,
     streams: Mapping[str, object] | None,
-    known: Sources | None = None,
-) -> Sources:
-    """What is known of inputs as a caller gives them; their schemas may be `known` already."""
-    given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
-    if streams is not None and not isinstance(streams, Mapping):
-        raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
-    given.update(streams or {})
-    found = dict[str | None, Discovered]()
-    for name, each in given.items():
-        own = of_input(options, name, given)
-        if not known:
-            found[name] = Discovered.of(each, InputOptions(**own))
-        elif name in known:
-            own.pop("types", None)  # its schema has them
-            found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
-    return found
-
-
-def of_input(
-    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
-) -> dict[str, Any]:
-    """The options of one input: where they differ, each is by the name of an input."""
-    found = dict[str, Any]()
-    for option, value in options.items():
-        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
-            found[option] = value
-        elif name in value:
-            found[option] = value[name]
-    return found
+    params: Mapping[str, object] | None,
+    recipe: str,
+    options: Mapping[str, Any],
+) -> tuple[CompiledScript, Sources | None]:
+    """A script for inputs, events or schemas, and its events; it may know no more than its text."""
+    check_query(text)
+    if unnamed is None and streams is None:
+        graph = StatementGraph.of(text)
+        sources: Sources = open_inputs(options, graph.inputs)
+        return CompiledScript(graph, sources, params, recipe), None
+    sources = discovered(options, unnamed, streams)
+    script = CompiledScript(StatementGraph.of(text, sources), sources, params, recipe)
+    read = [sources[name].events for name in script.graph.inputs]
+    return script, None if any(each is None for each in read) else sources

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.api.compiled_script import CompiledScript, names_statements, script_of
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.set_results import plan_of_histories
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.binding.script import NamedQuery
 from sase.binding.types import UNKNOWN
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
@@ -50,6 +52,8 @@ def explain(
     query: str,
     events: object = None,
     *,
+    statement: str | None = None,
+    streams: Mapping[str, object] | None = None,
     analyze: bool = False,
     pushed: int | None = None,
     schema: Schema | None = None,
@@ -71,13 +75,32 @@ def explain(
     have those that the query names. `output` is the form of the result, as `match`
     has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
     off. `timeout` and `max_memory` bound what `analyze` reads and runs, as those of `match` do.
+    Of a script it is the plan of the `statement` of that name, or without one that of the only
+    result, over what this reads; `streams` are the events, or the schemas, of inputs with names.
     """
+    given: dict[str, Any] = {
+        "analyze": analyze, "pushed": pushed, "output": output, "limit": limit, "stats": stats,
+        "off": off, "timeout": timeout, "max_memory": max_memory,
+    }  # fmt: skip
+    if statement is not None or streams is not None or names_statements(query):
+        known = events if events is not None else schema
+        script, read = script_of(query, known, streams, params, plan, options)
+        chosen = script.graph.chosen(statement, "sase.Script(text).explain(…)")
+        own = None if read is None else script.alone(read)[chosen.name]
+        return explain_statement(script, chosen, own, **given)
     (explanation,) = explain_by(
-        [plan], query, events, analyze=analyze, pushed=pushed, schema=schema, params=params,
-        output=output, limit=limit, stats=stats, off=off, timeout=timeout, max_memory=max_memory,
-        **options,
-    )  # fmt: skip
+        [plan], query, events, schema=schema, params=params, **given, **options
+    )
     return explanation
+
+
+def explain_statement(
+    script: CompiledScript, query: NamedQuery, own: Discovered | None, **given: Any
+) -> Explanation:
+    """The explanation of a statement of a script, over its own events, or by their schema."""
+    schema: Any = None if own is not None else script.bound.queries[query.name].source
+    kept = {"schema": schema, "params": script.params}
+    return explain_by([script.recipe], query.written, own, **kept, **given)[0]
 
 
 def explain_by(

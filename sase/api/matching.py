@@ -7,19 +7,26 @@ from functools import partial
 from time import perf_counter_ns as ticks
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from sase.api.checks import LISTED, check_bounds, check_is_listed, check_output, check_query
+from sase.api.checks import (
+    LISTED,
+    check_bounds,
+    check_events,
+    check_is_listed,
+    check_output,
+    check_query,
+)
 from sase.api.compiled_query import compile_query, statistics_in
-from sase.api.compiled_script import CompiledScript, Sources, discovered
+from sase.api.compiled_script import CompiledScript, names_statements
 from sase.api.execution import run
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
+from sase.api.script_inputs import Sources, discovered
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.lang.parser import is_script
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
@@ -91,17 +98,17 @@ def match(
     """
     check_output(output)
     check_bounds(threads, max_matches)
-    limits = limits_of(timeout, max_memory)
-    guard = guard_of(limits, ticks)
-    if streams is not None or (isinstance(query, str) and is_script(query)):
+    guard = guard_of(limits := limits_of(timeout, max_memory), ticks)
+    if streams is not None or names_statements(query):
         given = partial(discovered, options, events, streams), params, plan
         asked = {"stats": stats, "threads": threads, "limit": limit, "output": output}
         return _of_script(query, *given, asked, guard, max_matches)
     settings: dict[str, Any] = {
         "stats": stats, "threads": threads, "max_matches": max_matches, "limits": limits
     }  # fmt: skip
+    check_events(events, streams)
     with working(guard):
-        source = Discovered.of(_given(events), InputOptions(**options))
+        source = Discovered.of(events, InputOptions(**options))
         bound(source, guard)
         form: Any = {"params": params, "plan": plan, "limit": limit, "output": output}
         compiled: Any = partial(compile_query, source=source, **form)
@@ -112,13 +119,6 @@ def match(
     if output == "compressed":
         return compressed(known, compiled, **settings)
     return run(known, guard=guard, **settings)
-
-
-def _given(events: object) -> object:
-    """The events, which must be given."""
-    if events is None:
-        raise PlanError("there are no events: give them, or  streams={name: …}")
-    return events
 
 
 def _of_script(

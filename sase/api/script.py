@@ -9,16 +9,16 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from sase.api.checks import check_bounds, check_query
-from sase.api.compiled_script import CompiledScript, Sources, discovered, of_input
+from sase.api.checks import check_bounds, check_events, check_query
+from sase.api.compiled_script import CompiledScript
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
+from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
-from sase.binding.input_options import InputKeywords, InputOptions, check_name, takes_input_options
+from sase.binding.input_options import InputKeywords, check_name, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.binding.statement_text import numbered, with_statements, without_statement
 from sase.engine.pipeline.limits import working
-from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
 
@@ -86,8 +86,7 @@ class Script:
         once, for all statements, before this returns. `max_matches` are those of each statement;
         `timeout` and `max_memory` are those of `sase.match`, for all of them.
         """
-        if events is None and streams is None:
-            raise PlanError("there are no events: give them, or  streams={name: …}")
+        check_events(events, streams)
         check_bounds(None, max_matches)
         guard = guard_of(limits_of(timeout, max_memory), perf_counter_ns)
         with working(guard):
@@ -130,13 +129,9 @@ class Script:
         """
         from sase.api.why_not import why
 
-        if events is None and streams is None:
-            raise PlanError("there are no events: give them, or  streams={name: …}")
+        check_events(events, streams)
         script, given = self._for(events, streams)
-        query = next((each for each in script.graph.statements if each.name == name), None)
-        if query is None:
-            hint = did_you_mean(name, self.statements) or (", ".join(self.statements),)
-            raise PlanError(f"there is no statement `{name}`: {hint[0]}")
+        query = script.graph.chosen(name)
         own = script.alone(given)[name]
         return why(query.written, own, params=self._params, plan=self._recipe, **rest)
 
@@ -177,18 +172,8 @@ class Script:
         """The script, compiled for its schemas, or where there are none for any events."""
         sources = self._sources
         if sources is None:
-            sources = {name: self._open(name) for name in self.inputs}
+            sources = open_inputs(self._options, self.inputs)
         return CompiledScript(self._graph, sources, self._params, self._recipe, self._lateness)
-
-    def _open(self, name: str | None) -> Discovered:
-        """An input of which no more is known than the keywords say."""
-        names = InputOptions(**of_input(self._options, name, self.inputs))
-        if names.types is not None:
-            raise PlanError("types=… say what a table has: give the script a schema, or events")
-        columns = names.columns
-        del columns["types"]
-        columns |= {"time": names.earliest, "until": names.until}
-        return Discovered(Schema(**columns), names)
 
     def __repr__(self) -> str:
         return f"<script of {', '.join(self.statements)}>"
@@ -280,10 +265,7 @@ class ScriptMatcher:
         check_name("name", name, may_be_none=False)
         with self._alone():
             graph = self._compiled.graph
-            if name not in self.statements:
-                hint = did_you_mean(name, self.statements) or (", ".join(self.statements),)
-                raise PlanError(f"there is no statement `{name}`: {hint[0]}")
-            readers = ", ".join(each.name for each in graph.readers(name))
+            readers = ", ".join(each.name for each in graph.readers(graph.chosen(name).name))
             if readers:
                 raise PlanError(f"`{name}` is read by {readers}: remove that first")
             if len(self.statements) == 1:

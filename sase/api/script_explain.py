@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sase.api.compiled_script import CompiledScript, Sources
-from sase.api.explain import explain
+from sase.api.compiled_script import CompiledScript
+from sase.api.explain import explain_statement
+from sase.api.script_inputs import Sources
 from sase.engine.pipeline.fused.choose import scans_admitted
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import Asked, Asking
-from sase.engine.sources.discovered import Discovered
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
 
@@ -145,18 +145,10 @@ def explain_script(
 ) -> ScriptExplanation:
     """The explanation of each statement, over events, or over what their schemas say."""
     read = script.alone(events) if events is not None else {}
-    found = {}
-    for query in script.graph.statements:
-        known = script.bound.queries[query.name]
-        own: Discovered | None = read.get(query.name)
-        found[query.name] = explain(
-            query.written,
-            own,
-            schema=None if own is not None else known.source,  # type: ignore[arg-type]
-            params=script.params,
-            plan=script.recipe,
-            **given,
-        )
+    found = {
+        each.name: explain_statement(script, each, read.get(each.name), **given)
+        for each in script.graph.statements
+    }
     sources = {each.name: each.sources for each in script.graph.statements}
     return ScriptExplanation(found, sources, tuple(_shared(script)))
 

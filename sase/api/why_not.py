@@ -9,9 +9,12 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from sase.api.checks import check_events
 from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.api.compiled_script import CompiledScript, names_statements, script_of
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
+from sase.api.script_inputs import Sources
 from sase.binding import Schema
 from sase.binding.binder import bind_where
 from sase.binding.bound import Condition
@@ -33,8 +36,10 @@ NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 @takes_input_options
 def why(
     query: str,
-    events: object,
+    events: object = None,
     *,
+    statement: str | None = None,
+    streams: Mapping[str, object] | None = None,
     where: str | None = None,
     from_: int | float | date | str | None = None,
     to: int | float | date | str | None = None,
@@ -55,42 +60,52 @@ def why(
     partial matches each search may find, and `seconds` how long all of them may take by `clock`;
     what these bounds end is said with "at least". Of a pattern with choices each branch is asked,
     for an equal part of the seconds; of one with repeated groups, what stops one iteration of each.
-    `timeout` and `max_memory` bound all of it, and end it with an error. The other keywords are
-    those of `match`.
+    `timeout` and `max_memory` bound all of it, and end it with an error. Of a script it is asked
+    of the `statement` of that name, or of the only result, over what this reads; `streams` are
+    inputs that have names. The other keywords are those of `match`.
     """
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain
 
     _check(near, most, seconds)
     guard = guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, EXPLANATION)
-    source = Discovered.of(events, InputOptions(**options))
+    check_events(events, streams)
+    if statement is not None or streams is not None or names_statements(query):
+        with working(guard):
+            script, read = script_of(query, events, streams, params, plan, options)
+            query, source = _of_statement(script, read, statement, guard)
+    else:
+        source = Discovered.of(events, InputOptions(**options))
     bound(source, guard)
     with working(guard):
         compiled = partial(compile_query, source=source, params=params, plan=plan)
         known, about = _of_iteration(query, whole := compiled(query), compiled)
     assert known.source.events is not None, "a schema has no events"
-    restrictions = _between(known.schema, from_, to)
-    if where is not None:
-        restrictions.append(bind_where(where, known.schema, name="where", parameters=params or {}))
+    restrictions = _restrictions(known.schema, where, from_, to, params or {})
     asked = list(_branches(known))
     with working(guard):
+        budget = partial(Budget, most, seconds / len(asked), clock, check_of(guard))
         found = [
             explain(
-                each.bound,
-                known.query,
-                each.unoptimized,
-                known.source.events,
-                restrictions,
-                # Every plan finds the same; of runs the default one keeps none where there are too
-                # many.
-                recipe=read_recipe(DEFAULT_PLAN) if each.has_runs else _without_runs(known.recipe),
-                near=near,
-                budget=Budget(most, seconds / len(asked), clock, check_of(guard)),
+                each.bound, known.query, each.unoptimized, known.source.events, restrictions,
+                recipe=_recipe_of(each), budget=budget(), near=near,
             )
             for each in asked
-        ]
+        ]  # fmt: skip
         counted = tuple(_of_iterations(whole, restrictions, most, seconds, clock, guard))
     return _told(known, found, (about, *counted) if about else ())
+
+
+def _of_statement(
+    script: CompiledScript, read: Sources | None, name: str | None, guard: RunGuard | None
+) -> tuple[str, Discovered]:
+    """A statement of a script as a query by itself, and what it reads."""
+    query = script.graph.chosen(name)
+    if read is None:
+        raise PlanError("a schema has no events, and only these say why: give them")
+    for each in read.values():
+        bound(each, guard)
+    return query.written, script.alone(read, guard)[query.name]
 
 
 def _of_iterations(
@@ -155,8 +170,14 @@ def _check(*bounds: float) -> None:
         raise PlanError("near, most and seconds are not negative")
 
 
-def _without_runs(recipe: Recipe) -> Recipe:
-    """The recipe, where it is one of runs, for sequences: every plan finds the same."""
+def _recipe_of(known: CompiledQuery) -> Recipe:
+    """The recipe, where it is one of runs, for sequences: every plan finds the same.
+
+    Of runs the default one keeps none where there are too many.
+    """
+    recipe = known.recipe
+    if known.has_runs:
+        return read_recipe(DEFAULT_PLAN)
     kept = tuple(
         entry
         for entry in recipe.entries
@@ -165,14 +186,19 @@ def _without_runs(recipe: Recipe) -> Recipe:
     return replace(recipe, entries=kept)
 
 
-def _between(schema: Schema, first: object, last: object) -> list[Condition]:
-    """The times as conditions on the time column."""
+def _restrictions(
+    schema: Schema, where: str | None, first: object, last: object, params: Mapping[str, object]
+) -> list[Condition]:
+    """The conditions on events that are looked at, and the times as ones on the time column."""
     name = schema.time.replace("`", "``")
-    return [
+    found = [
         bind_where(f"`{name}` {sign} {_moment(given, schema)}", schema, name=option)
         for option, sign, given in (("from", ">=", first), ("to", "<=", last))
         if given is not None
     ]
+    if where is not None:
+        found.append(bind_where(where, schema, name="where", parameters=params))
+    return found
 
 
 def _moment(given: object, schema: Schema) -> str:

@@ -9,8 +9,9 @@ from warnings import warn
 from pyspark.sql import DataFrame
 
 from sase.api.compiled_query import compile_query
-from sase.api.compiled_script import CompiledScript, of_input
+from sase.api.compiled_script import CompiledScript
 from sase.api.plan import DEFAULT_PLAN
+from sase.api.script_inputs import of_input
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.engine.plan import EnginePlan

@@ -104,3 +104,52 @@ def test_a_stream_in_which_nothing_was_found_is_explained() -> None:
     script, streams = sase.Script(text), {"raw": RAW}
     assert script.why("query_2", streams=streams).rows == 0
     assert script.explain(streams=streams, analyze=True)["query_3"].results == 0
+
+
+TWO = TEXT.partition("FROM pairs, raw")[0] + "FROM pairs EVENT Pair x WHERE x.v > 7"
+
+
+def test_explain_takes_a_script_and_tells_of_one_statement() -> None:
+    streams, script = {"raw": RAW}, sase.Script(TWO)
+    of_all = script.explain(streams=streams)
+    assert str(sase.explain(TWO, streams=streams)) == str(of_all["query_2"])
+    assert str(sase.explain(TWO, statement="pairs", streams=streams)) == str(of_all["pairs"])
+    assert str(sase.explain(TWO, RAW)) == str(of_all["query_2"])
+    assert str(sase.explain(TWO)) == str(script.explain()["query_2"])
+    schema = sase.Schema(time="ts")
+    by_schema = sase.Script(TWO, schema).explain()["query_2"]
+    assert str(sase.explain(TWO, schema=schema)) == str(by_schema)
+    assert str(sase.explain(TWO, streams={"raw": schema})) == str(by_schema)
+    ran = sase.explain(TWO, streams=streams, statement="pairs", analyze=True, limit=2)
+    assert ran.results == 2 < of_all["pairs"].expected_results
+
+
+def test_why_takes_a_script_and_tells_of_one_statement() -> None:
+    streams, script = {"raw": RAW}, sase.Script(TWO)
+    assert str(sase.why(TWO, RAW)) == str(script.why("query_2", streams=streams))
+    by_name = sase.why(TWO, statement="pairs", streams=streams, near=2)
+    assert str(by_name) == str(script.why("pairs", streams=streams, near=2))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"events": RAW}, "several results, query_2, query_3, query_4, .* with  statement=…"),
+        ({"events": RAW, "statement": "pear"}, "no statement `pear`: did you mean `pairs`"),
+    ],
+)
+def test_a_statement_must_be_chosen_of_several(given: Any, words: str) -> None:
+    text = TEXT.replace("FROM pairs, raw", "FROM pairs").replace("C c) WHERE x.v = c.v", "Pair c)")
+    with pytest.raises(sase.PlanError, match=words):
+        sase.explain(text, **given)
+    with pytest.raises(sase.PlanError, match=words):
+        sase.why(text, **given)
+
+
+def test_why_of_a_script_needs_events() -> None:
+    with pytest.raises(sase.PlanError, match="there are no events: give them"):
+        sase.why(TWO)
+    with pytest.raises(sase.PlanError, match="a schema has no events"):
+        sase.why(TWO, sase.Schema())
+    with pytest.raises(sase.PlanError, match="there is no statement `x`: query_1"):
+        sase.why("EVENT A a", RAW, statement="x")

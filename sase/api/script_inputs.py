@@ -1,0 +1,64 @@
+"""The inputs of a script as a caller gives them, by name, each with its own options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
+
+from sase.binding import Schema
+from sase.binding.input_options import InputOptions
+from sase.engine.sources.discovered import Discovered
+from sase.errors import PlanError
+
+# Inputs by name, None for the one that has none.
+Sources: TypeAlias = Mapping[str | None, Discovered]
+
+
+def discovered(
+    options: Mapping[str, Any],
+    unnamed: object,
+    streams: Mapping[str, object] | None,
+    known: Sources | None = None,
+) -> Sources:
+    """What is known of inputs as a caller gives them; their schemas may be `known` already."""
+    given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
+    if streams is not None and not isinstance(streams, Mapping):
+        raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
+    given.update(streams or {})
+    found = dict[str | None, Discovered]()
+    for name, each in given.items():
+        own = of_input(options, name, given)
+        if not known:
+            found[name] = Discovered.of(each, InputOptions(**own))
+        elif name in known:
+            own.pop("types", None)  # its schema has them
+            found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
+    return found
+
+
+def open_inputs(
+    options: Mapping[str, Any], names: Collection[str | None]
+) -> dict[str | None, Discovered]:
+    """Inputs of which no more is known than the keywords say."""
+    found = dict[str | None, Discovered]()
+    for name in names:
+        own = InputOptions(**of_input(options, name, names))
+        if own.types is not None:
+            raise PlanError("types=… say what a table has: give the script a schema, or events")
+        columns = own.columns | {"time": own.earliest, "until": own.until}
+        del columns["types"]
+        found[name] = Discovered(Schema(**columns), own)
+    return found
+
+
+def of_input(
+    options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
+) -> dict[str, Any]:
+    """The options of one input: where they differ, each is by the name of an input."""
+    found = dict[str, Any]()
+    for option, value in options.items():
+        if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
+            found[option] = value
+        elif name in value:
+            found[option] = value[name]
+    return found
