@@ -34,8 +34,8 @@ class Collapsible:
 
     If it only `lacks_having`, the matches that HAVING decides on can be counted all the same. Of a
     pattern with choices each of the plans of `branches` can be counted, and no two have a match in
-    common. The matches of a pattern with sets or groups can be counted `by_states`, and are no
-    paths all the same.
+    common. The matches of a pattern with sets or groups are counted `by_states`, even if these are
+    too many for a graph whose paths the matches are.
     """
 
     plan: nodes.Operator
@@ -114,7 +114,8 @@ def _of_states(basic: nodes.Operator, reason: str) -> Collapsible:
         runs, components=states.components, conditions=(), evaluation=nodes.Evaluation.COLLAPSED
     )
     plan = nodes.exchanged(plan, runs, replace(top, having=None))
-    return Collapsible(plan, (reason,), by_states=True)
+    reasons = () if states.too_large is None else (reason, states.too_large)
+    return Collapsible(plan, reasons, by_states=True)
 
 
 def _reasons_of_negation(plan: nodes.Operator) -> Iterator[str]:

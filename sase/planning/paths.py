@@ -34,8 +34,9 @@ from sase.planning.nodes import EdgeCondition, RunEvaluation
 LONGEST = 64
 # The most slots of a graph.
 MOST_SLOTS = 1_000
-# The most states of sets.
+# The most states of sets, and the most slots of a graph of them.
 MOST_STATES = 1 << 17
+MOST_STATE_SLOTS = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,14 @@ def paths_of(runs: RunEvaluation) -> Paths:
 
 @dataclass(frozen=True)
 class States:
-    """The components whose states count matches, and why they would not be enough."""
+    """The components whose states count matches, and why they would not be enough.
+
+    The states that count may be too many for a graph; `too_large` says so.
+    """
 
     components: tuple[BoundComponent, ...]
     reasons: tuple[str, ...]
+    too_large: str | None = None
 
 
 def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
@@ -93,7 +98,13 @@ def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
         reasons.append("a set is beside a repeated group")
     if (most := states_among(bounds.components)) > MOST_STATES:
         reasons.append(f"it has {most:,} states")
-    return States(bounds.components, tuple(reasons))
+    return States(bounds.components, tuple(reasons), _too_large(bounds.components))
+
+
+def _too_large(components: Sequence[BoundComponent]) -> str | None:
+    """Why the graph of states has too many slots, if so."""
+    slots = state_slots_of(components)
+    return None if slots <= MOST_STATE_SLOTS else f"the graph of its states has {slots:,} slots"
 
 
 def _of_iterations(component: BoundComponent) -> Iterator[str]:
@@ -130,6 +141,24 @@ def states_among(components: Sequence[BoundComponent]) -> int:
         prod(1 + _rungs(components[place]) for place in element)
         for element in elements_of(components)
     )
+
+
+def state_slots_of(components: Sequence[BoundComponent]) -> int:
+    """How many slots the graph of states has at most: each state by the event that leads to it."""
+    return sum(
+        _steps(components[place])
+        * prod(1 + _rungs(components[other]) for other in element if other != place)
+        for element in elements_of(components)
+        for place in element
+    )
+
+
+def _steps(component: BoundComponent) -> int:
+    """How many events are told apart; the first of a series from further ones, and iterations."""
+    most = max(component.minimum, component.maximum or 1)
+    if component.group is not None:
+        return 2 * (most + 1) * sum(map(_steps, component.group.branches[0].elements))
+    return most if component.maximum is not None else max(most, 2)
 
 
 def _rungs(component: BoundComponent) -> int:

@@ -62,12 +62,20 @@ def collapsed(rows: list[dict[str, Any]]) -> Counter[str]:
 # ---------------------------------------------------------------- on Spark itself
 
 SERIES = "EVENT SEQ(A+ a[], C c) WHERE [id] AND c.v > 2 WITHIN 60"
+OF_SETS = "EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [id] WITHIN 40"
+OF_GROUPS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 16"
 LISTED = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v >= a.v AND avg(b[].v) > c.v WITHIN 15"
 
 
 @pytest.mark.parametrize(
     ("query", "strategy", "reads_files"),
-    [(SERIES, "key", False), (SERIES, "files", True), (LISTED, "slice", False)],
+    [
+        (SERIES, "key", False),
+        (SERIES, "files", True),
+        (LISTED, "slice", False),
+        (OF_SETS, "key", False),
+        (OF_GROUPS, "slice", False),
+    ],
 )
 def test_spark_knows_the_set(
     query: str, strategy: str, *, reads_files: bool, spark: SparkSession, tmp_path: Path

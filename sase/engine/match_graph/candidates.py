@@ -57,11 +57,15 @@ class CandidateEvents:
 
 
 class Binding(NamedTuple):
-    """The places of a match, ascending, cut into components of these lengths."""
+    """The places of a match, ascending, cut into components of these lengths.
+
+    Where these do not say which component an event is of, `slots` do.
+    """
 
     partition: int
     places: tuple[int, ...]
     lengths: tuple[int, ...]
+    slots: tuple[int, ...] = ()
 
     def of(self, level: int) -> tuple[int, ...]:
         """The places of one component."""

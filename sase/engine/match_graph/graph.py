@@ -23,10 +23,13 @@ from sase.engine.kernels.match_graph.passes import (
 from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.links import linked
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
-from sase.engine.match_graph.slots import Slots
-from sase.engine.resources import Check, no_check
+from sase.engine.match_graph.slots import SlotAutomaton
+from sase.engine.resources import Check, is_too_much, no_check
+from sase.errors import BudgetError
 
 INT64 = 8
+# What a pass holds of nodes at most, beside the paths to them.
+COPIES = 3
 
 
 class Graph:
@@ -41,7 +44,7 @@ class Graph:
 
     def __init__(
         self,
-        slots: Slots,
+        slots: SlotAutomaton,
         partitions: Sequence[CandidateEvents],
         span: int | None,
         options: GraphOptions = GRAPH_OPTIONS,
@@ -61,12 +64,14 @@ class Graph:
         partition = bisect_right(self.offsets, place) - 1
         return partition, place - self.offsets[partition]
 
-    def binding(self, places: tuple[int, ...], lengths: tuple[int, ...]) -> Binding:
-        """A match, by its places within its partition."""
+    def binding(
+        self, places: tuple[int, ...], lengths: tuple[int, ...], slots: tuple[int, ...]
+    ) -> Binding:
+        """A match, by its places within its partition; with its slots where lengths say less."""
         partition, _ = self.local(places[0])
         offset = self.offsets[partition]
         own = tuple(place - offset for place in places) if offset else places
-        return Binding(partition, own, lengths)
+        return Binding(partition, own, lengths, slots if self.slots.is_told else ())
 
     @cached_property
     def links(self) -> Links:
@@ -88,7 +93,9 @@ class Graph:
     @cached_property
     def latest(self) -> NDArray[np.int64]:
         """By place and slot the latest first place of a path, -1 where no window holds one."""
-        self.check(len(self) * len(self.slots) * INT64)
+        size = len(self) * len(self.slots) * INT64
+        check_memory(size)
+        self.check(size)
         latest = np.empty((len(self), len(self.slots)), np.int64)
         best = np.full((2, len(self.slots)), UNREACHABLE)
         begin = 0
@@ -159,11 +166,21 @@ class Graph:
         """The nodes on matches that begin at `low` or later and end from `first` to `beyond`."""
         self.check((beyond - low) * len(self.slots))
         alive = np.zeros((beyond - low, len(self.slots)), np.uint8)
-        needed = np.zeros(len(self.slots), np.int64)
+        needed = np.zeros((2, len(self.slots)), np.int64)
+        needed[1] = -1
         for begin, end in reversed(list(pairwise(self._blocks(low, beyond)))):
             mark(self.arrays, self.latest, low, first, begin, end, needed, alive)
             self.check(0)
         return alive.astype(bool)
+
+
+def check_memory(size: int) -> None:
+    """Refuse a graph that memory cannot hold."""
+    if is_too_much(COPIES * size):
+        raise BudgetError(
+            f"the graph of all matches would take {COPIES * size:,} bytes, more than there are:"
+            " fewer events, or a pattern with fewer states, take less"
+        )
 
 
 def places_of(partitions: Sequence[CandidateEvents], span: int | None) -> EventPlaces:

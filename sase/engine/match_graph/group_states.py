@@ -49,7 +49,7 @@ class IterationStates:
             if not self._is_left(state):
                 return
         for number in range(state.element + 1, len(self.written)):
-            yield from self._begun(number, 1, 0)
+            yield from self._begun(number, 1, 0, begins=True)
             if self.written[number].minimum:
                 return
 
@@ -58,12 +58,12 @@ class IterationStates:
         number, (iterations, place, count) = state.element, state.bound
         own, part = self.written[number], self.parts[number][place]
         if part.maximum is None or count < part.maximum:
-            yield self._move(number, iterations, place, count)
+            yield self._move(number, iterations, place, count, begins=False)
         if count < part.minimum or own.group is None:
             return
-        yield from self._begun(number, iterations, place + 1)
+        yield from self._begun(number, iterations, place + 1, begins=False)
         if self._is_through(state) and (own.maximum is None or iterations < own.maximum):
-            yield from self._begun(number, min(iterations + 1, highest(own)), 0)
+            yield from self._begun(number, min(iterations + 1, highest(own)), 0, begins=True)
 
     def settled(self, state: SubsetState) -> SubsetState:
         """The state that is left when time goes on."""
@@ -77,17 +77,18 @@ class IterationStates:
         """Nothing: all events of a match are strictly one after the other."""
         return iter(())
 
-    def _begun(self, number: int, iterations: int, place: int) -> Iterator[Move]:
+    def _begun(self, number: int, iterations: int, place: int, *, begins: bool) -> Iterator[Move]:
         """The events that the rest of an iteration may go on with."""
         for each in range(place, len(self.parts[number])):
-            yield self._move(number, iterations, each, 0)
+            yield self._move(number, iterations, each, 0, begins=begins)
             if self.parts[number][each].minimum:
                 return
 
-    def _move(self, number: int, iterations: int, place: int, count: int) -> Move:
+    def _move(self, number: int, iterations: int, place: int, count: int, *, begins: bool) -> Move:
         level = sum(map(len, self.parts[:number])) + place
         more = min(count + 1, highest(self.parts[number][place]))
-        return Move(level, count > 0, SubsetState(number, (iterations, place, more)))
+        begins = begins and self.written[number].group is not None
+        return Move(level, count > 0, SubsetState(number, (iterations, place, more)), begins)
 
     def _is_through(self, state: SubsetState) -> bool:
         """Whether the iteration may end."""

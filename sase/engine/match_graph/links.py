@@ -12,7 +12,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import EventPlaces, Links
 from sase.engine.match_graph.candidates import CandidateEvents, Edge
 from sase.engine.match_graph.options import GraphOptions
-from sase.engine.match_graph.slots import Slots
+from sase.engine.match_graph.slots import SlotAutomaton
 from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError
 
@@ -21,7 +21,7 @@ NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32
 
 
 def linked(
-    slots: Slots,
+    slots: SlotAutomaton,
     stream: EventPlaces,
     partitions: Sequence[CandidateEvents],
     offsets: Sequence[int],

@@ -15,7 +15,7 @@ from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.sampling import drawn
-from sase.engine.match_graph.slots import Levels, Slots
+from sase.engine.match_graph.slots import Levels, SlotAutomaton, Slots
 from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_from, totals
 from sase.engine.match_graph.walk import GraphWalk
 from sase.engine.resources import Check, no_check
@@ -31,17 +31,18 @@ class MatchSet:
     @classmethod
     def over(
         cls,
-        levels: Levels,
+        pattern: Levels | SlotAutomaton,
         partitions: Sequence[CandidateEvents],
         span: int | None = None,
         options: GraphOptions = GRAPH_OPTIONS,
         check: Check = no_check,
     ) -> MatchSet:
-        """The matches of components whose first and last event are at most `span` apart.
+        """The matches of a pattern whose first and last event are at most `span` apart.
 
         `check` is called between the pieces of each pass over them, which it ends by an exception.
         """
-        return cls(Graph(Slots(levels), partitions, span, options, check))
+        slots = Slots(pattern) if isinstance(pattern, Levels) else pattern
+        return cls(Graph(slots, partitions, span, options, check))
 
     # ------------------------------------------------------------ counts
 

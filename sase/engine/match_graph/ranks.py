@@ -30,6 +30,8 @@ from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import linked_counts
 
+NO_SLOTS = np.empty(0, np.int64)
+
 
 class EndRank(NamedTuple):
     """A match by its rank among those that end at a place."""
@@ -52,7 +54,8 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
     sought = RankQuery(frozen(ends), frozen(ranks))
     lengths = np.zeros((len(wanted), len(graph.slots.levels)), np.int64)
     bounds = np.zeros(len(wanted) + 1, np.int64)
-    found = MatchPlaces(np.empty(max(graph.options.chunk, beyond - low), np.int64), bounds, lengths)
+    room = max(graph.options.chunk, beyond - low)
+    found = MatchPlaces(np.empty(room, np.int64), np.empty(room, np.int64), bounds, lengths)
     bindings, done = list[Binding](), 0
     while done < len(wanted):
         bounds[done] = 0
@@ -63,10 +66,12 @@ def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Bind
 
 def _bindings(graph: Graph, found: MatchPlaces, start: int, stop: int) -> list[Binding]:
     """The matches that the kernel wrote."""
-    places = found.places[: found.bounds[stop]].tolist()
     bounds, lengths = found.bounds[start : stop + 1].tolist(), found.lengths[start:stop].tolist()
+    slots = found.slots if graph.slots.is_told else NO_SLOTS
     return [
-        graph.binding(tuple(places[first:last]), tuple(of))
+        graph.binding(
+            tuple(found.places[first:last].tolist()), tuple(of), tuple(slots[first:last].tolist())
+        )
         for first, last, of in zip(bounds, bounds[1:], lengths, strict=False)
     ]
 
@@ -82,8 +87,8 @@ class _Search:
         lengths = [0] * len(graph.slots.levels)
         for _, slot in self.nodes:
             lengths[graph.slots.all[slot].level] += 1
-        places = tuple(place for place, _ in reversed(self.nodes))
-        return graph.binding(places, tuple(lengths))
+        places, slots = (tuple(each) for each in zip(*reversed(self.nodes), strict=True))
+        return graph.binding(places, tuple(lengths), slots)
 
 
 def matches_of(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding]:
@@ -163,7 +168,11 @@ class _FreeRanks:
         self.reached = graph.reached(self.low, self.beyond)
         self.opens = [form.opens for form in self.slots.all]
         # Most paths go on in the slot that repeats, the last of the sources.
-        self.sources = [sources[::-1] for sources in self.slots.sources]
+        both = zip(self.slots.sources, self.slots.tied, strict=True)
+        self.sources = [
+            [*((each, False) for each in reversed(sources)), *((each, True) for each in tied)]
+            for sources, tied in both
+        ]
         self._present = self._first = _Segment(
             self.low, [[0] for _ in self.slots.all], [0] * len(self.slots)
         )
@@ -206,17 +215,20 @@ class _FreeRanks:
                 if rank == 0:
                     return None
                 rank -= 1
-            bound = before[place - self.low] - start
-            for slot in sources[slot]:  # noqa: B020 - the sources are those of the slot so far
+            bound, own = before[place - self.low] - start, place - start
+            for slot, is_tied in sources[slot]:  # noqa: B020 - those of the slot so far
                 numbers = running[slot]
                 count = numbers[bound] if bound >= 0 else segment.opened[slot]
+                if is_tied:
+                    earlier, count = count, numbers[own] - count
                 if rank < count:
+                    rank += earlier if is_tied else 0
                     break
                 rank -= count
             if rank < numbers[0]:
                 search.rank = rank
                 return slot
-            at = bisect_right(numbers, rank, 0, max(bound, 0) + 1) - 1
+            at = bisect_right(numbers, rank, 0, (own if is_tied else max(bound, 0)) + 1) - 1
             rank -= numbers[at]
             place = start + at
 
@@ -236,18 +248,16 @@ class _FreeRanks:
         if self._present.start == mark.start and len(self._present.running[0]) > 1:
             return self._present
         start, running, opened = mark.start, [list(each) for each in mark.running], mark.opened
-        forms, sources = self.slots.all, self.slots.sources
+        forms, sources, tied = self.slots.all, self.slots.sources, self.slots.tied
         for place in range(start, min(start + self.segment, self.beyond)):
             bound = self.before[place - self.low] - start
-            reached = self.reached[place - self.low]
+            before = [each[bound] for each in running] if bound >= 0 else opened
+            reached, own = self.reached[place - self.low], place - start
             for slot, numbers in enumerate(running):
                 count = 0
                 if slot in reached:
-                    count = int(forms[slot].opens) + (
-                        sum(running[s][bound] for s in sources[slot])
-                        if bound >= 0
-                        else sum(opened[s] for s in sources[slot])
-                    )
+                    count = int(forms[slot].opens) + sum(before[s] for s in sources[slot])
+                    count += sum(running[s][own] - before[s] for s in tied[slot])
                 numbers.append(numbers[-1] + count)
         self._present = _Segment(start, running, opened)
         return self._present

@@ -10,13 +10,18 @@ The first slot of a component is for events that begin it, the others for furthe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
+
+# Of a source that is not tested.
+NO_PAIR = -1
 
 
 @dataclass(frozen=True)
@@ -43,48 +48,56 @@ class Levels:
 
 @dataclass(frozen=True)
 class Slot:
-    """The `rank`-th event of a component, or that and every later one if the slot `repeats`."""
+    """A step of matches: an event of a component, its first or a `further` one.
+
+    It is admitted by its bit of the number `bit`.
+    """
 
     level: int
-    rank: int
-    repeats: bool
+    bit: int
+    further: bool
     opens: bool
     closes: bool
 
-    @property
-    def further(self) -> bool:
-        """Whether the event is taken, not the one that begins the component."""
-        return self.rank > 1
 
+class SlotAutomaton:
+    """The slots of a pattern in order, and which come right before which.
 
-class Slots:
-    """The slots of a pattern in order, and which come right before which."""
+    `sources` are those of strictly earlier events, `tied` those of simultaneous ones, which are
+    earlier slots. `levels` has a length: as many components as there are.
+    """
 
-    def __init__(self, levels: Levels) -> None:
-        self.levels = levels
-        self.all = tuple(
-            slot for level in range(len(levels)) for slot in _slots_of_level(levels, level)
-        )
-        self.sources = tuple(
-            tuple(source for source in range(target + 1) if self._leads(source, target))
-            for target in range(len(self.all))
-        )
+    # Whether lengths do not say which component each event of a match is of, but slots do.
+    is_told = False
+
+    def __init__(
+        self,
+        levels: Sized,
+        slots: Sequence[Slot],
+        sources: Sequence[tuple[int, ...]],
+        tied: Sequence[tuple[int, ...]],
+    ) -> None:
+        self.levels, self.all = levels, tuple(slots)
+        self.sources, self.tied = tuple(sources), tuple(tied)
 
     def __len__(self) -> int:
         return len(self.all)
 
-    def _leads(self, source: int, target: int) -> bool:
-        one, other = self.all[source], self.all[target]
-        if one.level == other.level:
-            return (source == target and one.repeats) or source + 1 == target
-        satisfied = one.rank >= self.levels.minimum[one.level]
-        return not other.further and satisfied and self.levels.skipped(one.level, other.level)
+    def order(self, lengths: tuple[int, ...], path: tuple[int, ...]) -> Any:
+        """How matches of the same events are ordered: by what comes last."""
+        return lengths[::-1]
+
+    def bits(self, events: int) -> int:
+        """Bound the bits of the number of matches of so many events, by the slots of each."""
+        return events * (len(self) + 1).bit_length()
 
     @cached_property
     def by_level(self) -> tuple[list[int], ...]:
         """The slots of each component."""
-        levels = range(len(self.levels))
-        return tuple([s for s, of in enumerate(self.all) if of.level == k] for k in levels)
+        found: tuple[list[int], ...] = tuple([] for _ in range(len(self.levels)))
+        for number, slot in enumerate(self.all):
+            found[slot.level].append(number)
+        return found
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -99,15 +112,22 @@ class Slots:
     @cached_property
     def source_masks(self) -> tuple[int, ...]:
         """For each slot a bit for each of its sources."""
-        return tuple(sum(1 << source for source in sources) for sources in self.sources)
+        return tuple(_bits_of(sources) for sources in self.sources)
+
+    @cached_property
+    def tied_masks(self) -> tuple[int, ...]:
+        """For each slot a bit for each of those that a simultaneous event may have before it."""
+        return tuple(_bits_of(sources) for sources in self.tied)
 
     @cached_property
     def target_masks(self) -> tuple[int, ...]:
         """For each slot a bit for each slot that it leads to."""
-        return tuple(
-            self.mask([bool(sources >> slot & 1) for sources in self.source_masks])
-            for slot in range(len(self))
-        )
+        return _turned(self.sources)
+
+    @cached_property
+    def tied_target_masks(self) -> tuple[int, ...]:
+        """The same of simultaneous events."""
+        return _turned(self.tied)
 
     def mask(self, chosen: list[bool]) -> int:
         """A bit for each slot that is chosen."""
@@ -115,35 +135,97 @@ class Slots:
 
     def pair(self, source: int, target: int) -> int:
         """The number of the pair of components of two slots."""
-        return self.pairs.index((self.all[source].level, self.all[target].level))
+        return self._numbers[self.all[source].level, self.all[target].level]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], int]:
+        return {pair: number for number, pair in enumerate(self.pairs)}
 
     @cached_property
     def arrays(self) -> Automaton:
         """The automaton as kernels read it."""
-        flat = [(source, t) for t, sources in enumerate(self.sources) for source in sources]
+        both = list(zip(self.sources, self.tied, strict=True))
+        flat = [(s, t, 0) for t, (sources, _) in enumerate(both) for s in sources]
+        flat += [(s, t, 1) for t, (_, tied) in enumerate(both) for s in tied]
+        flat.sort(key=lambda arc: (arc[1], arc[2]))
         columns = (
+            [slot.bit for slot in self.all],
             [slot.level for slot in self.all],
             [slot.further for slot in self.all],
             [slot.opens for slot in self.all],
             [slot.closes for slot in self.all],
-            np.cumsum([0, *map(len, self.sources)]),
-            [source for source, _ in flat],
-            [self.pair(source, target) for source, target in flat],
+            np.cumsum([0, *(len(sources) + len(tied) for sources, tied in both)]),
+            [source for source, _, _ in flat],
+            [NO_PAIR if is_tied else self.pair(source, t) for source, t, is_tied in flat],
+            [is_tied for _, _, is_tied in flat],
         )
         return Automaton(*(frozen(np.asarray(column, np.int64)) for column in columns))
 
 
-def _slots_of_level(levels: Levels, level: int) -> list[Slot]:
+class Slots(SlotAutomaton):
+    """The slots of components one after the other."""
+
+    levels: Levels
+
+    def __init__(self, levels: Levels) -> None:
+        numbered = [each for level in range(len(levels)) for each in _slots_of_level(levels, level)]
+        sources = [
+            tuple(n for n, source in enumerate(numbered) if source.leads_to(target, levels))
+            for target in numbered
+        ]
+        super().__init__(levels, numbered, sources, [()] * len(numbered))
+
+    def bits(self, events: int) -> int:
+        """Bound the bits by the choices of events, and of the begins of components."""
+        return events + (len(self.levels) - 1) * (events + 1).bit_length()
+
+
+@dataclass(frozen=True)
+class NumberedSlot(Slot):
+    """The `rank`-th event of a component, or that and every later one if the slot `repeats`."""
+
+    rank: int
+    repeats: bool
+
+    def leads_to(self, target: NumberedSlot, levels: Levels) -> bool:
+        """Whether an event in it may come right before one in another."""
+        if self.level == target.level:
+            return (self == target and self.repeats) or self.rank + 1 == target.rank
+        satisfied = self.rank >= levels.minimum[self.level]
+        is_later = self.level < target.level
+        skips = is_later and levels.skipped(self.level, target.level)
+        return not target.further and satisfied and skips
+
+
+def _slots_of_level(levels: Levels, level: int) -> list[NumberedSlot]:
     least, most = levels.minimum[level], levels.maximum[level]
     last = max(least, 2) if most is None else most
     opens, ends = levels.skipped(-1, level), levels.skipped(level, len(levels))
     return [
-        Slot(
+        NumberedSlot(
             level,
-            rank,
-            repeats=most is None and rank == last,
+            level,
+            rank > 1,
             opens=opens and rank == 1,
             closes=ends and rank >= least,
+            rank=rank,
+            repeats=most is None and rank == last,
         )
         for rank in range(1, last + 1)
     ]
+
+
+def _bits_of(slots: Iterable[int]) -> int:
+    found = 0
+    for slot in slots:
+        found |= 1 << slot
+    return found
+
+
+def _turned(sources: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """For each slot a bit for each of those whose source it is."""
+    found = [0] * len(sources)
+    for target, of in enumerate(sources):
+        for source in of:
+            found[source] |= 1 << target
+    return tuple(found)

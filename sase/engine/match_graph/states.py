@@ -34,11 +34,15 @@ class SubsetState(NamedTuple):
 
 
 class Move(NamedTuple):
-    """An event of a level, one that begins it or a further one, and the state that it leads to."""
+    """An event of a level, one that begins it or a further one, and the state that it leads to.
+
+    With it an iteration of a group may begin.
+    """
 
     level: int
     is_further: bool
     target: SubsetState
+    begins: bool = False
 
 
 ROOT = SubsetState(-1, ())
@@ -157,7 +161,7 @@ def tables(automaton: CountingStates, most_tied: int) -> StateTables:
     numbers, alone = {ROOT: 0}, list[tuple[int, int, int]]()
     waiting = [ROOT]
     for state in waiting:
-        for level, is_further, target in automaton.moves(state):
+        for level, is_further, target, _ in automaton.moves(state):
             if target not in numbers:
                 numbers[target] = len(numbers)
                 waiting.append(target)

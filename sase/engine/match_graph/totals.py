@@ -116,7 +116,7 @@ class _Pass:
         """Bound the bits of all numbers: choices of events, and of the begins of components."""
         graph, frames = self.graph, self.graph.frames
         widest = int((frames.beyond[frame:stop] - frames.low[frame:stop]).max())
-        counts = widest + (len(graph.slots.levels) - 1) * (widest + 1).bit_length()
+        counts = graph.slots.bits(widest)
         if self.weights.level == NO_LEVEL:
             return counts + 1
         bare = _Pass(graph, NO_WEIGHTS)
@@ -189,7 +189,7 @@ _Paths = Iterator[tuple[int, list[int], list[int]]]
 
 def _free_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     """By place the paths to each slot and their sums; running sums stand for the arcs."""
-    forms, sources = graph.slots.all, graph.slots.sources
+    forms, sources, tied = graph.slots.all, graph.slots.sources, graph.slots.tied
     low, beyond = stretch.low, stretch.beyond
     before = graph.stream.before[low:beyond].tolist()
     opened, fresh, nothing = _Pair.zero(len(forms)), _Pair.zero(len(forms)), [0] * len(forms)
@@ -203,12 +203,13 @@ def _free_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
         for slot in reached:
             counts[slot] = int(forms[slot].opens and stretch.opens(place))
             counts[slot] += sum(opened.counts[s] for s in sources[slot])
-            fresh.counts[slot] += counts[slot]
+            counts[slot] += sum(fresh.counts[s] for s in tied[slot])
             if weights.level != NO_LEVEL:
                 sums[slot] = sum(opened.sums[s] for s in sources[slot])
+                sums[slot] += sum(fresh.sums[s] for s in tied[slot])
                 if forms[slot].level == weights.level:
                     sums[slot] += weights.worth[place] * counts[slot]
-                fresh.sums[slot] += sums[slot]
+        fresh.add(_Pair(counts, sums))
         yield place, counts, sums
 
 

@@ -63,14 +63,27 @@ class GraphWalk:
 
     def _by_slot(self, step: _Step, low: int) -> Iterator[_Step]:
         place, mask = step
+        earlier = int(self.graph.stream.before[place])
+        tied = self._wanted(mask, self.slots.tied_masks)
+        if tied:
+            yield from self._down(tied, place, max(earlier, low), low)
+        yield from self._down(self._wanted(mask, self.slots.source_masks), earlier, low, low)
+
+    @staticmethod
+    def _wanted(mask: int, sources: tuple[int, ...]) -> int:
+        """The slots that may come before some."""
         wanted = 0
         for slot in _bits(mask):
-            wanted |= self.slots.source_masks[slot]
-        below, sources = int(self.graph.stream.before[place]), list(_bits(wanted))
+            wanted |= sources[slot]
+        return wanted
+
+    def _down(self, wanted: int, below: int, floor: int, low: int) -> Iterator[_Step]:
+        """The places of some slots, from below one down to another one."""
+        sources = list(_bits(wanted))
         while sources:
             former = [self._previous[slot][below] for slot in sources]
             below = max(former)
-            if below < low:
+            if below < floor:
                 return
             nearest = [slot for slot, place in zip(sources, former, strict=True) if place == below]
             found = [slot for slot in nearest if self._latest[slot][below] >= low]
@@ -96,31 +109,31 @@ class GraphWalk:
         if not steps[-1][1] & self._opening:
             return
         places = tuple(place for place, _ in reversed(steps))
-        cuts = sorted(self._cuts(steps), key=lambda lengths: lengths[::-1])
-        yield from (self.graph.binding(places, lengths) for lengths in cuts)
+        cuts = sorted(self._cuts(steps), key=lambda cut: self.slots.order(*cut))
+        yield from (self.graph.binding(places, *cut) for cut in cuts)
 
-    def _cuts(self, steps: list[_Step]) -> list[tuple[int, ...]]:
-        """Return the lengths of components for every path of slots through the steps."""
-        last, found = len(steps) - 1, list[tuple[int, ...]]()
-        empty = [0] * len(self.slots.levels)
-        branches = [(0, slot, empty) for slot in _bits(steps[-1][1] & self._opening)]
+    def _cuts(self, steps: list[_Step]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The lengths of components and the slots of every path through the steps."""
+        last, found = len(steps) - 1, list[tuple[tuple[int, ...], tuple[int, ...]]]()
+        branches = [[slot] for slot in _bits(steps[-1][1] & self._opening)]
         while branches:
-            at, slot, so_far = branches.pop()
-            lengths = so_far.copy()
-            lengths[self._levels[slot]] += 1
-            while at < last:
-                following = self._following(steps[last - at][0], slot, steps[last - at - 1])
-                at, slot = at + 1, following.bit_length() - 1
-                others = following ^ 1 << slot
-                if others:
-                    branches += [(at, other, lengths.copy()) for other in _bits(others)]
+            path = branches.pop()
+            for at in range(len(path) - 1, last):
+                following = self._following(steps[last - at][0], path[-1], steps[last - at - 1])
+                others = following & (following - 1)
+                branches += [[*path, other] for other in _bits(others)]
+                path.append((following ^ others).bit_length() - 1)
+            lengths = [0] * len(self.slots.levels)
+            for slot in path:
                 lengths[self._levels[slot]] += 1
-            found.append(tuple(lengths))
+            found.append((tuple(lengths), tuple(path)))
         return found
 
     def _following(self, place: int, slot: int, later: _Step) -> int:
         """The slots that come next; one at least does, so a single one needs no test."""
-        following = later[1] & self.slots.target_masks[slot]
+        is_tied = place >= self.graph.stream.before[later[0]]
+        targets = self.slots.tied_target_masks if is_tied else self.slots.target_masks
+        following = later[1] & targets[slot]
         if not self._linked or following & (following - 1) == 0:
             return following
         return sum(1 << t for t in _bits(following) if self._is_arc(place, slot, later[0], t))

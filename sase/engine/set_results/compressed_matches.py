@@ -35,10 +35,10 @@ class CompressedMatches:
     """All matches of a query in the defined order, as a set: it may be too large to be listed.
 
     Under skip till any match it is a graph of the events as long as what the query asks of several
-    events at once is asked of neighbours in a match, or of the length of a series
-    (`counts_paths`): then nothing that is said here looks at single matches. Else they are
-    found one by one whenever something is asked, and held only if they are few; `reasons` say why.
-    Methods that would look at more than `budget` of them refuse.
+    events at once is asked of neighbours in a match, or of the length of a series, and with sets or
+    repeated groups of lengths alone (`counts_paths`): then nothing that is said here looks at
+    single matches. Else they are found one by one whenever something is asked, and held only if
+    they are few; `reasons` say why. Methods that would look at more than `budget` of them refuse.
     """
 
     def __init__(

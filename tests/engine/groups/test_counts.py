@@ -10,6 +10,7 @@ import pytest
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
+from tests.engine.set_results.comparing import unlike
 from tests.seeds import draw_numbers, tries
 
 GROUP = "an iteration of a repeated group is several events"
@@ -44,6 +45,20 @@ def test_what_is_listed(query: str, reason: str) -> None:
         assert reason in text
 
 
+def test_aggregates_over_a_group_in_all_matches() -> None:
+    query, given = "EVENT SEQ((SEQ(B+ b[], C? c))+ g[], A a) WITHIN 9", rows(24)
+    found, matches = sase.match(query, given, output="compressed"), sase.match(query, given)
+    held = [
+        given[row]["v"]
+        for match in matches.rows.to_pylist()
+        for each in match["g"]
+        for row in [*each["b"], *([] if each["c"] is None else [each["c"]])]
+    ]
+    assert len(held) > 50
+    assert found.counts_paths
+    assert [found.aggregate(of, "g[].v") for of in ("sum", "count")] == [sum(held), len(held)]
+
+
 def test_more_than_can_be_listed() -> None:
     """A choice of iterations is one of as many events of each type, in turn."""
     given = [{"type": "BC"[n % 2], "ts": n} for n in range(400)]
@@ -54,6 +69,12 @@ def test_more_than_can_be_listed() -> None:
         behind_c += behind_b if row["type"] == "C" else 0
     assert count == behind_c - 1 > 2**62
     assert count.is_counted
+    found = sase.match("EVENT (SEQ(B b, C c))+ g[]", given, output="compressed")
+    assert found.count() == count
+    for match in found.sample(20, seed=1).rows.to_pylist():
+        held = [row for each in match["g"] for row in (each["b"], each["c"])]
+        assert held == sorted(held)
+        assert [given[row]["type"] for row in held] == ["B", "C"] * len(match["g"])
 
 
 def _query(random: Random) -> str:
@@ -79,8 +100,13 @@ def _query(random: Random) -> str:
     return f"EVENT {pattern} {f'WHERE {where}' if where else ''} {window}"
 
 
+def listed(query: str, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the matches, found one by one."""
+    return sase.match(query, given).rows.to_pylist()
+
+
 @pytest.mark.random
-def test_counts_are_those_of_the_naive_matcher() -> None:
+def test_all_is_as_the_naive_matcher_has_it() -> None:
     seen = 0
     for first in tries(draw_numbers(1)[0]):
         for number in range(first, first + 15):
@@ -97,6 +123,11 @@ def test_counts_are_those_of_the_naive_matcher() -> None:
             count = sase.match(query, given, output="count")
             assert count == len(naive.match(parse_query(query), given)), (number, query, given)
             assert count.is_counted
+            compressed, rows = sase.match(query, given, output="compressed"), listed(query, given)
+            assert compressed.counts_paths
+            assert compressed.expand().rows.to_pylist() == rows, (number, query, given)
+            times = [row["ts"] for row in given]
+            assert next(unlike(compressed, rows, times), None) is None, (number, query, given)
             seen += count > 0
         if seen >= 2:
             break

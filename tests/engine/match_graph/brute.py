@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 
 from sase.engine.match_graph import Binding, CandidateEvents, Levels
+from sase.engine.match_graph.state_slots import StateSlots
 
 
 def bindings(levels: Levels, partitions: list[CandidateEvents], span: int | None) -> list[Binding]:
@@ -22,6 +23,45 @@ def bindings(levels: Levels, partitions: list[CandidateEvents], span: int | None
         if is_match(candidates, Binding(number, places, lengths))
     ]
     return sorted(found, key=lambda binding: order(partitions, binding))
+
+
+def paths(states: StateSlots, partitions: list[CandidateEvents], span: int | None):
+    """The matches of states in the defined order."""
+    found = []
+
+    def follow(partition: int, places: list[int], slots: list[int]) -> None:
+        events = partitions[partition]
+        if slots and states.all[slots[-1]].closes:
+            lengths = [0] * len(states.levels)
+            for slot in slots:
+                lengths[states.all[slot].level] += 1
+            found.append(Binding(partition, tuple(places), tuple(lengths), tuple(slots)))
+        for place in range(places[-1] + 1 if places else 0, len(events)):
+            for slot in following(events, places, slots, place):
+                form = states.all[slot]
+                bits = events.takes if form.further else events.begins
+                start = events.measures[places[0]] if places else events.measures[place]
+                if bits[place] >> form.bit & 1 and (
+                    span is None or events.measures[place] - start <= span
+                ):
+                    follow(partition, [*places, place], [*slots, slot])
+
+    def following(events: CandidateEvents, places: list[int], slots: list[int], place: int):
+        if not places:
+            return [slot for slot, form in enumerate(states.all) if form.opens]
+        tied = events.ties[places[-1]] == events.ties[place]
+        sources = states.tied if tied else states.sources
+        return [slot for slot in range(len(states)) if slots[-1] in sources[slot]]
+
+    for partition in range(len(partitions)):
+        follow(partition, [], [])
+
+    def key(binding: Binding):
+        ends, earlier, _ = order(partitions, binding)
+        levels = [states.all[slot].level for slot in binding.slots]
+        return ends, earlier, [states.ranks[level] for level in reversed(levels)]
+
+    return sorted(found, key=key)
 
 
 def order(partitions: list[CandidateEvents], binding: Binding):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
 
+from sase.binding.bound import BoundComponent
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
 from sase.engine.match_graph.options import GraphOptions
+from sase.engine.match_graph.state_slots import StateSlots
+from sase.engine.match_graph.states import SubsetStates
 from tests.engine.match_graph import brute
 
 BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3, None), (1, 3),
@@ -21,13 +24,24 @@ class Input:
     partitions: list[CandidateEvents]
     span: int | None
     values: list[list[float | None]]
+    states: StateSlots | None = None
 
     def set(self, options: GraphOptions) -> MatchSet:
-        return MatchSet.over(self.levels, self.partitions, self.span, options)
+        return MatchSet.over(self.states or self.levels, self.partitions, self.span, options)
 
     @cached_property
     def bindings(self) -> list[Binding]:
+        if self.states is not None:
+            return brute.paths(self.states, self.partitions, self.span)
         return brute.bindings(self.levels, self.partitions, self.span)
+
+    def of(self, binding: Binding, level: int) -> tuple[int, ...]:
+        """The places of one component."""
+        if self.states is None:
+            return binding.of(level)
+        slots = [self.states.all[slot] for slot in binding.slots]
+        pairs = zip(binding.places, slots, strict=True)
+        return tuple(place for place, slot in pairs if slot.level == level)
 
 
 @cache
@@ -54,6 +68,25 @@ def random_input(seed: int) -> Input:
     span = None if random.random() < 0.4 else int(random.integers(1, len(owners) + 1))
     values = [random_values(random, len(each), bool(seed % 2)) for each in partitions]
     return Input(levels, partitions, span, values)
+
+
+@cache
+def input_with_sets(seed: int) -> Input:
+    """The same where components are members of sets, without edges."""
+    given, random = random_input(seed), np.random.default_rng(seed)
+    bounds = zip(given.levels.minimum, given.levels.maximum, strict=True)
+    first = int(random.integers(0, len(given.levels) + 1))
+    components = [
+        BoundComponent(
+            n, f"c{n}", True, None, is_series=most != 1, minimum=least, maximum=most,
+            set_of=int(n >= first),
+        )
+        for n, (least, most) in enumerate(bounds)
+    ]  # fmt: skip
+    partitions = [replace(each, edge=None) for each in given.partitions]
+    ranks = random.permutation(len(components)).tolist()
+    states = StateSlots(SubsetStates(components), ranks, are_tied=True)
+    return replace(given, partitions=partitions, states=states)
 
 
 def bits(random: np.random.Generator, size: int, count: int):

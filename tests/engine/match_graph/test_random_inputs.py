@@ -10,7 +10,7 @@ import pytest
 
 from sase.engine.match_graph import Binding, EndCount, EndLists
 from sase.engine.match_graph.aggregates import listed
-from tests.engine.match_graph.inputs import Input, random_input
+from tests.engine.match_graph.inputs import Input, input_with_sets, random_input
 from tests.seeds import draw_numbers, share
 
 SEEDS = draw_numbers(share(400))
@@ -24,7 +24,7 @@ def by_end(given: Input, bindings: list[Binding]) -> list[tuple[EndCount, EndLis
         matches = list(group)
         where = partition, place, int(given.partitions[partition].positions[place])
         lists = tuple(
-            sorted({place for each in matches for place in each.of(level)})
+            sorted({place for each in matches for place in given.of(each, level)})
             for level in range(len(given.levels))
         )
         found.append((EndCount(*where, len(matches)), EndLists(*where, lists)))
@@ -32,7 +32,7 @@ def by_end(given: Input, bindings: list[Binding]) -> list[tuple[EndCount, EndLis
 
 
 def aggregate(given: Input, bindings: list[Binding], function: str, level: int):
-    numbers = [given.values[b.partition][place] for b in bindings for place in b.of(level)]
+    numbers = [given.values[b.partition][place] for b in bindings for place in given.of(b, level)]
     kept = [number for number in numbers if number is not None]
     if function == "count":
         return len(kept)
@@ -47,10 +47,11 @@ def aggregate(given: Input, bindings: list[Binding], function: str, level: int):
 
 
 @pytest.mark.random
+@pytest.mark.parametrize("made", [random_input, input_with_sets])
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"from {seeds[0]}")
-def test_all_answers_are_those_of_the_list(numbers, seeds):
+def test_all_answers_are_those_of_the_list(numbers, seeds, made):
     for seed in seeds:
-        given = random_input(seed)
+        given = made(seed)
         matches, expected = given.set(numbers), given.bindings
         assert list(matches) == expected, seed
         assert matches.count() == len(expected), seed
@@ -63,15 +64,18 @@ def test_all_answers_are_those_of_the_list(numbers, seeds):
                 found = matches.aggregate(function, level, given.values)
                 assert found == aggregate(given, expected, function, level), (seed, function)
                 assert type(found) is type(aggregate(given, expected, function, level)), seed
-                numbers_held = (given.values[b.partition][p] for b in expected for p in b.of(level))
+                numbers_held = (
+                    given.values[b.partition][p] for b in expected for p in given.of(b, level)
+                )
                 assert listed(function, numbers_held) == found, (seed, function)
 
 
 @pytest.mark.random
+@pytest.mark.parametrize("made", [random_input, input_with_sets])
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"from {seeds[0]}")
-def test_samples_reach_every_match_and_nothing_else(numbers, seeds):
+def test_samples_reach_every_match_and_nothing_else(numbers, seeds, made):
     for seed in seeds:
-        given = random_input(seed)
+        given = made(seed)
         expected = given.bindings
         if 0 < len(expected) <= 60:
             # That many that one of sixty matches is left out once in 10^15 inputs.

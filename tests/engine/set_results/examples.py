@@ -25,6 +25,19 @@ def example_with_sets(number: int) -> SeriesExample:
     return replace(drawn(number, examples_with_sets()), output="all")
 
 
+def countable_with_sets(number: int) -> SeriesExample:
+    """A query with sets of which little is asked, so that its matches can mostly be counted."""
+    example, random = example_with_sets(number), Random(number)
+    query = replace(
+        example.query,
+        conditions=example.query.conditions[: random.choice([0, 0, 1])],
+        having=example.query.having if random.random() < 0.2 else "",
+        limit="",
+        strategy=ANY,
+    )
+    return replace(example, query=query)
+
+
 def countable(number: int) -> SeriesExample:
     """A query that nothing keeps from being counted."""
     example, random = any_example(number), Random(number)

@@ -20,7 +20,6 @@ from sase.engine.kernels.jit.signatures import (
     Layout,
     OutIntCubes,
     OutIntRows,
-    OutInts,
 )
 
 Places = Annotated[NDArray[np.int32], Layout("int32", 1)]
@@ -34,8 +33,14 @@ UNREACHABLE = -1
 
 
 class Automaton(NamedTuple):
-    """The slots, and from `bounds[s]` to `bounds[s + 1]` the sources and pairs of slot s."""
+    """The slots, and from `bounds[s]` to `bounds[s + 1]` the sources and pairs of slot s.
 
+    An event may stand in a slot by its bit of that number, and is then one of the component
+    `levels`. Where `ties` is 1 a source is of a simultaneous event, at an earlier place; then the
+    source is an earlier slot, too.
+    """
+
+    bits: Ints
     levels: Ints
     further: Ints
     opens: Ints
@@ -43,6 +48,7 @@ class Automaton(NamedTuple):
     bounds: Ints
     sources: Ints
     pairs: Ints
+    ties: Ints
 
 
 class EventPlaces(NamedTuple):
@@ -86,7 +92,7 @@ def fits(graph: GraphArrays, place: int, slot: int) -> bool:
     bits = (
         graph.events.takes[place] if graph.automaton.further[slot] else graph.events.begins[place]
     )
-    return bool(bits >> graph.automaton.levels[slot] & 1)
+    return bool(bits >> graph.automaton.bits[slot] & 1)
 
 
 @kernel
@@ -96,14 +102,16 @@ def reach(
     """Write for each node the latest first place of a path to it, if that can lie in a window.
 
     Of some places, after all before them. `best` has two rows by slot for running maxima, of
-    strictly earlier places and of all, at first `UNREACHABLE`.
+    strictly earlier places and of simultaneous ones, at first `UNREACHABLE`. The slots of a place
+    go downward, so that none follows another at the same place.
     """
     slots = len(graph.automaton.levels)
     for place in range(begin, end):
         if graph.events.before[place] == place:
             for slot in range(slots):
-                best[0, slot] = best[1, slot]
-        for slot in range(slots):
+                best[0, slot] = max(best[0, slot], best[1, slot])
+                best[1, slot] = UNREACHABLE
+        for slot in range(slots - 1, -1, -1):
             found = UNREACHABLE
             if fits(graph, place, slot):
                 found = _latest(graph, latest, best, place, slot)
@@ -118,7 +126,7 @@ def _latest(graph: GraphArrays, latest: OutIntRows, best: OutIntRows, place: int
     for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
         source = graph.automaton.sources[at]
         if graph.links.bounds.shape[0] == 0:
-            found = max(found, best[0, source])
+            found = max(found, best[graph.automaton.ties[at], source])
         else:
             pair = graph.automaton.pairs[at]
             for arc in range(graph.links.bounds[pair, place], graph.links.bounds[pair, place + 1]):
@@ -160,7 +168,7 @@ def _tally_frame(
         if place >= first:
             results[0, place] = 0
             results[1, place] = 0
-        for slot in range(len(graph.automaton.levels)):
+        for slot in range(len(graph.automaton.levels) - 1, -1, -1):
             count, total = 0, 0
             if fits(graph, place, slot):
                 count, total = _arriving(graph, low, sums, place, slot)
@@ -206,8 +214,8 @@ def _arriving(
     for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
         source = graph.automaton.sources[at]
         if graph.links.bounds.shape[0] == 0:
-            count += sums[0, 0, source]
-            total += sums[1, 0, source]
+            count += sums[0, graph.automaton.ties[at], source]
+            total += sums[1, graph.automaton.ties[at], source]
             if count > LIMIT or abs(total) > LIMIT:
                 return -1, 0
             continue
@@ -228,20 +236,22 @@ def _arriving(
 @kernel
 def mark(
     graph: GraphArrays, latest: OutIntRows, low: int, first: int, begin: int, end: int,
-    needed: OutInts, alive: OutByteRows,
+    needed: OutIntRows, alive: OutByteRows,
 ) -> None:  # fmt: skip
     """Mark the nodes on matches that begin at `low` or later and end at `first` or later.
 
     Of places from `begin` to `end`, after all behind them. Row 0 of `alive` is the place `low`.
     `needed` is by slot the first place that is not strictly earlier than one of the nodes it leads
-    to, at first 0.
+    to, and the first place of the
+    simultaneous ones of those that it last led to, at first 0 and -1.
     """
     for place in range(end - 1, begin - 1, -1):
         for slot in range(len(graph.automaton.levels)):
             if latest[place, slot] < low:
                 alive[place - low, slot] = 0
                 continue
-            if place < needed[slot] or (place >= first and graph.automaton.closes[slot]):
+            is_end = place >= first and graph.automaton.closes[slot] != 0
+            if is_end or place < needed[0, slot] or graph.events.before[place] == needed[1, slot]:
                 alive[place - low, slot] = 1
             if alive[place - low, slot]:
                 _mark_sources(graph, low, needed, alive, place, slot)
@@ -249,13 +259,16 @@ def mark(
 
 @linked
 def _mark_sources(
-    graph: GraphArrays, low: int, needed: OutInts, alive: OutByteRows, place: int, slot: int
+    graph: GraphArrays, low: int, needed: OutIntRows, alive: OutByteRows, place: int, slot: int
 ) -> None:
     """Mark the sources of a node on a match that a path from a start leads to."""
     for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
         source = graph.automaton.sources[at]
         if graph.links.bounds.shape[0] == 0:
-            needed[source] = max(needed[source], graph.events.before[place])
+            if graph.automaton.ties[at]:
+                needed[1, source] = graph.events.before[place]
+            else:
+                needed[0, source] = max(needed[0, source], graph.events.before[place])
             continue
         pair = graph.automaton.pairs[at]
         for arc in range(

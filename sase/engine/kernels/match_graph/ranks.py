@@ -24,9 +24,10 @@ class RankQuery(NamedTuple):
 
 
 class MatchPlaces(NamedTuple):
-    """The places of match n, ascending, from `bounds[n]` to `bounds[n + 1]`; lengths by level."""
+    """Places and slots of match n, ascending, from `bounds[n]` to `bounds[n + 1]`; its lengths."""
 
     places: OutInts
+    slots: OutInts
     bounds: OutInts
     lengths: OutIntRows
 
@@ -59,7 +60,10 @@ def _through(graph: GraphArrays, low: int, counts: Counts, place: int, at: int) 
     """Count the paths to the nodes before one in its source number `at`, as far as the limit."""
     source, count = graph.automaton.sources[at], 0
     if graph.links.bounds.shape[0] == 0:
-        return counts.running[max(graph.events.before[place] - low, 0), source]  # type: ignore[no-any-return]
+        earlier = counts.running[max(graph.events.before[place] - low, 0), source]
+        if graph.automaton.ties[at]:
+            return counts.running[place - low, source] - earlier  # type: ignore[no-any-return]
+        return earlier  # type: ignore[no-any-return]
     pair = graph.automaton.pairs[at]
     for arc in range(
         graph.links.bounds[pair, place + 1] - 1, graph.links.bounds[pair, place] - 1, -1
@@ -83,7 +87,7 @@ def descend(
         slot, rank = _last(graph, counts, place - low, rank)
         stop = start
         while True:
-            found.places[stop] = place
+            found.places[stop], found.slots[stop] = place, slot
             found.lengths[number, graph.automaton.levels[slot]] += 1
             stop += 1
             if graph.automaton.opens[slot]:
@@ -92,6 +96,7 @@ def descend(
                 rank -= 1
             place, slot, rank = _former(graph, low, counts, place, slot, rank)
         _reverse(found.places, start, stop)
+        _reverse(found.slots, start, stop)
         number += 1
         found.bounds[number] = stop
     return number
@@ -119,7 +124,12 @@ def _former(
         if rank >= count:
             rank -= count
         elif graph.links.bounds.shape[0] == 0:
-            row = _row(counts.running, source, graph.events.before[place] - low, rank)
+            group = max(graph.events.before[place] - low, 0)
+            stop = group
+            if graph.automaton.ties[at]:
+                rank += counts.running[group, source]
+                stop = place - low
+            row = _row(counts.running, source, stop, rank)
             return low + row, source, rank - counts.running[row, source]
         else:
             pair = graph.automaton.pairs[at]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,8 +28,12 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.kleene.automaton import GroupBuffer
 from sase.engine.kernels.kleene.automaton_runs import advance_automaton
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.match_graph import CandidateEvents
 from sase.engine.match_graph.group_states import IterationStates
+from sase.engine.match_graph.slots import SlotAutomaton
+from sase.engine.match_graph.state_slots import StateSlots
 from sase.engine.match_graph.states import CountingStates
+from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Context, detach
 from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.negation import IterationAbsences
@@ -106,7 +111,45 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
 
     def _automaton(self) -> CountingStates:
         """The states that count."""
+        return self._iterations
+
+    @cached_property
+    def _iterations(self) -> IterationStates:
         return IterationStates(self.node.components)
+
+    def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
+        """What matches are paths through: no two events of one are simultaneous."""
+        states = self._iterations
+        owners = [level for level, parts in enumerate(states.parts) for _ in parts]
+        return StateSlots(states, range(len(owners)), owners, are_tied=False)
+
+    def _formed(self, found: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
+        """Matches with their iterations, which events begin."""
+        assert isinstance(automaton, StateSlots)
+        moves, groups = automaton.moves, self.node.components
+        variables = [
+            number
+            for each in groups
+            for number in ([0] if each.group is None else each.group.branches[0].variables)
+        ]
+        begins = np.array([move.begins for move in moves], np.bool_)[slots]
+        bits = np.array([slot.bit for slot in automaton.all], np.int64)[slots]
+        levels = np.array([slot.level for slot in automaton.all], np.int64)[slots]
+        is_group = np.array([each.group is not None for each in groups])
+        matches = np.repeat(np.arange(found.size), np.diff(found.ends, prepend=0))
+        counts = np.zeros((int(is_group.sum()), found.size), np.int64)
+        np.add.at(counts, ((np.cumsum(is_group) - 1)[levels[begins]], matches[begins]), 1)
+        iterations = (np.cumsum(begins) - 1)[is_group[levels]]
+        sizes = np.bincount(iterations, minlength=int(begins.sum())).astype(np.int64)
+        return GroupBindings(
+            found.events,
+            found.ends,
+            found.lengths,
+            np.array(variables, np.int64)[bits],
+            counts,
+            sizes,
+            np.zeros_like(sizes),
+        )
 
 
 class GroupEvaluationState(GroupEvents, RunEvaluationState):

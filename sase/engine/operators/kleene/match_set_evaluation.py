@@ -7,7 +7,7 @@ and events evicted that no window reaches any more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -15,18 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Conjunct, Part, Reference
+from sase.binding.bound import Conjunct, Part, Reference, ranks_of
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import ProgramLayout
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph.slots import SlotAutomaton, Slots
 from sase.engine.match_graph.state_counts import count_by_states
+from sase.engine.match_graph.state_slots import StateSlots
 from sase.engine.match_graph.states import CountingStates, SubsetStates
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.operators.sets.bindings import SetBindings
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.nodes import Evaluation as How
@@ -129,14 +132,26 @@ class MatchSetEvaluationState(RunEvaluationBase):
     def collected(self, until: int | None = None) -> CollectedMatches:
         """The matches of the events so far, or of those before a position, as a set."""
         partitions = self._partitions(until)
+        candidates, check = [self._candidates(part) for part in partitions], self._context.check
+        found = MatchSet.over(self._slots(candidates), candidates, self._span, check=check)
+        numbers, positions = ([part[row] for part in partitions] for row in (NUMBER, POSITION))
+        return CollectedMatches(found, numbers, positions, self._formed)
+
+    def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
+        """What matches are paths through."""
+        if self.node.has_sets:
+            ranks, are_tied = ranks_of(self.node.components), any(map(have_ties, candidates))
+            return StateSlots(self._automaton(), ranks, are_tied=are_tied)
         components = self._context.components
         bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
-        levels = _levels(bounds, max((part.shape[1] for part in partitions), default=0))
-        candidates, check = [self._candidates(part) for part in partitions], self._context.check
-        found = MatchSet.over(levels, candidates, self._span, check=check)
-        return CollectedMatches(
-            found, [part[NUMBER] for part in partitions], [part[POSITION] for part in partitions]
-        )
+        return Slots(_levels(bounds, max(map(len, candidates), default=0)))
+
+    def _formed(self, found: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
+        """Matches with what lengths do not say: by the slots of the events."""
+        if not self.node.has_sets:
+            return found
+        levels = np.array([slot.level for slot in automaton.all], np.int64)
+        return SetBindings(found.events, found.ends, found.lengths, levels[slots])
 
     def count(self) -> int:
         """The number of matches of a pattern with sets or groups, by its states."""
@@ -227,26 +242,41 @@ class _NeighboursOfSeries(ProgramLayout):
         return int(reference.part is Part.CURRENT)
 
 
+def have_ties(candidates: CandidateEvents) -> bool:
+    """Whether some are simultaneous."""
+    return bool((candidates.ties[1:] == candidates.ties[:-1]).any())
+
+
 def _rises(values: Numbers) -> bool:
     """Whether no value is less than the one before it."""
     return bool((values[1:] >= values[:-1]).all())
 
 
 class CollectedMatches:
-    """A match set, with the numbers and positions of its events by partition and place."""
+    """A match set, with the numbers and positions of its events by partition and place.
 
-    def __init__(self, matches: MatchSet, numbers: list[Numbers], positions: list[Numbers]) -> None:
+    Matches are `formed` of events and the slots that these stand in.
+    """
+
+    def __init__(
+        self,
+        matches: MatchSet,
+        numbers: list[Numbers],
+        positions: list[Numbers],
+        formed: Callable[[Bindings, Numbers, SlotAutomaton], Bindings],
+    ) -> None:
         self.matches, self.numbers, self.positions = matches, numbers, positions
-        self.levels = len(matches.graph.slots.levels)
+        self.levels, self._formed = len(matches.graph.slots.levels), formed
 
     def bindings(self, matches: list[Binding]) -> Bindings:
         """Matches by the numbers of their events."""
-        if not matches:
-            return Bindings.none(self.levels)
+        empty = np.empty(0, np.int64)
         events = [self.numbers[each.partition][list(each.places)] for each in matches]
-        lengths = np.array([each.lengths for each in matches], np.int64).reshape(len(matches), -1)
-        return Bindings(
-            np.concatenate(events),
+        lengths = np.array([each.lengths for each in matches], np.int64)
+        found = Bindings(
+            np.concatenate([empty, *events]),
             np.cumsum([len(each) for each in events], dtype=np.int64),
-            np.ascontiguousarray(lengths.T),
+            np.ascontiguousarray(lengths.reshape(len(matches), self.levels).T),
         )
+        slots = np.concatenate([empty, *(np.array(each.slots, np.int64) for each in matches)])
+        return self._formed(found, slots, self.matches.graph.slots)
