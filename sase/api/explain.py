@@ -15,6 +15,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.api.set_results import plan_of_histories
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.binding.lateness import with_longest
 from sase.binding.script import NamedQuery
 from sase.binding.types import UNKNOWN
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -236,7 +237,7 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     """One wide table with the attributes that a query names."""
     usual = (roles.earliest, roles.until, roles.type, roles.seq)
     names = attributes_read(bind_text(query, OPEN))
-    return Schema(
+    schema = Schema(
         columns=tuple((name, UNKNOWN) for name in names if name not in usual),
         time=roles.earliest,
         until=roles.until,
@@ -244,6 +245,7 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
         seq=roles.seq,
         time_unit=roles.time_unit,
     )
+    return with_longest(schema, roles.longest)
 
 
 def measured(known: CompiledQuery, guard: RunGuard | None = None) -> Statistics | None:

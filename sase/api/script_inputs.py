@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
+from sase.binding.lateness import with_longest
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 
@@ -47,7 +48,7 @@ def open_inputs(
             raise PlanError("types=… say what a table has: give the script a schema, or events")
         columns = own.columns | {"time": own.earliest, "until": own.until}
         del columns["types"]
-        found[name] = Discovered(Schema(**columns), own)
+        found[name] = Discovered(with_longest(Schema(**columns), own.longest), own)
     return found
 
 

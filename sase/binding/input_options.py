@@ -29,6 +29,7 @@ class InputKeywords(TypedDict, total=False):
     on_bad_row: str
     null: Any
     text: Any
+    longest: Any
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class InputOptions:
     """The columns with a role, the event types, the unit of integer time, what bad rows do.
 
     `null` are the texts of CSV that stand for a missing value, beside those that always do, and
-    `text` the columns of CSV that are text whatever their values are.
+    `text` the columns of CSV that are text whatever their values are. Of imprecise time `longest`
+    is how long an interval may be, in raw units or with a unit.
 
     Another option for the input of all commands and functions is one more field here, and one more
     keyword above.
@@ -50,6 +52,7 @@ class InputOptions:
     on_bad_row: str = "error"
     null: Any = ()
     text: Any = ()
+    longest: Any = None
 
     def __post_init__(self) -> None:
         _check_times(self.time)
@@ -93,7 +96,7 @@ class InputOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """What is said of the columns, as `describe` takes it."""
-        other = ("on_bad_row", "null", "text")
+        other = ("on_bad_row", "null", "text", "longest")
         return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
@@ -23,7 +25,31 @@ def lateness_in(given: object, schema: Schema) -> int:
     return duration_in("lateness", given, schema, "an event cannot be less than no time late")
 
 
-def duration_in(option: str, given: object, schema: Schema, negative: str) -> int:
+def with_longest(schema: Schema, given: object) -> Schema:
+    """A schema with the length that no interval exceeds; without one as it is."""
+    if given is None:
+        return schema
+    if schema.until is None:
+        raise PlanError(
+            f"longest={given!r} is how long an interval may be, and these events have one time,"
+            f' `{schema.time}`: leave it out, or name two columns, as in  time=("lo", "hi")'
+        )
+    whole = duration_in("longest", given, schema, "no interval is shorter than nothing", math.floor)
+    if schema.longest not in (None, whole):
+        raise PlanError(
+            f"longest={given!r} is not what the Schema says, which is longest={schema.longest}:"
+            " say it there, and leave it out here"
+        )
+    return replace(schema, longest=whole)
+
+
+def duration_in(
+    option: str,
+    given: object,
+    schema: Schema,
+    negative: str,
+    rounded: Callable[[Fraction], int] = math.ceil,
+) -> int:
     """A duration in raw units of the time column, rounded up; what is `negative` is refused."""
     reading = _Reading(option, given, negative)
     amount, unit = reading.read()
@@ -35,7 +61,7 @@ def duration_in(option: str, given: object, schema: Schema, negative: str) -> in
         amount = amount * NANOSECONDS[unit] / schema.nanoseconds
     elif amount:
         refuse_plain_number(given, schema.time, schema.time_type, option)
-    return min(math.ceil(amount), INT64_MAX)
+    return min(rounded(amount), INT64_MAX)
 
 
 def refuse_plain_number(

@@ -41,7 +41,8 @@ class Schema:
     that make the types where no column does. `seq` is the column that orders simultaneous events,
     or "#row" for the row in the input. Where events have two times `time` is the column of the
     earliest, and `until` that of the latest. Where it `has_others`, events may be of types that are
-    not listed, and have `columns`. Where no column says of which type times are, `clock` does.
+    not listed, and have `columns`. Where no column says of which type times are, `clock` does. Of
+    imprecise time `longest` is how many raw units the latest time is after the earliest at most.
     """
 
     types: tuple[EventType, ...] | None = None
@@ -54,6 +55,7 @@ class Schema:
     until: str | None = None
     has_others: bool = False
     clock: DataType | None = None
+    longest: int | None = None
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
@@ -169,7 +171,12 @@ class Schema:
         return merged(found) if found else INTEGER if self.time_unit else UNKNOWN
 
     def _check_until(self) -> None:
-        """Refuse two times that are one column, and an order beside them."""
+        """Refuse two times that are one column, an order beside them, and bounds of no interval."""
+        if self.longest is not None and (self.until is None or self.longest < 0):
+            raise SchemaError(
+                f"longest={self.longest!r} is how long intervals of imprecise time may be: give two"
+                " times, and a length that is not negative"
+            )
         if self.until == self.time:
             raise SchemaError(
                 f"`{self.time}` is given as the earliest and the latest time: leave the second out"

@@ -3,6 +3,7 @@
 time = "ts"                    # these five are optional; shown are the defaults
 # time = ["lo", "hi"]          # the earliest and the latest time, where it is imprecise
 type = "type"
+# longest = "15 seconds"       # and how long an interval may be, in raw units or with a unit
 # seq = "seq"  and  time_unit = "ms"  for an integer time column
 
 [types.SHELF-READING]          # a table for each type, with its attributes
@@ -21,12 +22,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
 
+from sase.binding.lateness import with_longest
 from sase.binding.schema import Attributes, EventType, Schema
 from sase.binding.types import DataType, Kind
-from sase.errors import SchemaError
+from sase.errors import BindingError, PlanError, SchemaError
 from sase.nearest import did_you_mean
 
-_TOP_LEVEL = ("time", "type", "seq", "time_unit", "types", "columns", "definitions")
+_TOP_LEVEL = ("time", "type", "seq", "time_unit", "longest", "types", "columns", "definitions")
 _KINDS = {k.value: k for k in Kind if k not in (Kind.NULL, Kind.UNKNOWN, Kind.OTHER)}
 _FORM = re.compile(r"([a-z]+)(?:\((s|ms|us|ns)\))?")
 
@@ -69,7 +71,7 @@ def schema_from(data: object) -> Schema:
             raise SchemaError(f"`{key}` must be a text, and is {top[key]!r}")
     columns = top.get("columns")
     definitions = _table(top.get("definitions", {}), "definitions")
-    return Schema(
+    schema = Schema(
         types=_types(top["types"]) if "types" in top else None,
         columns=None if columns is None else _attributes(columns, "columns"),
         time=earliest,
@@ -79,6 +81,10 @@ def schema_from(data: object) -> Schema:
         definitions=tuple((name, str(text)) for name, text in definitions.items()),
         until=until,
     )
+    try:
+        return with_longest(schema, top.get("longest"))
+    except (PlanError, BindingError) as problem:
+        raise SchemaError(str(problem)) from None
 
 
 def _are_two(time: object) -> TypeGuard[list[str]]:

@@ -47,9 +47,9 @@ def value_text(value: bound.Expression, names: Names) -> str:
         case bound.Constant(value=str(text)):
             return quoted(text)
         case bound.Constant(interval=int(nanoseconds)):
-            return _interval(nanoseconds)
+            return interval_text(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.INTERVAL)):
-            return _interval(nanoseconds)
+            return interval_text(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
             return _timestamp(nanoseconds)
         case bound.Constant(value=number):
@@ -108,7 +108,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _interval(nanoseconds: int) -> str:
+def interval_text(nanoseconds: int) -> str:
     """A length of time in the greatest unit of which it is a whole number."""
     sizes = reversed(NANOSECONDS.items()) if nanoseconds else [("seconds", 1)]
     unit, size = next((unit, size) for unit, size in sizes if nanoseconds % size == 0)

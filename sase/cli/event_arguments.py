@@ -41,6 +41,12 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         help="the time column (default: found by name); of imprecise time those of the earliest and"
         " the latest, as in  lo,hi",
     )
+    parser.add_argument(
+        "--longest",
+        metavar="TIME",
+        help="of imprecise time how long an interval may be, such as '15 seconds', or units of the"
+        " columns: a row with a longer one is bad",
+    )
     parser.add_argument("--type", metavar="COLUMN", help="the type column (default: found by name)")
     parser.add_argument(
         "--seq",
@@ -254,6 +260,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
         arguments.time_unit,
         on_bad_row(arguments),
         **reading_options(arguments),
+        longest=longest_in(arguments),
     )
 
 
@@ -271,6 +278,7 @@ def _options_beside(schema: Schema, arguments: Namespace) -> InputOptions:
         schema.time_unit,
         on_bad_row(arguments),
         **reading_options(arguments),
+        longest=longest_in(arguments),
     )
 
 
@@ -285,6 +293,7 @@ def options_without_events(arguments: Namespace) -> InputOptions:
         arguments.seq,
         _types(arguments.types),
         arguments.time_unit,
+        longest=longest_in(arguments),
     )
 
 
@@ -299,6 +308,12 @@ def times_in(arguments: Namespace) -> tuple[str | None, str | None]:
             " time, as in  --time lo,hi"
         )
     return earliest, until
+
+
+def longest_in(arguments: Namespace) -> int | str | None:
+    """How long an interval may be, in units of the columns or as it is written."""
+    text: str | None = arguments.longest
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def query_options(arguments: Namespace) -> dict[str, Any]:

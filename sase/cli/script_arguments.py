@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # One of these is in every script.
 _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
 # What an input may have that differs from the others; imprecise time has two columns.
-_OPTIONS = ("time", "type", "seq", "time_unit", "types")
+_OPTIONS = ("time", "type", "seq", "time_unit", "types", "longest")
 _OWN = re.compile(rf"(.*),({'|'.join(_OPTIONS)})=((?<=,time=)[^,]*,[^,=]*|[^,]*)", re.DOTALL)
 _OTHER = re.compile(r".*,(\w+)=[^,]*", re.DOTALL)
 

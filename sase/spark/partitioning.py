@@ -154,7 +154,7 @@ class _Cutter:
 
     @cached_property
     def split(self) -> Split:
-        """The split of the plan; of imprecise time a job measures what its halo goes by."""
+        """The split of the plan; of imprecise time by how long intervals are."""
         split = self.rows.plan.split
         return split.around(longest_interval(self.rows)) if split.by_detection else split
 
@@ -188,7 +188,8 @@ class _Cutter:
     ) -> tuple[SlicePlan, tuple[str, ...]]:
         """The slices of some raw times, and what it took to find them."""
         split, bounds = self.split, self.bounds
-        notes = [MEASURED] if split.by_detection else []
+        is_said = self.rows.plan.schema.longest is not None
+        notes = [MEASURED] if split.by_detection and not is_said else []
         marks: tuple[int, ...] = bounds or ()
         if bounds is None:
             cells, parts = CELLS * self.parts, self.parts

@@ -48,7 +48,9 @@ def times(rows: SourceScan) -> DataFrame:
 
 
 def longest_interval(rows: SourceScan) -> int:
-    """Measure, by a job, how long the longest interval of imprecise time is."""
+    """How long intervals of imprecise time are at most: as is said, or measured by a job."""
+    if rows.plan.schema.longest is not None:
+        return rows.plan.schema.longest
     frames = []
     for frame in rows.source.frames:
         good = frame.df.filter(~rows.is_bad(frame))

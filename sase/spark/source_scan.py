@@ -19,7 +19,13 @@ from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.folding import INT64_MAX
 from sase.engine.columns.loader import NO_SEQ
 from sase.engine.columns.numbers import TOO_LONG
-from sase.engine.columns.time_column import LONGEST, NO_TIME, before_earliest, beyond_latest
+from sase.engine.columns.time_column import (
+    LONGEST,
+    NO_TIME,
+    before_earliest,
+    beyond_latest,
+    beyond_longest,
+)
 from sase.engine.columns.type_codes import NO_TYPE
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
@@ -157,6 +163,9 @@ class SourceScan:
             is_far |= self.interval(frame) > LONGEST
             why = beyond_latest(schema)
             found.append(BadValue(schema.until, why, sf.coalesce(is_far, sf.lit(False))))
+            if schema.longest is not None:
+                is_long = sf.coalesce(self.interval(frame) > schema.longest, sf.lit(False))
+                found.append(BadValue(schema.until, beyond_longest(schema), is_long))
         if schema.type is not None and not self.source.is_typed:
             found.append(BadValue(schema.type, NO_TYPE, frame[schema.type].isNull()))
         if schema.seq is not None:

@@ -50,7 +50,8 @@ NAME, ZONE = "sase_match", "UTC"
 PARTS = 4
 # Rows that are searched at once.
 BLOCK = 1 << 16
-OPTIONS = {**InputOptions().columns, "params": None, "plan": DEFAULT_PLAN, "output": "all"}
+OF_INPUT = {**InputOptions().columns, "longest": InputOptions.longest}
+OPTIONS = {**OF_INPUT, "params": None, "plan": DEFAULT_PLAN, "output": "all"}
 
 
 def register(spark: SparkSession, name: str = NAME) -> None:
@@ -59,8 +60,8 @@ def register(spark: SparkSession, name: str = NAME) -> None:
     Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map), `plan` and
     `output` ("all" or "non_overlap"), as in `sase.match`:
     `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. Of imprecise time both columns are
-    named, `time => array('lo', 'hi')`. Queries may call the aggregates that
-    `sase.aggregate` has added before.
+    named, `time => array('lo', 'hi')`, and `longest` says how long an interval may be. Queries may
+    call the aggregates that `sase.aggregate` has added before.
     """
     parts, aggregates = PARTS * shuffle_partitions(spark), every_aggregate()
 
@@ -98,7 +99,7 @@ def planned(
         raise PlanError("the query is a text that does not depend on any row")
     chosen = _options(options)
     check_choice("output", chosen["output"], LISTED)
-    names = InputOptions(**{name: chosen.pop(name) for name in InputOptions().columns})
+    names = InputOptions(**{name: chosen.pop(name) for name in OF_INPUT})
     compiled = compile_query(query.value, source.discovered(names), **chosen)
     for warning in compiled.bound.warnings:
         warn(ReplayWarning(warning.sentence), stacklevel=2)

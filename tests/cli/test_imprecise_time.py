@@ -43,6 +43,43 @@ def test_a_schema_names_both(
     assert SAID["run"] in capsys.readouterr().out
 
 
+TOO_LONG = "it is more than 1 after `lo`, and longest=… says that none is"
+
+
+@pytest.mark.parametrize("command", ["run", "why"])
+def test_how_long_an_interval_may_be(
+    command: str, events: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [command, "-q", QUERY, "--events", events]
+    assert main([*given, "--time", "lo,hi", "--longest", "2"]) == 0
+    assert SAID[command] in capsys.readouterr().out
+    assert main([*given, "--time", "lo,hi", "--longest", "1"]) == 1
+    assert TOO_LONG in capsys.readouterr().err
+
+
+def test_a_schema_says_how_long_an_interval_may_be(
+    events: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["run", "-q", QUERY, "--events", events]
+    schema = tmp_path / "schema.toml"
+    schema.write_text('time = ["lo", "hi"]\ntime_unit = "s"\nlongest = "1 second"\n')
+    assert main([*given, "--schema", str(schema)]) == 1
+    assert TOO_LONG.replace("1", "1 second") in capsys.readouterr().err
+    schema.write_text('time = ["lo", "hi"]\nlongest = "1 second"\n')
+    assert main([*given, "--schema", str(schema)]) == 2
+    assert f"{schema}: longest='1 second' has a unit" in capsys.readouterr().err
+
+
+def test_how_long_an_interval_of_one_input_may_be(
+    events: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "FROM one EVENT SEQ(A a, B b) WITHIN 5"
+    given = ["run", "-q", text, "-o", str(tmp_path / "out")]
+    assert main([*given, "--input", f"one={events},time=lo,hi,longest=2"]) == 0
+    assert main([*given, "--input", f"one={events},time=lo,hi,longest=1"]) == 1
+    assert "it is more than 1 after `lo`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("time", "message"),
     [

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import ReplayWarning
+from sase.spark.partitioning import MEASURED
 from tests.spark.cases import multiset
 from tests.spark.known import frame
 from tests.spark.test_streaming import pieces, ran, session, streamed, write
@@ -81,6 +82,7 @@ def test_spark_finds_what_one_thread_finds(
         found = on_spark.replay(query, df, time=TIME, strategy=strategy, slices=slices)
     assert found.cut.choice.strategy == strategy
     assert found.cut.parts > 1 or strategy == "one_task"
+    assert (MEASURED in found.cut.notes) == (strategy in ("slice", "key_and_slice"))
     wanted = on_one_thread(query).to_pylist()
     assert told(found.matches.toArrow().to_pylist()) == told(wanted) != told([])
     assert found.count() == len(wanted)
@@ -125,6 +127,20 @@ def test_rows_with_intervals_that_end_before_they_begin_are_bad(spark: SparkSess
     assert any("before `lo`" in row["sase_reason"] for row in bad)
     with pytest.raises((sase.errors.DataError, PySparkException), match="it is before `lo`"):
         on_spark.match(PAIRS, df.filter("lo > hi OR lo > 9"), time=TIME).toArrow()
+
+
+def test_what_is_said_to_be_the_longest_interval_is_not_measured(spark: SparkSession) -> None:
+    row = {"type": "A", "id": 1, "v": 1, "n": -1, "lo": 0, "hi": 6}
+    df = frame(spark, pa.concat_tables([TABLE, pa.Table.from_pylist([row], TABLE.schema)]))
+    options: dict[str, Any] = {"time": TIME, "strategy": "slice", "slices": 4, "longest": 5}
+    found = on_spark.replay(BOTH, df, on_bad_row="quarantine", **options)
+    assert MEASURED not in found.cut.notes
+    assert told(found.matches.toArrow().to_pylist()) == told(on_one_thread(BOTH).to_pylist())
+    bad = found.bad_rows.select("n", "sase_column", "sase_reason").toArrow().to_pylist()
+    reason = "it is more than 5 after `lo`, and longest=… says that none is"
+    assert bad == [{"n": -1, "sase_column": "hi", "sase_reason": reason}]
+    with pytest.raises((sase.errors.DataError, PySparkException), match="it is more than 5 after"):
+        on_spark.match(BOTH, df, **options).toArrow()
 
 
 @pytest.mark.heavy

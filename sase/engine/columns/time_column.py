@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.folding import INT64_MAX
+from sase.binding.text import interval_text
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import nanoseconds
@@ -117,7 +118,11 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
     length = until.view(np.uint64) - ts.view(np.uint64)  # which may need the 64th bit
     is_far = ~is_before & ((length > LONGEST) | (until == INT64_MAX))
     known = reading.faults.rows_of(*schema.times)
-    for mask, why in ((is_before, before_earliest(schema)), (is_far, beyond_latest(schema))):
+    wrong = [(is_before, before_earliest(schema)), (is_far, beyond_latest(schema))]
+    if schema.longest is not None:
+        is_long = ~is_before & ~is_far & (length > schema.longest)
+        wrong.append((is_long, beyond_longest(schema)))
+    for mask, why in wrong:
         marked = np.flatnonzero(mask)
         bad = marked[~np.isin(marked, known)]
         value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
@@ -136,6 +141,14 @@ def beyond_latest(schema: Schema) -> str:
         f"it is the greatest number of 64 bits, or 2^62 units or more after `{schema.time}`: an"
         " interval ends before, and is shorter"
     )
+
+
+def beyond_longest(schema: Schema) -> str:
+    """Return why a latest time is bad that is further from the earliest than any may be."""
+    assert schema.longest is not None
+    unit = schema.nanoseconds
+    most = f"{schema.longest:,}" if unit is None else interval_text(schema.longest * unit)
+    return f"it is more than {most} after `{schema.time}`, and longest=… says that none is"
 
 
 def _from_floats(reading: Projection, name: str) -> Numbers:

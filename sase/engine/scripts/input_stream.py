@@ -142,4 +142,5 @@ def _roles_of(schema: Schema, *, with_types: bool) -> Schema:
         type=schema.type if with_types else None,
         seq=schema.seq,
         time_unit=schema.time_unit,
+        longest=schema.longest,
     )

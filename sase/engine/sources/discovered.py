@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
+from sase.binding.lateness import with_longest
 from sase.engine.columns import Inputs, describe
 from sase.engine.columns.data_types import value_type
 from sase.engine.resources import Check
@@ -48,7 +49,7 @@ class Discovered:
             return given
         if isinstance(given, Schema):
             _check_agrees(given, names)
-            return cls(given, names)
+            return cls(with_longest(given, names.longest), names)
         events = open_events(given, names, schema.texts if isinstance(schema, Schema) else ())
         if schema is not None:
             return cls(cls.of(schema, names).schema, names, events, has_own_schema=False)
@@ -116,11 +117,11 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
     check_text_columns(events, names.texts)
     columns, mends = names.columns, names.quarantines
     if not isinstance(events, Files):
-        return describe(events, mends=mends, **columns)
+        return with_longest(describe(events, mends=mends, **columns), names.longest)
     columns |= _roles_in(events.schema.names, names)
     times = [columns["time"]] if names.until is None else columns["time"]
     events.check((*times, columns["type"], columns["seq"]))
-    return describe(events.schema, mends=mends, **columns)
+    return with_longest(describe(events.schema, mends=mends, **columns), names.longest)
 
 
 def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import sase
+from sase.binding.lateness import with_longest
 from sase.engine.columns import describe
-from sase.errors import DataError, SchemaError
+from sase.errors import DataError, PlanError, SchemaError
 from tests.engine.columns.loading import load
 
 DAY = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -70,6 +73,54 @@ def test_a_row_without_an_interval_is_bad(lo: Any, hi: Any, message: str) -> Non
         loaded(table(lo, hi))
 
 
+@pytest.mark.parametrize(
+    ("longest", "lo", "hi", "most"),
+    [
+        (3, [1, 5], [4, 9], "3"),
+        ("2.5 seconds", moments(0, 1), moments(2, 4), "2500 milliseconds"),
+        (dt.timedelta(minutes=1), moments(0, 0), moments(60, 61), "1 minute"),
+        ("250 milliseconds", [0.5, 1.0], [0.75, 1.2500005], "250 milliseconds"),
+    ],
+)
+def test_a_row_with_a_longer_interval_than_is_said_is_bad(
+    longest: object, lo: Any, hi: Any, most: str
+) -> None:
+    schema = with_longest(describe(table(lo, hi), time=("lo", "hi")), longest)
+    message = f"row 1.*`hi`.*more than {most} after `lo`, and longest=… says that none is"
+    with pytest.raises(DataError, match=message):
+        load(table(lo, hi), schema, ["lo", "hi"])
+    events = load(table(lo, hi), schema, ["lo", "hi"], on_bad_row="quarantine")
+    assert events.refused is not None
+    assert events.refused.rows.tolist() == [1]
+    assert len(load(table(lo[:1], hi[:1]), schema, ["lo", "hi"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("longest", "message"),
+    [
+        (-1, "no interval is shorter than nothing"),
+        ("2 seconds", "what time counts is not known"),
+        ("soon", "no amount of time"),
+    ],
+)
+def test_what_is_no_length_of_an_interval(longest: object, message: str) -> None:
+    schema = describe(table([1], [2]), time=("lo", "hi"))
+    with pytest.raises(PlanError, match=message):
+        with_longest(schema, longest)
+
+
+def test_a_length_is_of_intervals_and_said_once() -> None:
+    precise = describe(table([1], [2]), time="lo")
+    with pytest.raises(PlanError, match="these events have one time, `lo`"):
+        with_longest(precise, 3)
+    with pytest.raises(SchemaError, match="longest=3"):
+        replace(precise, longest=3)
+    said = replace(describe(table([1], [2]), time=("lo", "hi")), longest=3)
+    assert with_longest(said, 3) == with_longest(said, None) == said
+    with pytest.raises(PlanError, match="not what the Schema says, which is longest=3"):
+        with_longest(said, 4)
+
+
 def test_what_is_nearly_too_long_is_an_interval() -> None:
     events = loaded(table([0, -(2**63), 2**63 - 2], [2**62 - 1, -(2**62) - 1, 2**63 - 2]))
     assert (events.until - events.ts).tolist() == [2**62 - 1, 2**62 - 1, 0]
@@ -93,3 +144,12 @@ def test_times_of_two_kinds_are_an_error() -> None:
 def test_a_second_column_that_there_is_not_is_an_error() -> None:
     with pytest.raises(SchemaError, match=r"time column `high`.*did you mean `hi`"):
         describe(table([1], [2]), time=("lo", "high"))
+
+
+def test_an_input_of_a_script_says_how_long_its_own_intervals_may_be() -> None:
+    script = "FROM one EVENT SEQ(A a, A b) WITHIN 9; FROM one, two EVENT SEQ(A a, B b) WITHIN 9"
+    options: Any = {"time": {"one": ("lo", "hi"), "two": "ts"}, "longest": {"one": 3}}
+    matcher = sase.Script(script, **options).open()
+    matcher.push("one", [{"type": "A", "lo": 1, "hi": 4}])
+    with pytest.raises(DataError, match="it is more than 3 after `lo`"):
+        matcher.push("one", [{"type": "A", "lo": 2, "hi": 6}])
