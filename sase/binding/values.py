@@ -44,6 +44,7 @@ from sase.binding.types import (
     Kind,
     merged,
 )
+from sase.heed import heed
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.nearest import did_you_mean, nearest
@@ -51,6 +52,7 @@ from sase.nearest import did_you_mean, nearest
 
 def bind_value(node: ast.Expression, scope: Scope) -> Expression:
     """The typed expression of a syntax node; an error leaves an unknown value."""
+    heed()
     literal = bind_literal(node, scope)
     if literal is not None:
         return _checked_range(literal, scope)

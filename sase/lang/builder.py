@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from lark import Token, Tree
 
 from sase.errors import Diagnostic, QuerySyntaxError
+from sase.heed import heed
 from sase.lang import ast
 from sase.lang.names import spelled
 from sase.source import NOWHERE, Source, Span
@@ -27,12 +28,10 @@ MOST_DIGITS = 100
 # Rules that open a level. Brackets are counted apart from operators, since they leave no node, and
 # the printer puts some where the source has none: `- - x` is written `-(-x)`.
 BRACKETS = frozenset(("parentheses", "call", "group"))
-OPERATORS = frozenset(
-    (
-        "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
-        "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives", "sequence",
-    )
-)  # fmt: skip
+OPERATORS = frozenset((
+    "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
+    "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives", "sequence",
+))  # fmt: skip
 
 OPERATOR_SPELLINGS = {
     "==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "×": "*", "÷": "/", "−": "-",
@@ -95,6 +94,7 @@ def build(tree: Tree[Token], source: Source) -> Any:
     builder = _Builder(source)
     values: dict[int, Any] = {}
     for node in reversed(order):
+        heed()
         children = [values.pop(id(c)) if isinstance(c, Tree) else c for c in node.children]
         make = getattr(builder, node.data, None) or partial(_node, node.data)
         values[id(node)] = make(_span(node), *children)

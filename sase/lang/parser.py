@@ -8,6 +8,7 @@ from typing import Any
 from lark.exceptions import UnexpectedInput
 
 from sase.errors import QuerySyntaxError
+from sase.heed import heed
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
@@ -70,9 +71,14 @@ def _parse(source: Source, start: str) -> Any:
 
 
 def _parsed(source: Source, start: str) -> Any:
+    steps: Any = parser().parse_interactive(source.text, start=start)
+    token = None
     try:
-        tree = parser().parse(source.text, start=start)
+        for token in steps.iter_parse():  # noqa: B007 - the end is told where the last one stands
+            heed()
+        tree = steps.feed_eof(token)
     except UnexpectedInput as problem:
+        problem.interactive_parser = steps
         # Imported here, since a query that parses has no use for it.
         from sase.lang.syntax_errors import explain
 

@@ -10,6 +10,7 @@ from enum import Enum
 from itertools import combinations
 
 from sase.binding.bound import WindowKind
+from sase.heed import heed
 from sase.planning.nodes import Operator, Union, reading
 from sase.planning.split import may_end, negations_of, window_of
 from sase.planning.waiting import Waiting, waiting_of
@@ -36,6 +37,7 @@ class CopyWait(Enum):
 
 def detection_of(branch: Operator) -> DetectionTime:
     """When the matches of a branch are detected."""
+    heed()
     waiting, negations = waiting_of(branch), negations_of(branch)
     has_ends = any(may_end(reading(branch).components, each) for each in negations)
     if not has_ends and waiting is Waiting.NONE:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from sase.errors import PlanError
+from sase.heed import heed
 from sase.planning.nodes import (
     Operator,
     Transformation,
@@ -112,6 +113,7 @@ class Trace:
     def _after(
         self, call: RewriteCall, statistics: Statistics | None, off: Collection[str]
     ) -> Trace:
+        heed()
         plan = self.plan
         rewritten: Operator | Declined = Declined(SWITCHED_OFF)
         if call.rewrite not in off:

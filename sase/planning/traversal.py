@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 
 from sase.binding.bound import Aggregate, EquivalenceTest, Reference
+from sase.heed import heed
 
 
 def within(value: object) -> Iterator[object]:
@@ -16,6 +17,7 @@ def within(value: object) -> Iterator[object]:
         each = waiting.pop()
         yield each
         if isinstance(each, tuple):
+            heed()
             waiting += reversed(each)
         else:
             kind: type = type(each)

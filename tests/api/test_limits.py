@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -42,10 +43,11 @@ def stream(*parts: tuple[str, int]) -> pa.Table:
     return pa.table({"ts": range(len(names)), "type": names, "v": values})
 
 
-def ended(script: str, *arguments: object) -> str:
+def ended(script: str, *arguments: object, env: dict[str, str] | None = None) -> str:
     """What a script prints, in a process of its own that may hang."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    how: Any = {"capture_output": True, "text": True, "timeout": 300, "check": True, "env": env}
+    return str(subprocess.run(command, **how).stdout)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,24 @@ except sase.TimeLimitError as problem:
     print(problem)
 """
     assert "its timeout of 0.5 s" in ended(script)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_are_compiled_within_the_limit(threads: int, tmp_path: Path) -> None:
+    """It is asked between the steps of compiling; what is ready is kept for the next try."""
+    script = f"""
+import sase
+from tests.api.test_limits import stream
+events = stream(*[("A", 700), ("B", 700), ("C", 700)] * 6)
+query = "EVENT SEQ(A a, B+ b[], C c) WHERE a.v + b[i].v + c.v < 0 WITHIN 10"
+try:
+    print(len(sase.match(query, events, timeout=1, threads={threads})))
+except sase.TimeLimitError as problem:
+    print(problem)
+"""
+    folder = tmp_path / "kernels"
+    nowhere = os.environ | {"NUMBA_CACHE_DIR": str(folder), "SASE_COMPILE_KERNELS": "1"}
+    assert "its timeout of 1 s, while kernels are compiled, once per" in ended(script, env=nowhere)
 
 
 def test_a_run_ends_within_memory() -> None:

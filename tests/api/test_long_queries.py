@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+import pyarrow as pa
 import pytest
 
 import sase
 from sase.binding import OPEN, bind_text
+from sase.engine.pipeline import limits
+from sase.engine.pipeline.limits import Limits, RunGuard
+from sase.errors import TimeLimitError
 from sase.lang import parser
 from sase.planning.explain import runs
 
@@ -61,6 +65,36 @@ def test_steps_grow_with_the_query(shape: str, work: str, monkeypatch: pytest.Mo
     WORK[work](query(shape, 3))  # loads what is loaded once
     few, many = (calls(WORK[work], query(shape, size)) for size in (FEW, MANY))
     assert many < few * (MANY / FEW) * 1.2
+
+
+@pytest.mark.parametrize("shape", PARTS)
+def test_a_time_limit_ends_it_anywhere(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts calls, so that a limit is a share of all the steps."""
+    monkeypatch.setattr(parser, "LENGTH", 0)
+    monkeypatch.setattr(limits, "CLOSE", 1)
+    names = ["v", *(f"{letter}{number}" for letter in "vk" for number in range(MANY))]
+    events = pa.table({"ts": [1, 2], "type": ["A", "B"], **{name: [1, 1] for name in names}})
+    text, steps = query(shape, MANY), [0]
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        steps[0] += event == "call"
+
+    def run() -> None:
+        sase.compile(text, events).run(events)
+
+    run()  # loads what is loaded once
+    whole = calls(lambda _: run(), text)
+    before = sys.getprofile()
+    for share in (0.05, 0.2, 0.4, 0.6, 0.8):
+        steps[0] = 0
+        guard = RunGuard(Limits(time=int(whole * share)), lambda: steps[0])
+        sys.setprofile(count)
+        try:
+            with guard.working(), pytest.raises(TimeLimitError):
+                run()
+        finally:
+            sys.setprofile(before)
+        assert steps[0] < whole * (share + 0.15), share
 
 
 def test_a_condition_is_put_into_words_for_the_steps_that_change_it(

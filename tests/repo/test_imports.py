@@ -18,6 +18,7 @@ LAYERS = [
     "private_folder",
     "source",
     "errors",
+    "heed",
     "address_space",
     "partial_file",
     "signature",

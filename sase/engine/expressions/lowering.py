@@ -44,6 +44,7 @@ from sase.engine.kernels.expressions.program import (
 )
 from sase.engine.kernels.expressions.slow_paths import Called, address_for, called
 from sase.engine.kernels.jit.signatures import frozen
+from sase.heed import heed
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {
@@ -164,6 +165,7 @@ class _Assembler:
 
     def condition(self, condition: Condition) -> None:
         """Code for the truth of a condition."""
+        heed()
         if isinstance(condition, All | Any):
             leave = Op.JUMP_IF_FALSE if isinstance(condition, All) else Op.JUMP_IF_TRUE
             jumps = []

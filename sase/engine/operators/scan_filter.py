@@ -14,6 +14,7 @@ from sase.engine.expressions import FilterColumns, RowFilter
 from sase.engine.kernels.scan.admission import clear_bits, reject_rows, select_rows
 from sase.engine.operators.contract import Context
 from sase.engine.operators.residual_filter import by_text
+from sase.heed import SEARCHING, heed
 
 
 class ScanFilter:
@@ -52,6 +53,7 @@ class ScanFilter:
             return states
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
+            heed(SEARCHING)
             vectors, types = {need: block.vector(need[1]) for need in test.columns}, block.types
             if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
                 # A whole column is faster than all of its rows.

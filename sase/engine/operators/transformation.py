@@ -23,6 +23,7 @@ from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
+from sase.heed import SEARCHING, heed
 from sase.planning.nodes import Transformation, Union
 
 if TYPE_CHECKING:
@@ -299,6 +300,7 @@ class _Value:
 
     def evaluate(self, places: Numbers) -> NDArray[np.int64]:
         """Tag and bits of the value for each sequence of places in the event buffer."""
+        heed(SEARCHING)
         out = np.empty((places.shape[1], 2), np.int64)
         columns = self._context.buffer.columns(self._context.dictionary.texts.tables())
         rows = np.ascontiguousarray(places.T)

@@ -85,7 +85,7 @@ class _PartitionSearch:
         self.stop = search.stop
         self.found: Callable[[], Iterator[Results]] = self._find if pool is None else search.found
         if pool is not None:
-            pool.submit(search.run)
+            pool.begin(search.run)
 
     def _find(self) -> Iterator[Results]:
         return self.pipeline.results(self._events)

@@ -9,8 +9,11 @@ from typing import TypeVar
 
 from sase.engine.resources import Check, no_check, resident_memory
 from sase.errors import MemoryLimitError, TimeLimitError
+from sase.heed import heeding
 
 SECOND = 10**9
+# Nanoseconds within which steps that follow each other closely are checked once.
+CLOSE = SECOND // 50
 _Part = TypeVar("_Part")
 _End = TypeVar("_End")
 
@@ -76,6 +79,7 @@ class RunGuard:
         self.limits, self._clock, self._work = limits, clock, work
         self._before = 0 if limits.memory is None else resident_memory()
         self._since: int | None = None
+        self._next = 0
         self.spent = 0
         # How many rows have been searched, for the message.
         self.rows = 0
@@ -93,13 +97,14 @@ class RunGuard:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Count the time that is spent here, once."""
+        """Count the time that is spent here, once; the steps of what is done are checked."""
         if self._since is not None:
             yield
             return
-        self._since = self._clock()
+        self._since = self._next = self._clock()
         try:
-            yield
+            with heeding(self._check_step):
+                yield
         finally:
             self.spent += self._clock() - self._since
             self._since = None
@@ -118,13 +123,16 @@ class RunGuard:
 
     def check(self, more: int = 0) -> None:
         """End the work if it took too long, or holds too much with some more bytes."""
+        self._check(more)
+
+    def _check(self, more: int = 0, stands: str = "") -> None:
         time, memory, since = self.limits.time, self.limits.memory, self._since
         if time is not None:
             working = 0 if since is None else self._clock() - since
             if self.spent + working > time:
                 raise TimeLimitError(
                     f"{self._work.name} takes longer than its timeout of {time / SECOND:g} s,"
-                    f" {self._place()}: {self._work.quicker}"
+                    f" {stands or f'{self._place()}: {self._work.quicker}'}"
                 )
         if memory is None:
             return
@@ -135,6 +143,14 @@ class RunGuard:
                 f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
                 f"{f' ({self.unbounded})' if self.unbounded else ''}"
             )
+
+    def _check_step(self, stands: str) -> None:
+        """Check unless it was done a moment ago: steps may be short."""
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + CLOSE
+        self._check(stands=stands)
 
     def _place(self) -> str:
         return f"with {self.rows:,} rows searched" if self.rows else "within the first rows"

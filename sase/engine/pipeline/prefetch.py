@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, Queue
 from threading import Event, get_ident
 from typing import Generic, TypeVar
@@ -23,6 +24,10 @@ class Pool(ThreadPoolExecutor):
     def __init__(self, threads: int) -> None:
         self._own = own = set[int]()
         super().__init__(threads, initializer=lambda: own.add(get_ident()))
+
+    def begin(self, search: Callable[[], None]) -> Future[None]:
+        """Have a thread search, which heeds the limits that are heeded here."""
+        return self.submit(copy_context().run, search)
 
     def __exit__(self, *problem: object) -> None:
         self.shutdown(wait=get_ident() not in self._own, cancel_futures=True)

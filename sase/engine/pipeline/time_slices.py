@@ -190,7 +190,7 @@ class _Task:
 
     def submit(self, pool: Pool) -> None:
         """Search in a thread of the pool."""
-        self._future = pool.submit(self._search.run)
+        self._future = pool.begin(self._search.run)
 
     def claim(self) -> bool:
         """Take the search over, unless another thread has begun it; whether it is this thread's."""

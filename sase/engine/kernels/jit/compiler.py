@@ -30,12 +30,17 @@ from sase.engine.kernels.jit.linking import (
 from sase.engine.kernels.jit.machine_code import PACKAGE
 from sase.engine.kernels.jit.messages import say
 from sase.engine.kernels.jit.signatures import numba_type, signature, signature_for
+from sase.heed import heed
 
 try:
     import fcntl
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+COMPILING = (
+    "while kernels are compiled, once per installation: those that are ready are kept, so that the"
+    " next try comes further; or give it more time"
+)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Shared = TypeVar("Shared")
 
@@ -286,10 +291,21 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         pass
 
 
+class _Heed(event.Listener):  # type: ignore[misc]
+    """Lets a run that has come to its limits end before the next step of compiling."""
+
+    def on_start(self, event: Any) -> None:
+        heed(COMPILING)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
 @cache
 def _announce_compilation() -> _Announcement:
     announcement = _Announcement()
     event.register("numba:compile", announcement)
+    event.register("numba:run_pass", _Heed())
     return announcement
 
 
