@@ -230,10 +230,11 @@ class CompiledScript:
         guard: RunGuard | None = None,
         most: int | None = None,
         watch: Watch | None = None,
+        put_aside: Callable[[Mapping[str | None, Any]], object] | None = None,
     ) -> dict[str, Matches]:
         """The matches of every statement in events that are all there is, at most so many of each.
 
-        What exceeds the limits of a guard is an error.
+        What exceeds the limits of a guard is an error. Bad rows, by input, are `put_aside`.
         """
         from sase.engine.results.matches import Matches
 
@@ -258,8 +259,8 @@ class CompiledScript:
                 watch(rows, {name: sum(map(len, some)) for name, some in parts.items()})
 
         with working(guard):
-            for found in search:
-                keep(found)
+            for each in search:
+                keep(each)
             keep(pipeline.finish())
         told = self._text_warnings(events)
 
@@ -267,7 +268,10 @@ class CompiledScript:
             own = pipeline.whole_report(name, aside[name])
             return replace(own, warnings=(*told[name], *own.warnings))
 
-        return {name: Matches.of(some, report(name)) for name, some in parts.items()}
+        found = {name: Matches.of(some, report(name)) for name, some in parts.items()}
+        if put_aside is not None:
+            put_aside(pipeline.take_bad())
+        return found
 
     def _text_warnings(self, events: Sources) -> dict[str, tuple[str, ...]]:
         """What to tell of columns that statements compare as text, and that are nearly numbers."""

@@ -292,12 +292,13 @@ class ScriptMatcher:
         return late
 
     def take_quarantined(self) -> dict[str | None, Any]:
-        """Of each input a pyarrow Table of the rows that are bad for all, since this was asked for.
+        """Of each input a pyarrow Table of its bad rows, since this was asked for.
 
-        Those are bad by their time, type or number; what is bad by another column is in the reports
-        of the statements that name it. None where a bad row is an error.
+        They are bad by their time, type or number, or by a column that a statement over this input
+        alone names, each once for a column. Those of a statement over several streams are by its
+        name, if there are some. None where a bad row is an error.
         """
-        return {name: each.take_bad() for name, each in self._pipeline.inputs.items()}
+        return self._pipeline.take_bad()
 
     @property
     def input_reports(self) -> dict[str | None, Report]:

@@ -121,7 +121,8 @@ def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None
         parser.add_argument(
             "--quarantine",
             metavar="FILE",
-            help="write the rows put aside to a file, with the reasons",
+            help="write the rows put aside to a file, with the reasons; those of a script to a"
+            " folder, a file for each input",
         )
 
 

@@ -15,6 +15,7 @@ from sase.cli.event_arguments import (
     options_for,
     query_options,
     reading_options,
+    times_in,
 )
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import abandon
@@ -53,6 +54,13 @@ def check_followed(path: str) -> None:
         )
 
 
+def tail_options(arguments: Namespace) -> dict[str, Any]:
+    """How lines are followed, by the keywords of what does so."""
+    judges = on_bad_row(arguments) == "quarantine"
+    times = [name for name in times_in(arguments) if name is not None]
+    return {"judges": judges, "times": times, **reading_options(arguments)}
+
+
 def follow(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     hide_pandas()
@@ -60,8 +68,7 @@ def follow(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.sources.tail import TailReader
 
     limits_of(**limit_options(arguments))  # refused before anything is read
-    judges = on_bad_row(arguments) == "quarantine"
-    rows = TailReader(arguments.events, judges=judges, **reading_options(arguments))
+    rows = TailReader(arguments.events, **tail_options(arguments))
     matcher = _compiled(one_query(arguments), rows, arguments).open(**limit_options(arguments))
     writer = _MatchWriter(arguments)
     count = bad = 0

@@ -9,18 +9,16 @@ from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from sase.cli.event_arguments import (
-    on_bad_row,
     one_query,
     options_for,
     query_options,
-    reading_options,
 )
-from sase.cli.follow import check_followed, lateness_of
+from sase.cli.follow import check_followed, lateness_of, tail_options
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import named_inputs
-from sase.cli.script_results import write_lines
+from sase.cli.script_results import BadRowLines, bad_row_files, write_lines
 from sase.cli.signals import Ending
 
 if TYPE_CHECKING:
@@ -52,16 +50,15 @@ def follow_script(arguments: Namespace, ending: Ending) -> int:
     from sase.engine.scripts.pipeline import ScriptPipeline
     from sase.engine.sources.tail import TailReader
 
-    readers = {
-        name: TailReader(own.events, judges=on_bad_row(own) == "quarantine", **reading_options(own))
-        for name, own in inputs.items()
-    }
+    readers = {name: TailReader(own.events, **tail_options(own)) for name, own in inputs.items()}
     script = _compiled(readers, inputs, arguments)
     matcher = ScriptMatcher(script, ScriptPipeline(script.plan))
     counts, told = dict.fromkeys(matcher.statements, 0), set[str]()
+    bad = BadRowLines(bad_row_files(matcher.statements, arguments, inputs, ".jsonl"))
     try:
         for found in _found(matcher, readers):
             with ending.whole():
+                bad.write(matcher.take_quarantined())
                 for statement, matches in found.items():
                     write_lines(statement, *matches.to_batches())
                     counts[statement] += len(matches)
@@ -69,6 +66,7 @@ def follow_script(arguments: Namespace, ending: Ending) -> int:
     finally:
         _warn(matcher.reports, told)
         _notify_end(matcher, counts)
+        bad.conclude()
     return 0
 
 
@@ -122,9 +120,7 @@ def _found(
             yield matcher.push(name, events)
         except DataError as problem:
             raise readers[name].fault(problem) from problem
-        # Their numbers are told, and they would be kept for ever.
-        matcher.take_late()
-        matcher.take_quarantined()
+        matcher.take_late()  # their number is told, and they would be kept for ever
     yield matcher.finish()
 
 
@@ -165,12 +161,10 @@ def batches_of(
 def _notify_end(matcher: ScriptMatcher, counts: Mapping[str, int]) -> None:
     """Report the run, by statement."""
     reports = matcher.input_reports.values()
-    rows, bad, late = (sum(getattr(each, of) for each in reports) for of in ("rows", "bad", "late"))
+    rows, late = (sum(getattr(each, of) for each in reports) for of in ("rows", "late"))
     for statement, count in counts.items():
         if count:
             notify([f"{statement}: {counted(count, 'match')}"])
     total = counted(sum(counts.values()), "match")
     notify([f"{total} of {counted(len(counts), 'statement')} in {counted(rows, 'row')}"])
-    if bad:
-        notify([f"{counted(bad, 'row')} could not be used"])
     notify_late(late)

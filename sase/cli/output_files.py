@@ -186,22 +186,25 @@ def discard(sink: FileSink) -> None:
     sink.discard()
 
 
-def put_aside(number: int, path: str | None, write: Callable[[str], None]) -> None:
+def put_aside(
+    number: int, path: str | None, write: Callable[[str], None], of: str = "", target: str = "FILE"
+) -> None:
     """Report the number of bad rows, and write them to the file of the quarantine.
 
-    Of an earlier run no file is left where this one has no bad row.
+    Of an earlier run no file is left where this one has no bad row. `of` says what they are of.
     """
     if not number:
         if path is not None and os.path.exists(path):
             os.unlink(path)
-            notify([f"no row was bad: {path} of an earlier run is removed"])
+            notify([f"{of}no row was bad: {path} of an earlier run is removed"])
         return
     rows = counted(number, "row")
     if path is None:
-        notify([f"{rows} could not be used: --quarantine FILE writes them, with the reasons"])
+        remedy = f"--quarantine {target} writes them, with the reasons"
+        notify([f"{of}{rows} could not be used: {remedy}"])
         return
     write(path)
-    notify([f"{rows} could not be used: {path}"])
+    notify([f"{of}{rows} could not be used: {path}"])
 
 
 def print_rows(

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import discovered, limit_options, one_query, query_options
 from sase.cli.follow import lateness_of
@@ -15,7 +15,14 @@ from sase.cli.output_files import write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import named_inputs
-from sase.cli.script_results import SHOWN, check_form_of_all, statement_files, write_lines
+from sase.cli.script_results import (
+    SHOWN,
+    bad_row_files,
+    check_form_of_all,
+    put_bad_rows_aside,
+    statement_files,
+    write_lines,
+)
 from sase.cli.signals import Ending
 from sase.cli.standard_input import events_in_a_file
 
@@ -30,7 +37,6 @@ def check_script_options(arguments: Namespace) -> None:
         f"--output {arguments.output}": arguments.output != "all",
         "--threads": arguments.threads is not None,
         "--stats": arguments.stats is not None,
-        "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "a script")
     check_form_of_all(arguments)
@@ -69,10 +75,17 @@ def _run(
     for each in given.values():
         bound(each, guard)
     paths = statement_files(names, arguments, inputs.values())
+    aside, bad = bad_row_files(names, arguments, inputs), dict[str | None, Any]()
     with warnings_as_messages(), ScriptProgress(names) as progress:
-        found = script.found(given, guard, arguments.max_matches, progress.watch)
+        found = script.found(given, guard, arguments.max_matches, progress.watch, bad.update)
         _deliver(found, paths, arguments, ending)
     print(end="", flush=True)  # or the summary could overtake what it sums up
+
+    def write(name: str | None, path: str) -> None:
+        rows = bad[name]
+        write_file(rows.schema, rows.to_batches(), path, ending, safe=arguments.csv_safe)
+
+    put_bad_rows_aside({name: len(rows) for name, rows in bad.items() if rows}, aside, write)
     _conclude(found, paths, progress)
     return 0
 
@@ -133,8 +146,6 @@ def _conclude(
         report = matches.report
         notify_warnings(f"{name}: {warning}" for warning in report.warnings)
         notify([f"{name}: {note}" for note in report.notes])
-        if report.bad:
-            notify([f"{name}: {counted(report.bad, 'row')} could not be used"])
         notify_late(report.late)
         if name in paths and len(matches):
             notify([f"{name}: {counted(len(matches), 'match')}: {paths[name]}"])

@@ -91,6 +91,30 @@ def test_bad_rows_are_counted_for_each_input_and_each_query() -> None:
     assert matcher.input_reports["p"].bad == 2 == matcher.reports["query_1"].bad
 
 
+@pytest.mark.parametrize("lateness", [None, 2])
+def test_rows_bad_by_what_a_statement_names_are_those_of_its_input(lateness: int | None) -> None:
+    text = "EVENT A a WHERE a.v > 0; EVENT A b WHERE b.v > 1; EVENT B b"
+    known = pa.table({"type": ["A"], "ts": [1], "v": [1]})
+    given: Any = {"on_bad_row": "quarantine", "lateness": lateness}
+    matcher = sase.Script(text, streams={"p": known}, **given).open()
+    matcher.push("p", [{"type": "A", "ts": "x", "v": 1}, {"type": "A", "ts": 2, "v": "bad"}])
+    matcher.push("p", [{"type": "A", "ts": 3, "v": "worse"}, {"type": "A", "ts": 3, "v": 2}])
+    matcher.push("p", [{"type": "A", "ts": 9, "v": 7}])
+    matcher.finish()
+    found = matcher.take_quarantined()["p"].to_pylist()
+    assert [[each[f"sase_{of}"] for of in ("row", "column")] for each in found] == [
+        [0, "ts"],
+        [1, "v"],
+        [2, "v"],
+    ]
+    assert [(str(each["ts"]), str(each["v"])) for each in found] == [
+        ("x", "1"),
+        ("2", "bad"),
+        ("3", "worse"),
+    ]
+    assert matcher.take_quarantined()["p"] is None
+
+
 def test_a_bad_batch_leaves_a_matcher_as_it_was() -> None:
     matcher = sase.Script("EVENT A a; EVENT SEQ(A a, B b)").open()
     matcher.push(None, events("A1"))

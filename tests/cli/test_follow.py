@@ -621,3 +621,32 @@ def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:
     path.write_text("ts\n", encoding="utf-8")
     with pytest.raises(Exception, match="has become shorter"):
         next(rows)
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ["ts,type\nx,A\n1,A\n2,B"],
+        ["ts,type\nx,A\n", "1,A\n2,B"],
+        ['{"ts": "x", "type": "A"}\n{"ts": 1, "type": "A"}\n{"ts": 2, "type": "B"}'],
+        ['{"ts": "x", "type": "A"}\n', '{"ts": 1, "type": "A"}\n{"ts": 2, "type": "B"}'],
+    ],
+)
+def test_a_bad_time_among_the_first_lines(
+    chunks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["-q", "EVENT SEQ(A a, B b)", "--on-bad-row"]
+    set_up: dict[str, Any] = {"monkeypatch": monkeypatch, "capsys": capsys}
+    status, found, err = told(chunks, *given, "quarantine", **set_up)
+    assert (status, json.loads(found[0])["ts_end"]) == (0, 2)
+    assert "1 row could not be used" in err
+    assert told(chunks, *given, "error", **set_up)[0] != 0
+
+
+def test_a_column_without_a_time_is_no_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["-q", "EVENT A a", "--on-bad-row", "quarantine"]
+    chunks = ["ts,type\n" + "x,A\n" * 101, "1,A"]
+    status, _, err = told(chunks, *given, monkeypatch=monkeypatch, capsys=capsys)
+    assert (status, "the time column `ts` has the type string" in err) == (2, True)

@@ -174,6 +174,8 @@ def test_the_script_and_events_on_standard_input(
     ("words", "problem"),
     [
         (["--threads", "1"], "--threads does not go with a script"),
+        (["--quarantine", "rules.sase"], "a script writes a file for each input: name a folder"),
+        (["-o", "x", "--quarantine", "x/"], "-o and --quarantine both name x"),
         (["--output", "count"], "--output count does not go with a script"),
         (["--max-matches", "0"], "`pairs` has more than 0 match"),
         (["--follow", "--timeout", "1"], "--timeout does not go with --follow of a script"),
@@ -267,3 +269,79 @@ def test_the_first_matches_of_the_only_result(
     assert sum('"query": "query_2"' in line for line in lines) == 2
     assert main([*given, "-q", f"{text}; EVENT A b"]) == 2
     assert "this script has several results" in capsys.readouterr().err
+
+
+BAD = "ts,type,v\n1,A,1\nx,A,2\n3,A,bad\n4,B,5\n"
+OVER_P = "FROM p EVENT A a WHERE a.v > 0; FROM p EVENT A b WHERE b.v > 1; FROM p EVENT B b"
+
+
+def bad_rows(path: str) -> list[list[Any]]:
+    table = pq.read_table(path).to_pylist() if path.endswith("parquet") else None
+    rows = lines(Path(path).read_text("utf-8")) if table is None else table
+    return [[r["sase_row"], r["sase_column"], str(r["ts"]), str(r["v"])] for r in rows]
+
+
+def test_bad_rows_of_each_input_have_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.csv").write_text(BAD, encoding="utf-8")
+    Path("q.csv").write_text("ts,type,v\n1,C,1\n", encoding="utf-8")
+    os.makedirs("bad")
+    Path("bad/q.parquet").write_text("of an earlier run", encoding="utf-8")
+    words = [
+        "run",
+        "-q",
+        f"{OVER_P}; FROM p, q EVENT C c",
+        "--input",
+        "p=p.csv",
+        "--input",
+        "q=q.csv",
+    ]
+    assert main([*words, "--quarantine", "bad"]) == 0
+    assert os.listdir("bad") == ["p.parquet"]
+    assert bad_rows("bad/p.parquet") == [[1, "ts", "x", "2"], [2, "v", "3", "bad"]]
+    told = capsys.readouterr().err
+    assert "sase: p: 2 rows could not be used: bad/p.parquet\n" in told
+    assert "sase: q: no row was bad: bad/q.parquet of an earlier run is removed\n" in told
+    assert main([*words, "--on-bad-row", "quarantine"]) == 0
+    assert "p: 2 rows could not be used: --quarantine FOLDER writes" in capsys.readouterr().err
+
+
+def test_a_statement_over_several_streams_has_bad_rows_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("p.csv").write_text(f"ts,type,v\n1,A,{2**60 + 1}\n2,A,3\n", encoding="utf-8")
+    Path("q.csv").write_text("ts,type,v\n1,C,1.5\n", encoding="utf-8")
+    words = ["--input", "p=p.csv", "--input", "q=q.csv", "--quarantine", "bad", "--format", "jsonl"]
+    text = "FROM p, q EVENT SEQ(A a, C c) WHERE a.v > c.v"
+    assert main(["run", "-q", text, *words]) == 0
+    assert bad_rows("bad/query_1.jsonl") == [[0, "v", "1", str(2**60 + 1)]]
+    assert "sase: query_1: 1 row could not be used" in capsys.readouterr().err
+
+
+def test_the_file_of_the_input_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.csv").write_text(BAD, encoding="utf-8")
+    words = ["--events", "p.csv", "--quarantine", "bad"]
+    assert main(["run", "-q", "EVENT A a; EVENT B b", *words]) == 0
+    assert bad_rows("bad/events.parquet") == [[1, "ts", "x", "2"]]
+    assert main(["run", "-q", "CREATE STREAM events AS EVENT A a", *words]) == 2
+    assert "events is the file for --events" in capsys.readouterr().err
+
+
+def test_bad_rows_that_are_followed_are_lines_as_they_come(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sase", "run", "-q", OVER_P, "--follow", "--input", "p=-"]
+    command += ["--quarantine", "bad", "--lateness", "1"]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as child:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        for part in ("ts,type,v\nx,A,2\n", "1,A,1\n9,A,1\n", "9,A,bad\ny,A,2\n10,B,5\n20,B,5\n"):
+            child.stdin.write(part)
+            child.stdin.flush()
+            if "1,A,1" in part:
+                assert json.loads(child.stdout.readline())["query"] == "query_1"
+        child.stdin.close()
+        told = child.stderr.read()
+    assert "sase: p: 3 rows could not be used: bad/p.jsonl\n" in told
+    assert sorted(bad_rows(str(tmp_path / "bad/p.jsonl"))) == [
+        [0, "ts", "x", "2"],
+        [3, "v", "9", "bad"],
+        [4, "ts", "y", "2"],
+    ]

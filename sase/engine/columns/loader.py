@@ -175,7 +175,7 @@ class Loader:
         """Load the events of an input from scratch."""
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
-        reading.note_misfits()
+        reading.note_misfits({*self.schema.roles, *self.names})
         ts = read_times(reading, self.schema.time, resolved.time)
         until = read_until(reading, self.schema, resolved.time, ts)
         with looked_at(ts, threads) as is_rising:

@@ -39,13 +39,13 @@ class Projection:
         """The log of bad rows that are found while columns are decoded."""
         return Faults(self.origin)
 
-    def note_misfits(self) -> None:
-        """Log the rows whose values were rejected by coercion."""
+    def note_misfits(self, read: Collection[str]) -> None:
+        """Log the rows whose values were rejected by coercion, in columns that are read."""
         if not any(table.misfits for table in self.inputs.tables):
             return
         for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
-            for name, misfits in table.misfits.items():
-                for why, rows in misfits:
+            for name in filter(read.__contains__, table.misfits):
+                for why, rows in table.misfits[name]:
                     value = table.texts[name][int(rows[0])]
                     self.faults.refuse(name, rows + start, why, value)
 

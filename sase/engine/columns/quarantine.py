@@ -79,11 +79,11 @@ class Faults:
 
 
 class Quarantine:
-    """The bad rows of the last input of a matcher, and the number of all before."""
+    """The bad rows of the last inputs of a matcher, and the number of all before."""
 
     def __init__(self) -> None:
         self.total = 0
-        self._last: pa.Table | None = None
+        self._last: list[pa.Table] = []
         # Most inputs have no bad row, and the columns of the one before: the empty table is kept.
         self._columns: list[object] | None = None
         self._nothing: pa.Table | None = None
@@ -91,17 +91,20 @@ class Quarantine:
     def take(self, inputs: Inputs, refused: Refused | None, numbers: Numbers) -> None:
         """Take the bad rows, if any, of an input whose rows have these numbers."""
         if refused is not None:
-            self._last = quarantined(inputs, refused, numbers)
+            self._last.append(quarantined(inputs, refused, numbers))
             self.total += len(refused.rows)
             return
         if self._columns != inputs.columns:
             self._columns, self._nothing = inputs.columns, quarantined(inputs, None, numbers)
-        self._last = self._nothing
+        if not self._last:
+            assert self._nothing is not None
+            self._last.append(self._nothing)
 
     def news(self) -> tuple[int, int, pa.Table | None]:
         """Return the counts of all and of the last bad rows, and once the table of the last."""
-        last, self._last = self._last, None
-        return self.total, 0 if last is None else last.num_rows, last
+        last, self._last = [each for each in self._last if each.num_rows] or self._last[:1], []
+        table = joined(last) if len(last) > 1 else next(iter(last), None)
+        return self.total, 0 if table is None else table.num_rows, table
 
 
 def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa.Table:
@@ -134,6 +137,18 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
         for key in keys
     }
     return pa.table([*found.values()], [name for name, _ in found])
+
+
+def each_once(bad: pa.Table) -> pa.Table:
+    """Return bad rows by their number, each once for a column, though several plans refused it."""
+    name = next(name for name in bad.column_names if name.startswith(_MARKS[2]))
+    row, by = bad.column(0).to_numpy(), bad.column(name).combine_chunks().dictionary_encode()
+    codes = by.indices.to_numpy()
+    order = np.lexsort((codes, row))
+    row, codes = row[order], codes[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (np.diff(row) != 0) | (np.diff(codes) != 0)
+    return bad.take(pa.array(order[is_first]))
 
 
 def _by_name(table: pa.Table) -> dict[_Key, _Chunks]:

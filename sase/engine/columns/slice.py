@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.gather import indexed
-from sase.engine.columns.input import Input, Inputs
+from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
@@ -26,10 +27,22 @@ def taken(inputs: Inputs, rows: Numbers) -> Inputs:
             table.unreadable,
             is_sparse=table.is_sparse,
             rows=None if table.rows is None else [table.rows[row] for row in local],
+            misfits=(misfits := _misfits_at(table, local)),
+            texts={name: [table.texts[name][row] for row in local] for name in misfits},
         )
         for table, local in by_table(inputs, rows)
     )
     return replace(inputs, tables=tables)
+
+
+def _misfits_at(table: Input, rows: Numbers) -> dict[str, Misfits]:
+    """Return the misfits among some ascending rows, by their places there."""
+    found = dict[str, Misfits]()
+    for name, misfits in table.misfits.items():
+        kept = [(why, np.flatnonzero(np.isin(rows, bad))) for why, bad in misfits]
+        if some := tuple((why, places) for why, places in kept if len(places)):
+            found[name] = some
+    return found
 
 
 def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
@@ -45,7 +58,24 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
     whole = pa.concat_tables([_table(part.tables[0]) for part in parts])
     source = tidied(whole) if tidy else whole
     table = replace(parts[0].tables[0], source=source, unproved=frozenset())
-    return replace(parts[0], tables=(table,))
+    return replace(parts[0], tables=(_with_values(table, [part.tables[0] for part in parts]),))
+
+
+def _with_values(whole: Input, tables: Sequence[Input]) -> Input:
+    """Return a table with what is kept of the values of its parts beside their columns."""
+    rows, misfits, texts = None, dict[str, Misfits](), dict[str, list[Any]]()
+    if any(table.rows is not None for table in tables):
+        given = (t.source.to_pylist() if t.rows is None else t.rows for t in tables)
+        rows = [row for some in given for row in some]
+    starts = [0, *accumulate(table.source.num_rows for table in tables)]
+    for start, table in zip(starts, tables, strict=False):
+        for name, found in table.misfits.items():
+            moved = tuple((why, places + start) for why, places in found)
+            misfits[name] = (*misfits.get(name, ()), *moved)
+    for name in misfits:
+        every = (t.texts.get(name) or t.source[name].to_pylist() for t in tables)
+        texts[name] = [value for some in every for value in some]
+    return replace(whole, rows=rows, misfits=misfits, texts=texts)
 
 
 def united(parts: Sequence[Inputs]) -> Inputs | None:

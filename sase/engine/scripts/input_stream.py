@@ -68,7 +68,7 @@ class InputStream:
         read = self._loader.opened(inputs)
         events, first, count = self._loader.load(read), self.buffer.arrived, inputs.num_rows
         rows = np.arange(first, first + count) if numbers is None else numbers
-        self.quarantine.take(inputs, events.refused, rows)
+        self.quarantine.take(read, events.refused, rows)
         _, bad, table = self.quarantine.news()
         if bad or not self._bad:
             self._bad.append(table)
@@ -76,7 +76,7 @@ class InputStream:
             return inputs, numbers
         # What good rows have is of one type; of other columns the values are still as they came.
         kept = zip(read.tables, inputs.tables, strict=True)
-        tables = tuple(replace(new, rows=old.rows, misfits={}) for new, old in kept)
+        tables = tuple(replace(new, rows=old.rows, misfits=old.misfits) for new, old in kept)
         good = events.refused.others(count)
         return taken(replace(inputs, tables=tables), good), rows[good]
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.engine.columns.quarantine import joined
+from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import BEGINNING
@@ -52,6 +52,8 @@ class ScriptPipeline:
         self._shared = dict(self._shared_readings())
         # The greatest number that a statement has had: none is used again.
         self.numbered = len(plan.statements)
+        # Rows that are bad by what a statement names, by its only input, or else by its name.
+        self._bad: dict[str | None, list[pa.Table]] = {}
         # Whether some statements know what came last, and others not yet.
         self.is_in_midst = self.is_finished = False
 
@@ -146,6 +148,26 @@ class ScriptPipeline:
         self.is_finished = True
         return found
 
+    def _note_bad(self, name: str, bad: pa.Table | None) -> None:
+        """Keep the rows that a statement refused."""
+        if bad is not None and bad.num_rows:
+            sources = self.statements[name].plan.sources
+            is_of_input = len(sources) == 1 and sources[0] in self.inputs
+            self._bad.setdefault(sources[0] if is_of_input else name, []).append(bad)
+
+    def take_bad(self) -> dict[str | None, pa.Table | None]:
+        """Of each input the rows bad since the last call, for all or for one that reads it alone.
+
+        A statement over several streams has its own, by its name, if there are some. Each row is
+        there once for a column that makes it bad; None where a bad row is an error.
+        """
+        found = {name: each.take_bad() for name, each in self.inputs.items()}
+        of_statements, self._bad = self._bad, {}
+        for name, tables in of_statements.items():
+            of_all = found.get(name)
+            found[name] = each_once(joined(tables if of_all is None else [of_all, *tables]))
+        return found
+
     def report(self, name: str) -> Report:
         """The report of a statement, with what was late or bad of the inputs that it reads."""
         statement = self.statements[name]
@@ -181,6 +203,7 @@ class ScriptPipeline:
                 continue
             if matches is not None:
                 found[name] = matches
+                self._note_bad(name, matches.report.quarantined)
             if statement.plan.composite is not None:
                 assert matches is not None, "who is read is told of all times"
                 fed[name] = statement.told(matches)

@@ -39,7 +39,7 @@ def names_found(
             hints = did_you_mean(name, columns) or (f"there are {', '.join(columns)}",)
             raise SchemaError(f"there is no {role} column `{name}`: {hints[0]}")
     if time is None:
-        found_time = _usual(columns, TIME_NAMES)
+        found_time = usual_time(columns)
         if found_time is None:
             known = ", ".join(columns)
             raise SchemaError(
@@ -59,6 +59,11 @@ def names_found(
 def may_be_times(columns: Sequence[str], time: str | None = None) -> list[str]:
     """Return the columns that may hold the time of events: `time`, and those with usual names."""
     return [name for name in columns if name == time or name.lower() in TIME_NAMES]
+
+
+def usual_time(columns: Sequence[str]) -> str | None:
+    """Return the column whose name is a usual one for the time of events, if there is one."""
+    return _usual(columns, TIME_NAMES)
 
 
 def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:

@@ -7,6 +7,7 @@ import os
 import select
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
@@ -15,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.engine.columns.coercion import NO_UNICODE, ColumnKind
+from sase.binding.types import Kind
+from sase.engine.columns.coercion import NO_UNICODE, ColumnKind, kind_of
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
-from sase.engine.sources.column_roles import may_be_times
+from sase.engine.sources.column_roles import may_be_times, usual_time
 from sase.engine.sources.formats import format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
@@ -31,6 +33,8 @@ from sase.errors import DataError
 STANDARD_INPUT, NEWLINE, BOM = "-", b"\n", b"\xef\xbb\xbf"
 # Seconds between two looks at a file that has not grown, and bytes that are read at once.
 PAUSE, SIZE = 0.1, 1 << 20
+# So many first rows of which none has a time are enough to say that there is none.
+FEW = 100
 # How data begins that is no lines of text, what it is, and what makes lines of it.
 NO_LINES = {
     b"\x1f\x8b": ("compressed with gzip", "gzip -dc"),
@@ -57,6 +61,7 @@ class TailReader:
         *,
         judges: bool = False,
         pause: float = PAUSE,
+        times: Sequence[str] = (),
         null: Sequence[str] = (),
         text: Sequence[str] = (),
     ) -> None:
@@ -65,6 +70,8 @@ class TailReader:
         # Lines before the batch that came last, the header, and that batch.
         self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
+        # Columns that are known to hold times, beside those of the usual names.
+        self._times = times
         self._kinds: dict[str, ColumnKind] = {}
         self._first = self._first_lines()
         self._format = _format(path, self._first).with_null(null).with_text(text)
@@ -103,29 +110,56 @@ class TailReader:
     def _infer_schema(self, judges: bool) -> None:
         """Take the schema from the first lines, or from more if none of them is a row."""
         table = self._sample(self._first)
-        while not self._format.has_header and not table.num_rows:
+        while self._is_too_little(table, judges):
             if not judges:
                 odd = next(self._decoded(self._first))
                 where = f"{self.name}, line {self.line_of(0)}"
                 raise DataError(f"{where}: {odd.text.strip()}: {odd.why_in_stream or odd.why}")
             more = next(self._chunks, None)
+            if more is None and table.num_rows:
+                break
             if more is None:
                 raise DataError(f"{self.name} ended before there was a row")
             self._first += more
             table = self._sample(self._first)
-        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        texts = [name for name in texts if name not in self._format.texts]
-        moments = moments_among(table.select(texts), may_be_times(table.column_names))
+        kinds = self._kinds_of_text(table)
+        moments = {name: kind for name, kind in kinds.items() if pa.types.is_temporal(kind)}
         for field in table.schema:  # where Arrow found moments in text
             if pa.types.is_timestamp(field.type):
                 moments[field.name] = in_microseconds(field.type, table.column(field.name))
+        kinds |= moments
         self.schema: pa.Schema = pa.schema(
-            [field.with_type(moments.get(field.name, field.type)) for field in table.schema]
+            [field.with_type(kinds.get(field.name, field.type)) for field in table.schema]
         )
         self._kinds = {
             field.name: ColumnKind(field.type, is_moments=field.name in moments)
             for field in self.schema
         }
+
+    def _is_too_little(self, table: pa.Table, judges: bool) -> bool:
+        """Whether the first lines do not say what there is, or of bad ones not what times are."""
+        if not table.num_rows:
+            return not self._format.has_header
+        time = self._times[0] if self._times else usual_time(table.column_names)
+        if not judges or table.num_rows > FEW or time not in table.column_names:
+            return False
+        is_text = pa.types.is_string(table.schema.field(time).type)
+        return is_text and time not in {*self._format.texts, *self._kinds_of_text(table)}
+
+    def _kinds_of_text(self, table: pa.Table) -> dict[str, pa.DataType]:
+        """Return the columns of text that hold moments, and those of times with numbers.
+
+        Of times half of the values are enough: the others are in bad rows.
+        """
+        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        texts = [name for name in texts if name not in self._format.texts]
+        times = [*self._times, *may_be_times(table.column_names)]
+        found = moments_among(table.select(texts), times)
+        for name in set(texts).intersection(times).difference(found):
+            kind = type_of_numbers(table.column(name)) if self._format.has_header else None
+            if kind is not None:
+                found[name] = kind
+        return found
 
     def expect(self, names: Iterable[str]) -> None:
         """Take up columns that the first lines lack, and later ones may have."""
@@ -219,8 +253,18 @@ class TailReader:
             return table
         rows = [row.values for row in self._decoded(lines) if row.values is not None]
         names = dict.fromkeys(name for row in rows for name in row)
-        columns = {n: ColumnKind().coerce([row.get(n) for row in rows]).array for n in names}
+        columns = {n: ColumnKind().coerce(self._values(n, rows)).array for n in names}
         return pa.table(columns) if columns else pa.table({"": pa.nulls(len(rows))}).select([])
+
+    def _values(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return the values of a column, of one that may be the time those of the kind of most."""
+        values = [row.get(name) for row in rows]
+        if name not in self._times and not may_be_times([name]):
+            return values
+        kinds = [Kind.FLOAT if kind is Kind.INTEGER else kind for kind in map(kind_of, values)]
+        counts = Counter(filter(None, kinds))
+        most = max(counts, key=counts.__getitem__, default=None)
+        return [v if kind is most else None for v, kind in zip(values, kinds, strict=True)]
 
     def _events(self, lines: bytes) -> pa.Table | Inputs:
         """Return all lines; values that are none of their columns stand beside them."""
