@@ -115,12 +115,13 @@ def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
     return values
 
 
-def beyond_floats(chunks: Sequence[pa.Array]) -> Mask:
-    """Say which values are integers that no float has, if there are floats beside integers."""
+def beyond_floats(chunks: Sequence[pa.Array]) -> Mask | None:
+    """Say which values are integers that no float has; None if no floats are beside integers."""
     kinds = {value_type(chunk.type) for chunk in chunks}
-    is_mixed = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds))
+    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds))):
+        return None
     found = [np.zeros(len(chunk), np.bool_) for chunk in chunks]
-    for number, chunk in enumerate(chunks if is_mixed else ()):
+    for number, chunk in enumerate(chunks):
         if pa.types.is_integer(value_type(chunk.type)):
             array = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
             values, known = storage(array, INTEGERS[array.type.id]), valid(array)

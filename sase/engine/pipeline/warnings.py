@@ -99,9 +99,7 @@ class RunWarnings:
             found += [(text, text) for text in self._plan.warnings]
         if of_types:
             found += self._unseen_types()
-        latest, resolution = self._latest
-        is_known = resolution is not None
-        doubt = doubt_of_unit(self._plan.schema, latest, resolution) if is_known else None
+        doubt = doubt_of_unit(self._plan.schema, *self._latest)
         if doubt is not None:
             found.append((doubt_of_unit, doubt))
         ties = self.ties

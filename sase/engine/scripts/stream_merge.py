@@ -224,10 +224,10 @@ class StreamMerge:
         values: dict[str, list[Any]] = {}
         for name in filter(self._names.__contains__, self._asked):
             chunks = _chunks(tables, name)
-            places = np.flatnonzero(beyond_floats(chunks)[order])
-            if len(places):
+            beyond = beyond_floats(chunks)
+            if beyond is not None and beyond.any():
                 every = [value for chunk in chunks for value in chunk.to_pylist()]
-                misfits[name] = ((NO_FLOAT, places),)
+                misfits[name] = ((NO_FLOAT, np.flatnonzero(beyond[order])),)
                 values[name] = [every[place] for place in order]
         return misfits, values
 
