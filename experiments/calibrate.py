@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from statistics import median
+from time import process_time_ns
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import sase
 from experiments import machine, trees
 from experiments.regret import TooSlow, prepared, run_once, warm
 from experiments.regret_workload import LENGTHS, Drawn, workload
+from sase.engine.pipeline.analyze import analyzed
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import NANOSECONDS
 from sase.planning.nodes import SequenceScan, find
@@ -28,6 +31,14 @@ from sase.planning.recipes import recipe_names
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
 # By which factors constants are changed, and what changing one by e must gain in the mean factor.
 STEPS, CHANGE = (2.0, 1.4, 1.15, 1.05), 0.003
+
+# Queries on imprecise time whose confidences are each of one unit of work most of all.
+CONFIDENCES = {
+    "placed": "EVENT SEQ(A a, B b, C c, D d) WITHIN 40",
+    "spread": "EVENT SEQ(A a, B+ b[], C c) WITHIN 40",
+    "forbidden": "EVENT SEQ(A a, B b, !(D n), C c) WITHIN 40",
+}
+INTERVALS, FEW_EVENTS = (2, 10, 30), 10_000
 
 
 def main() -> None:
@@ -47,6 +58,35 @@ def main() -> None:
     for unit, found in zip(units, fitted, strict=True):
         amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
         print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost.py, in {amount} runs)")
+    print("confidences, a unit by the length of intervals:")
+    for unit, text in CONFIDENCES.items():
+        shown = ", ".join(f"{_of_confidence(unit, text, each):,.0f}" for each in INTERVALS)
+        print(f"  {unit:10} {shown}   ({NANOSECONDS[unit]:g} in cost.py)")
+
+
+def _of_confidence(unit: str, text: str, length: int) -> float:
+    """The nanoseconds of a unit of the work on candidates: a pair of events, or a candidate."""
+    rng, until = np.random.default_rng(SEED), np.arange(FEW_EVENTS) * 4
+    table = pa.table(
+        {
+            "lo": until - rng.integers(0, length, FEW_EVENTS),
+            "hi": until,
+            "type": np.array(list("ABCD"))[rng.integers(0, 4, FEW_EVENTS)],
+            "v": rng.integers(0, 1_000, FEW_EVENTS),
+        }
+    )
+    plan = sase.compile(text, table, time=("lo", "hi"))
+    plan.run(table, threads=1)
+    matches, report = analyzed(plan.engine, table, clock=process_time_ns)
+    taken = dict(report.timings)["Confidence"]
+    candidates = dict(matches.report.counters)["Confidence"]["in"]
+    if unit == "forbidden":
+        return taken / candidates
+    lengths = [
+        sum(len(rows) if isinstance(rows, list) else 1 for rows in match.values())
+        for match in matches.rows.to_pylist()
+    ]
+    return taken / float(np.square(lengths).sum())
 
 
 def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:

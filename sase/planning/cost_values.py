@@ -64,7 +64,9 @@ NANOSECONDS: Mapping[str, float] = {
     "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
     "noted": 100.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
-    "placed": 100.0,  # a pair of events of a candidate of imprecise time: from 6 to 1,500
+    "placed": 40.0,  # a pair of events of a candidate of imprecise time, in a fixed order
+    "spread": 900.0,  # such a pair where a series is a set: from 300 to 1,700, as intervals overlap
+    "forbidden": 25_000.0,  # a candidate that a negative component may forbid: from 13 to 50 µs
     "returned": 1.0,  # a result
 }
 

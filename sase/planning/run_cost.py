@@ -42,12 +42,20 @@ def cost_of_runs(plan: Operator, statistics: Statistics) -> Cost:
             work = (("probed", probed), ("checked", flow))
             found.append(OperatorCost("Negation", flow, flow, work))
         elif isinstance(operator, Confidence):
-            # Each event of a candidate is placed among those before it.
-            work = (("probed", flow * len(operator.elements)), ("placed", flow * figures.length**2))
-            found.append(OperatorCost("Confidence", flow, flow, work))
+            placed = _of_confidences(operator, flow, figures)
+            found.append(OperatorCost("Confidence", flow, flow, placed))
         elif isinstance(operator, Transformation):
             found.append(transformation_cost(operator, flow))
     return Cost(tuple(found))
+
+
+def _of_confidences(
+    operator: Confidence, flow: float, figures: RunCardinalities
+) -> tuple[tuple[str, float], ...]:
+    """The work on candidates, each event of which is placed among those before it."""
+    has_set = any(each.is_series and not each.is_sequence for each in figures.components)
+    pair, asked = "spread" if has_set else "placed", flow * len(operator.elements)
+    return ("probed", asked), ("forbidden", asked), (pair, flow * figures.length**2)
 
 
 def transformation_cost(node: Transformation, flow: float) -> OperatorCost:

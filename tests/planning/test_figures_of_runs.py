@@ -279,3 +279,20 @@ def test_confidences_cost_by_how_long_candidates_are() -> None:
         costs.append(expected.nanoseconds / expected.rows_in)
     assert costs[0] * 9 / 4 == pytest.approx(costs[1])
     assert costs[0] * 4 == pytest.approx(costs[2])
+
+
+def test_confidences_of_sets_and_beside_absences_cost_more() -> None:
+    events = [{"lo": n, "hi": n + 3, "type": "ABCA"[n % 4], "v": 1} for n in range(400)]
+
+    def pair(query: str) -> float:
+        operators = sase.explain(query, events, time=("lo", "hi")).operators
+        expected = next(each.expected for each in operators if each.name == "Confidence")
+        assert expected
+        return expected.nanoseconds / expected.rows_in
+
+    series = "EVENT SEQ(A a, B+ b[], C c)"
+    a_set = pair(f"{series} WHERE b[i].v < 2 WITHIN 9")
+    assert a_set > 5 * pair(f"{series} WHERE b[i].v <= b[i-1].v WITHIN 9")
+    chain = pair("EVENT SEQ(A a, B b) WITHIN 9")
+    absence = pair("EVENT SEQ(A a, !(C n), B b) WITHIN 9")
+    assert absence - chain > 10_000
