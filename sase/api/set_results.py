@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sase.engine.plan import EnginePlan
     from sase.engine.set_results import (
         CompressedMatches,
-        CountedBranches,
         CountedHistories,
         CountedMatches,
         CountedStates,
+        CountedUnion,
         MatchCount,
     )
     from sase.engine.set_results.compressed_matches import MatchSource
@@ -89,9 +89,6 @@ def counted(known: CompiledQuery, *, max_matches: int | None = None, **settings:
     by_histories = _by_histories(known, settings, most)
     if by_histories is not None:
         return by_histories
-    by_branch = _by_branch(known, settings)
-    if by_branch is not None:
-        return by_branch
     source = _source(known, settings, for_set=False)
     return _match_count(source, source.count(most))
 
@@ -141,16 +138,16 @@ def _by_histories(known: CompiledQuery, settings: Settings, most: int) -> MatchC
 
 
 def _by_states(known: CompiledQuery, settings: Settings) -> MatchCount | None:
-    """Count choices of events through the states of sets, unless these are too large."""
-    from sase.engine.set_results import CountedStates
+    """Count choices of events through states, or branch by branch, unless they are too many."""
+    from sase.engine.set_results import CountedStates, CountedUnion
 
     form = collapsible(known.basic)
-    if not form.by_states:
+    if not (form.by_states or form.by_branch):
         return None
     whole = _held(known, form.plan, settings)
     if whole is None:
         return None
-    source = CountedStates(*whole)
+    source = CountedUnion(*whole) if form.by_branch else CountedStates(*whole)
     return _match_count(source, source.count(0))
 
 
@@ -167,25 +164,6 @@ def _held(
     return None if whole is None else (plan, *whole, guard)
 
 
-def _by_branch(known: CompiledQuery, settings: Settings) -> MatchCount | None:
-    """Count the matches of each branch by itself, where no two have one in common."""
-    from sase.engine.pipeline.batch import RowsInMemory, read
-    from sase.engine.set_results import CountedBranches
-
-    branches = collapsible(known.basic).branches
-    if not branches:
-        return None
-    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
-    with working(guard):
-        whole = known.plan(Optimized.of(known.basic)).engine
-        rows = read(whole, known.source.events, guard=guard)
-    if not isinstance(rows, RowsInMemory):
-        return None
-    plans = (known.plan(Optimized.of(each)).engine for each in branches)
-    source = CountedBranches(plans, rows, guard)
-    return _match_count(source, source.count())
-
-
 def plan_of_histories(known: CompiledQuery) -> tuple[Operator | None, str | None]:
     """The plan that counts the histories of merged runs, if there is one, and of which matches.
 
@@ -200,7 +178,7 @@ def plan_of_histories(known: CompiledQuery) -> tuple[Operator | None, str | None
 
 
 def _match_count(
-    source: MatchSource | CountedHistories | CountedBranches | CountedStates, count: int
+    source: MatchSource | CountedHistories | CountedUnion | CountedStates, count: int
 ) -> MatchCount:
     from sase.engine.set_results import MatchCount
     from sase.engine.set_results.compressed_matches import notes
@@ -213,7 +191,7 @@ def _match_count(
 def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> MatchSource:
     """A graph where the query allows it, and else a search."""
     from sase.engine.pipeline.batch import held, is_too_large
-    from sase.engine.set_results import CountedMatches
+    from sase.engine.set_results import CountedMatches, counted_set
 
     form = collapsible(known.basic)
     plan, events = known.plan(Optimized.of(form.plan)).engine, known.source.events
@@ -227,7 +205,7 @@ def _source(known: CompiledQuery, settings: Settings, *, for_set: bool) -> Match
         is_held = form.lacks_having or not form.reasons
         whole = held(plan, events, guard=guard) if is_held else None
     if whole is not None and not form.reasons:
-        return CountedMatches(plan, *whole, guard=guard)
+        return counted_set(plan, *whole, guard=guard)
     # That HAVING is asked of too many matches is worth to know where there are few events.
     among = (
         None

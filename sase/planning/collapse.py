@@ -24,7 +24,6 @@ from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 FEW = 1 << 23
 OF_SETS = "the members of a set come in any order"
 OF_GROUPS = "an iteration of a repeated group is several events"
-OF_BRANCHES = "a set is of one pattern, and this has several branches"
 FEW_AGREE = f"that is faster for up to {FEW:,} of them, and a key keeps them few"
 
 
@@ -33,21 +32,21 @@ class Collapsible:
     """A plan that collects events instead of matches, and why that would not be enough.
 
     If it only `lacks_having`, the matches that HAVING decides on can be counted all the same. Of a
-    pattern with choices each of the plans of `branches` can be counted, and no two have a match in
-    common. The matches of a pattern with sets or groups are counted `by_states`, even if these are
+    pattern with choices each branch is counted, `by_branch`: no two have a match in common. The
+    matches of a pattern with sets or groups are counted `by_states`, even if these are
     too many for a graph whose paths the matches are.
     """
 
     plan: nodes.Operator
     reasons: tuple[str, ...]
     lacks_having: bool = False
-    branches: tuple[nodes.Operator, ...] = ()
+    by_branch: bool = False
     by_states: bool = False
 
     @property
     def list_reasons(self) -> tuple[str, ...]:
         """Why matches have to be listed to be counted; none if they need not be."""
-        return () if self.branches or self.by_states else self.reasons
+        return () if self.by_branch or self.by_states else self.reasons
 
 
 def collapsible(basic: nodes.Operator) -> Collapsible:
@@ -92,14 +91,16 @@ def _of_branches(basic: nodes.Operator, union: nodes.Union) -> Collapsible:
         return Collapsible(basic, ("several branches of the pattern may give the same match",))
     whole = tuple(_reasons_of_whole(top))
     found = [collapsible(branch) for branch in union.branches]
-    reasons = [
-        f"branch {number}: {reason}"
-        for number, each in enumerate(found, 1)
-        for reason in each.list_reasons
-    ]
-    if reasons or whole:
-        return Collapsible(basic, (*reasons, *whole))
-    return Collapsible(basic, (OF_BRANCHES,), branches=tuple(each.plan for each in found))
+    reasons = (*_by_number([each.list_reasons for each in found]), *whole)
+    if reasons:
+        return Collapsible(basic, reasons)
+    plan = nodes.exchanged(basic, replace(union, branches=tuple(e.plan for e in found)))
+    return Collapsible(plan, tuple(_by_number([each.reasons for each in found])), by_branch=True)
+
+
+def _by_number(reasons: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The reasons of each branch, with its number."""
+    return (f"branch {n}: {reason}" for n, each in enumerate(reasons, 1) for reason in each)
 
 
 def _of_states(basic: nodes.Operator, reason: str) -> Collapsible:

@@ -23,7 +23,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, collapsed_events
 from sase.engine.set_results.compressed_matches import BUDGET
-from sase.engine.set_results.counted import CountedMatches
+from sase.engine.set_results.counted_union import counted_set
 from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import BudgetError
 from sase.planning.replay import EARLIEST, LATEST
@@ -133,7 +133,7 @@ class SetSearch:
         if self._form.reasons:
             found, pieces = self._listed(pipeline.search(inputs, events), within)
         else:
-            known = CountedMatches(self._form.plan, RowsInMemory(inputs), events, guard)
+            known = counted_set(self._form.plan, RowsInMemory(inputs), events, guard)
             if self._counts:
                 self.results += known.count_within(within)
                 return

@@ -63,6 +63,7 @@ def collapsed(rows: list[dict[str, Any]]) -> Counter[str]:
 
 SERIES = "EVENT SEQ(A+ a[], C c) WHERE [id] AND c.v > 2 WITHIN 60"
 OF_SETS = "EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [id] WITHIN 40"
+OF_BRANCHES = "EVENT SEQ(A+ a[], (B b OR C+ c[])) WHERE [id] WITHIN 40"
 OF_GROUPS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 16"
 LISTED = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v >= a.v AND avg(b[].v) > c.v WITHIN 15"
 
@@ -75,6 +76,7 @@ LISTED = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v >= a.v AND avg(b[].v) > c.v W
         (LISTED, "slice", False),
         (OF_SETS, "key", False),
         (OF_GROUPS, "slice", False),
+        (OF_BRANCHES, "slice", False),
     ],
 )
 def test_spark_knows_the_set(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -30,20 +31,45 @@ def plain(values: Values | NDArray[Any]) -> list[Number | None]:
     return [None if number is None or math.isnan(number) else number for number in numbers]
 
 
-def aggregated(graph: Graph, function: Function, level: int, values: Values) -> Number | None:
+@dataclass(frozen=True, eq=False)
+class ValuedPaths:
+    """The values of a component by place, in the graph of some matches."""
+
+    graph: Graph
+    level: int
+    values: Sequence[Number | None]
+
+    def count(self) -> int:
+        """How many values the matches hold."""
+        return self.sum([int(value is not None) for value in self.values])
+
+    def sum(self, worth: list[int]) -> int:
+        """The sum of a worth over the events of all matches."""
+        return sum(total.sum for total in totals(self.graph, Weights(self.level, worth)))
+
+    def held(self) -> set[Number]:
+        """The values of the events that a match holds in the component."""
+        graph, slots = self.graph, self.graph.slots.by_level[self.level]
+        held = np.zeros(len(graph), np.bool_)
+        for low, first, beyond in zip(*map(list, graph.frames), strict=True):
+            held[low:beyond] |= graph.alive(low, first, beyond)[:, slots].any(axis=1)
+        found = (self.values[place] for place in np.flatnonzero(held).tolist())
+        return {value for value in found if value is not None}
+
+
+def aggregated(parts: Sequence[ValuedPaths], function: Function) -> Number | None:
     """The aggregate over all matches, by sums over paths; no match is listed."""
     if function == "count":
-        return _count(graph, level, values)
-    held = _held(graph, level, values)
+        return sum(each.count() for each in parts)
+    held = set[Number]().union(*(each.held() for each in parts))
     if function in ("min", "max") or not all(map(math.isfinite, held)):
         return _extreme(function, held)
     if not held:
         return None
     divisor = max(number.as_integer_ratio()[1] for number in held)
-    worth = [_scaled(value, divisor) for value in values]
-    total = Fraction(_sum(graph, level, worth), divisor)
-    count = _count(graph, level, values) if function == "avg" else 0
-    return _result(function, total, held, count)
+    total = sum(part.sum([_scaled(value, divisor) for value in part.values]) for part in parts)
+    count = sum(each.count() for each in parts) if function == "avg" else 0
+    return _result(function, Fraction(total, divisor), held, count)
 
 
 def listed(function: Function, numbers: Iterable[Number | None]) -> Number | None:
@@ -82,28 +108,9 @@ def _rounded(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _count(graph: Graph, level: int, values: Values) -> int:
-    return _sum(graph, level, [int(value is not None) for value in values])
-
-
-def _sum(graph: Graph, level: int, worth: list[int]) -> int:
-    return sum(total.sum for total in totals(graph, Weights(level, worth)))
-
-
 def _scaled(value: Number | None, divisor: int) -> int:
     """The value times the divisor; any number for one that no match holds."""
     if value is None or math.isinf(value):
         return 0
     numerator, denominator = value.as_integer_ratio()
     return numerator * divisor // denominator
-
-
-def _held(graph: Graph, level: int, values: Values) -> set[Number]:
-    """The values of the events that a match holds in a component."""
-    slots = graph.slots.by_level[level]
-    held = np.zeros(len(graph), np.bool_)
-    for low, first, beyond in zip(*map(list, graph.frames), strict=True):
-        held[low:beyond] |= graph.alive(low, first, beyond)[:, slots].any(axis=1)
-    return {
-        value for place in np.flatnonzero(held).tolist() if (value := values[place]) is not None
-    }

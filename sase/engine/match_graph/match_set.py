@@ -10,7 +10,14 @@ from random import Random
 
 import numpy as np
 
-from sase.engine.match_graph.aggregates import Function, Number, Values, aggregated, plain
+from sase.engine.match_graph.aggregates import (
+    Function,
+    Number,
+    ValuedPaths,
+    Values,
+    aggregated,
+    plain,
+)
 from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
@@ -140,8 +147,11 @@ class MatchSet:
 
         `values` are by partition and place, None for NULL. Exact, and rounded once if a float.
         """
+        return aggregated([self.valued(level, values)], function)
+
+    def valued(self, level: int, values: Sequence[Values]) -> ValuedPaths:
+        """The values of a component, for an aggregate over several sets."""
         columns = [plain(of) for of in values]
         if list(map(len, columns)) != list(map(len, self.graph.partitions)):
             raise ValueError("an aggregate needs a value for each place of each partition")
-        joined = [value for column in columns for value in column]
-        return aggregated(self.graph, function, level, joined)
+        return ValuedPaths(self.graph, level, [value for column in columns for value in column])

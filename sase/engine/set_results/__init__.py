@@ -2,17 +2,18 @@
 
 from sase.engine.set_results.compressed_matches import CompressedMatches
 from sase.engine.set_results.counted import CountedMatches, MatchCount
-from sase.engine.set_results.counted_branches import CountedBranches
 from sase.engine.set_results.counted_histories import CountedHistories
 from sase.engine.set_results.counted_states import CountedStates
+from sase.engine.set_results.counted_union import CountedUnion, counted_set
 from sase.engine.set_results.listed import ListedMatches
 
 __all__ = [
     "CompressedMatches",
-    "CountedBranches",
     "CountedHistories",
     "CountedMatches",
     "CountedStates",
+    "CountedUnion",
     "ListedMatches",
     "MatchCount",
+    "counted_set",
 ]

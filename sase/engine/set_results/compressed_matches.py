@@ -17,6 +17,7 @@ from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
 from sase.engine.set_results.collapsed_table import collapsed_table
 from sase.engine.set_results.counted import CountedMatches
+from sase.engine.set_results.counted_union import CountedUnion
 from sase.engine.set_results.listed import ListedMatches
 from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
@@ -28,7 +29,7 @@ FUNCTIONS = ("count", "sum", "min", "max", "avg")
 
 
 # Answers questions about all matches, by a graph of their events or by a search one by one.
-MatchSource: TypeAlias = CountedMatches | ListedMatches
+MatchSource: TypeAlias = CountedMatches | CountedUnion | ListedMatches
 
 
 class CompressedMatches:

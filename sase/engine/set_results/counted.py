@@ -9,11 +9,12 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
+from sase.binding.bound import BoundComponent
 from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
-from sase.engine.match_graph.aggregates import Function, Number
+from sase.engine.match_graph.aggregates import Function, Number, Values
 from sase.engine.match_graph.sampling import Estimate, estimated, exactly
 from sase.engine.match_graph.totals import PairLists
 from sase.engine.operators.kleene.match_set_evaluation import (
@@ -22,7 +23,6 @@ from sase.engine.operators.kleene.match_set_evaluation import (
 )
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
-from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
@@ -32,6 +32,7 @@ from sase.engine.set_results.collapsed_table import (
     check_size,
     count_column,
 )
+from sase.engine.set_results.collected import CollectedEvents
 
 # The most matches of which results are made at once; one at first, so that it comes soon.
 LARGEST_PIECE = 4096
@@ -39,48 +40,26 @@ LARGEST_PIECE = 4096
 ENTRIES = 1 << 16
 
 
-class CountedMatches:
+class CountedMatches(CollectedEvents):
     """The matches of a plan all of which are paths of a graph.
 
     Of HAVING, only `estimate` knows.
     """
 
-    reasons: tuple[str, ...] = ()
-
     def __init__(
         self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
     ) -> None:
-        self._rows, self._guard = rows, guard
-        check = check_of(guard)
-        self._pipeline = Pipeline(plan, check=check)
-        self._pipeline.bind_input(rows.inputs, events)
+        super().__init__(plan, rows, events, guard)
+        evaluation = self._pipeline.operators[0]
+        assert isinstance(evaluation, MatchSetEvaluationState)
         with working(guard):
-            for _ in self._pipeline.results(events):
-                raise AssertionError("a collapsed evaluation lists no match")
-            evaluation = self._pipeline.operators[0]
-            assert isinstance(evaluation, MatchSetEvaluationState)
             self._collected = evaluation.collected()
-            check(0)
+            check_of(guard)(0)
 
     @property
     def set(self) -> MatchSet:
         """The graph."""
         return self._collected.matches
-
-    @property
-    def report(self) -> Report:
-        """The report of the run, with overflows of conditions on neighbours."""
-        context = self._pipeline.context
-        for overflows in context.overflows:
-            overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
-        if context.overflows:
-            self._pipeline.warnings.note_rows(self._pipeline.state.history)
-        return self._rows.told(self._pipeline.report())
-
-    @property
-    def nothing(self) -> MatchBatch:
-        """A batch of no match."""
-        return MatchBatch(self._pipeline.shape, self._pipeline.state.history)
 
     def count(self, most: int) -> int:
         """The exact number; `most` bounds only matches that are looked at."""
@@ -113,67 +92,94 @@ class CountedMatches:
 
     def ends(self, most: int) -> CollapsedForm:
         """The collapsed form."""
-        whole = _FormBuilder(self._collected)
         with working(self._guard):
-            for end, held in self._held_by_end(None):
-                whole.add(end, held)
-                check_size(whole.entries)
-            return whole.ends()
+            return FormBuilder.over(self._collected).ends()
 
     def pairs(self, most: int) -> CollapsedForm:
         """The collapsed form by first and final event."""
-        whole = _FormBuilder(self._collected)
         with working(self._guard):
-            for pair in self.set.collapsed_pairs():
-                whole.add_pair(pair)
-                check_size(whole.entries)
-            return whole.pairs()
+            return FormBuilder.by_first(self._collected).pairs()
 
     def ends_within(self, within: range) -> Iterator[CollapsedForm]:
         """The collapsed form of final events `within` positions, in pieces."""
-        piece = _FormBuilder(self._collected)
-        for end, held in self._held_by_end(within):
+        piece = FormBuilder(self._collected)
+        for end, held in held_by_end(self._collected, within):
             piece.add(end, held)
             if piece.entries >= ENTRIES:
                 yield piece.ends()
-                piece = _FormBuilder(self._collected)
+                piece = FormBuilder(self._collected)
         if piece.entries:
             yield piece.ends()
 
-    def _held_by_end(self, within: range | None) -> Iterator[tuple[EndCount, EndLists]]:
-        ends = (e for e in self.set.counts_by_end() if within is None or e.position in within)
-        return zip(ends, self.set.collapsed(within=within), strict=True)
-
     def count_within(self, within: range) -> int:
         """The matches whose final event is at some positions."""
-        return sum(end.count for end in self.set.counts_by_end() if end.position in within)
+        return count_within(self._collected, within)
 
     def aggregate(
         self, function: Function, level: int, name: str | None, most: int
     ) -> Number | None:
         """An aggregate over the events of a component in all matches together."""
-        component, found = self.nothing.shape.components[level], self.nothing
-        of_each = (
-            [1] * len(positions)
-            if name is None
-            else found.attribute(component, name, positions).to_pylist()
-            for positions in self._collected.positions
-        )
+        component = self.nothing.shape.components[level]
         with working(self._guard):
-            return self.set.aggregate(function, level, list(of_each))
+            of_each = values_of(self._collected, self.nothing, component, name)
+            return self.set.aggregate(function, level, of_each)
 
     def _results_of(self, matches: list[Binding]) -> MatchBatch:
         results = self._pipeline.top.result(self._collected.bindings(matches))
         return replace(self.nothing, results=(results,))
 
 
-class _FormBuilder:
+def held_by_end(
+    found: CollectedMatches, within: range | None = None
+) -> Iterator[tuple[EndCount, EndLists]]:
+    """The final events `within` positions, and what their matches hold."""
+    every = found.matches.counts_by_end()
+    ends = (each for each in every if within is None or each.position in within)
+    return zip(ends, found.matches.collapsed(within=within), strict=True)
+
+
+def count_within(found: CollectedMatches, within: range) -> int:
+    """The matches whose final event is at some positions."""
+    return sum(end.count for end in found.matches.counts_by_end() if end.position in within)
+
+
+def values_of(
+    found: CollectedMatches, nothing: MatchBatch, component: BoundComponent, name: str | None
+) -> list[Values]:
+    """By partition and place the values of an attribute of a component; without a name ones."""
+    return [
+        [1] * len(positions)
+        if name is None
+        else nothing.attribute(component, name, positions).to_pylist()
+        for positions in found.positions
+    ]
+
+
+class FormBuilder:
     """Builds a piece of a collapsed form."""
 
     def __init__(self, found: CollectedMatches) -> None:
         self._found, self.entries = found, 0
         self._firsts, self._positions, self._counts = list[int](), list[int](), list[int]()
         self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
+
+    @classmethod
+    def over(cls, found: CollectedMatches, within: range | None = None) -> FormBuilder:
+        """Take all final events `within` positions."""
+        whole = cls(found)
+        for end, held in held_by_end(found, within):
+            whole.add(end, held)
+            check_size(whole.entries)
+        return whole
+
+    @classmethod
+    def by_first(cls, found: CollectedMatches) -> FormBuilder:
+        """Take all pairs of a first and a final event."""
+        whole = cls(found)
+        for pair in found.matches.collapsed_pairs():
+            whole.add_pair(pair)
+            check_size(whole.entries)
+        return whole
 
     def add(self, end: EndCount, held: EndLists) -> None:
         """Add a final event."""

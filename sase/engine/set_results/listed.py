@@ -251,6 +251,14 @@ class CollapsedBuilder:
                 events, ends = found.of_level(level)
                 known.add(np.repeat(rows, ends - begins_of(ends)), events)
 
+    def add_form(self, form: CollapsedForm, levels: Numbers) -> None:
+        """Add what is known of other matches, of which the levels are these here."""
+        rows = form.positions if form.firsts is None else form.positions * FIRSTS + form.firsts
+        for row, number in zip(rows.tolist(), form.counts, strict=True):
+            self._counts[row] = self._counts.get(row, 0) + number
+        for level, lists in zip(levels.tolist(), form.lists, strict=True):
+            self._pairs[level].add(np.repeat(rows, lists.sizes), lists.positions)
+
     def ends(self) -> CollapsedForm:
         """The collapsed form, in the order of final events."""
         ends = np.array(sorted(self._counts), np.int64)

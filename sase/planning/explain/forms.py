@@ -31,7 +31,7 @@ def explained_form(
         None,
         None,
         found.list_reasons if is_count else found.reasons,
-        by_branch=is_count and bool(found.branches),
+        by_branch=found.by_branch and (is_count or not found.reasons),
         by_states=is_count and found.by_states,
     )
     if statistics is None:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
-from random import Random
 from typing import Any
 
 import pytest
 
 import sase
-from tests.engine.branches.examples import examples
-from tests.engine.matching.ways import keywords_of
-from tests.engine.series.examples import SeriesExample, drawn
-from tests.seeds import draw_numbers, tries
 
 SAME = "several branches of the pattern may give the same match"
 
@@ -76,33 +69,43 @@ def test_more_than_can_be_listed() -> None:
     assert "RunEvaluation of branch 2" in names
 
 
-def test_a_set_of_several_branches_is_listed() -> None:
-    query = "EVENT SEQ(A a, B b) OR SEQ(A a, C c)"
-    reasons = sase.match(query, rows(30), output="compressed").reasons
-    assert reasons == ("a set is of one pattern, and this has several branches",)
-
-
-def _countable(number: int) -> SeriesExample:
-    """An example of which little is asked, so that branches can mostly be counted."""
-    example, random = drawn(number, examples()), Random(number)
-    conditions = example.query.conditions[: random.randrange(2)]
-    strategy = random.choice(["", "skip_till_any_match", example.query.strategy])
-    listed = example.query.listed if strategy else ""
-    query = replace(
-        example.query, conditions=conditions, limit="", strategy=strategy, listed=listed
+def test_more_than_can_be_listed_as_a_set() -> None:
+    given = [{"type": "ABC"[n % 3], "ts": n, "v": n} for n in range(300)]
+    found = sase.match("EVENT SEQ(A a, B+ b[]) OR SEQ(A a, C+ c[])", given, output="compressed")
+    assert found.counts_paths
+    assert (
+        found.count() == found.estimate().count == 2 * sum(2 ** (100 - n) - 1 for n in range(100))
     )
-    return replace(example, query=query, output="all")
+    assert found.aggregate("count", "a") == found.count()
+    assert found.aggregate("max", "a.v") == 297
+    rows = found.sample(100, seed=1).rows.to_pylist()
+    assert {bool(row["b"]) for row in rows} == {True, False}
+    assert [(row["a"], row["b"], row["c"]) for row in found.first(3).rows.to_pylist()] == [
+        (0, [1], []), (0, [], [2]), (3, [4], []),
+    ]  # fmt: skip
+    last = found.to_arrow().to_pylist()[-1]
+    assert (last["rows"]["a"], last["rows"]["b"]) == (list(range(0, 300, 3)), [])
 
 
-@pytest.mark.random
-def test_counts_are_those_of_the_naive_matcher() -> None:
-    seen = Counter[bool]()
-    for first in tries(draw_numbers(1)[0]):
-        for number in range(first, first + 20):
-            example = _countable(number)
-            text, keywords = example.query.text, keywords_of(example)
-            count = sase.match(text, example.table, **keywords, output="count")
-            assert count == len(example.expected), f"{number}: {text}"
-            seen[count.is_counted] += bool(count)
-        if seen[True] >= 3 and seen[False] >= 3:
-            break
+def test_a_set_has_what_return_says() -> None:
+    query = "EVENT SEQ(A a, B b) OR SEQ(A a, C+ c[]) RETURN a.v AS v, c.len AS n, b.type AS t"
+    listed = sase.match(query, rows(30)).to_arrow().to_pylist()
+    found = sase.match(query, rows(30), output="compressed")
+    assert found.counts_paths
+    assert list(found) == listed
+    assert found.first(7).to_arrow().to_pylist() == listed[:7]
+    assert all(each in listed for each in found.sample(20).to_arrow().to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("EVENT SEQ(A a, B b) OR SEQ(A a, B b, D? d)", SAME),
+        ("EVENT SEQ(A a, B b, A d) OR SEQ(A a, C c) WHERE a.v < d.v", "branch 1: a.v < d.v is no"),
+        ("EVENT SEQ(A a, B b) OR SEQ(A a, C c) LIMIT 3", "LIMIT takes the first matches only"),
+    ],
+)
+def test_a_set_that_is_listed(query: str, reason: str) -> None:
+    found = sase.match(query, rows(30), output="compressed")
+    assert found.count() == len(sase.match(query, rows(30))) > 0
+    assert any(reason in each for each in found.reasons)

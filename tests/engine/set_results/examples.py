@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
+from tests.engine.branches.examples import examples as examples_with_branches
 from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
 from tests.engine.series.queries import ANY
 from tests.engine.series.writing import Part
@@ -36,6 +37,18 @@ def countable_with_sets(number: int) -> SeriesExample:
         strategy=ANY,
     )
     return replace(example, query=query)
+
+
+def countable_with_branches(number: int) -> SeriesExample:
+    """A query with choices of which little is asked, so that branches can mostly be counted."""
+    example, random = drawn(number, examples_with_branches()), Random(number)
+    conditions = example.query.conditions[: random.randrange(2)]
+    strategy = random.choice(["", ANY, example.query.strategy])
+    listed = example.query.listed if strategy else ""
+    query = replace(
+        example.query, conditions=conditions, limit="", strategy=strategy, listed=listed
+    )
+    return replace(example, query=query, output="all")
 
 
 def countable(number: int) -> SeriesExample:

@@ -116,7 +116,9 @@ class UnionState(HasBranches, HasTimers):
         self._waiting.add(found, detected, release.measures(found, detected, self._context.buffer))
         self._context.check(0)
 
-    def merged(self, found: list[Iterator[UnionBindings]]) -> Iterator[UnionBindings]:
+    def merged(
+        self, found: list[Iterator[UnionBindings]], at_once: int | None = None
+    ) -> Iterator[UnionBindings]:
         """The matches of all scans, as far as there are any now."""
         by_scan = [
             (scan.branches, self._counted(each))
@@ -124,9 +126,9 @@ class UnionState(HasBranches, HasTimers):
         ]
         (_, whole), *more = by_scan
         if more:
-            levels, chunk = self._context.levels, self._context.options.chunk
+            levels, chunk = self._context.levels, at_once or self._context.options.chunk
             whole = BranchMerge(by_scan, levels, self._in_order, chunk).matches()
-        return chained.from_iterable(map(self._judged, whole))
+        return chained.from_iterable(map(self.judged, whole))
 
     def count(self, admitted: int) -> None:
         """Count the events that a fused kernel took."""
@@ -161,7 +163,7 @@ class UnionState(HasBranches, HasTimers):
             count = int(held.argmax()) if held.any() else whole.size
             self._waiting.add(whole.at(slice(count, None)), detected[count:], measures[count:])
             whole = whole.at(slice(0, count))
-        return self._judged(whole) if whole.size else iter(())
+        return self.judged(whole) if whole.size else iter(())
 
     def _in_order(self, found: UnionBindings) -> Numbers:
         return self._ordered(found, self._detected(found))
@@ -205,7 +207,7 @@ class UnionState(HasBranches, HasTimers):
         first, last = times[found.first & mask], times[found.last & mask]
         return detection_by_branch(found, first, last, branches)
 
-    def _judged(self, found: UnionBindings) -> Iterator[UnionBindings]:
+    def judged(self, found: UnionBindings) -> Iterator[UnionBindings]:
         """Filter by HAVING, and evaluate RETURN, each match by its branch."""
         if self.asks:
             keep = np.ones(found.size, np.bool_)

@@ -154,7 +154,9 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return SetBindings(found.events, found.ends, found.lengths, levels[slots])
 
     def count(self) -> int:
-        """The number of matches of a pattern with sets or groups, by its states."""
+        """The number of matches, of a pattern with sets or groups by its states."""
+        if not (self.node.has_sets or self.node.has_groups):
+            return self.collected().matches.count()
         candidates = [self._candidates(part) for part in self._partitions(None)]
         return count_by_states(self._automaton(), candidates, self._span, self._context.check)
 

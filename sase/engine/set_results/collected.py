@@ -1,0 +1,42 @@
+"""The events of a plan that collects them, for a set of matches none of which is listed."""
+
+from __future__ import annotations
+
+from sase.engine.columns import Events
+from sase.engine.pipeline.batch import RowsInMemory
+from sase.engine.pipeline.limits import RunGuard, check_of, working
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
+from sase.engine.results.batch import MatchBatch
+
+
+class CollectedEvents:
+    """A run that has met all events, and found no match."""
+
+    reasons: tuple[str, ...] = ()
+
+    def __init__(
+        self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
+    ) -> None:
+        self._rows, self._guard = rows, guard
+        self._pipeline = Pipeline(plan, check=check_of(guard))
+        self._pipeline.bind_input(rows.inputs, events)
+        with working(guard):
+            for _ in self._pipeline.results(events):
+                raise AssertionError("a collapsed evaluation lists no match")
+
+    @property
+    def report(self) -> Report:
+        """The report of the run, with overflows of conditions on neighbours."""
+        context = self._pipeline.context
+        for overflows in context.overflows:
+            overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
+        if context.overflows:
+            self._pipeline.warnings.note_rows(self._pipeline.state.history)
+        return self._rows.told(self._pipeline.report())
+
+    @property
+    def nothing(self) -> MatchBatch:
+        """A batch of no match."""
+        return MatchBatch(self._pipeline.shape, self._pipeline.state.history)
