@@ -1,4 +1,4 @@
-"""Change documents of JSON: numbers, entries, types, lengths, anywhere in them."""
+"""Change documents of JSON, and states of arrays: numbers, entries, types, lengths, anywhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterator
 from random import Random
 from typing import Any
+
+import numpy as np
 
 EDGES = (-1, 0, 1, 2, 3, 7, 63, 64, 127, 255, 256, 1000, 32767, 65536, 10**9, 2**31, 2**32)
 EXTREMES = (2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, -(2**31), -1000)
@@ -80,3 +82,37 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
         for key in list(data) if isinstance(data, dict) else range(len(data)):
             yield data, key
             yield from places(data[key])
+
+
+def change_state(state: Any, random: Random) -> None:
+    """Change an array, most often one number of it, or the values around."""
+    holders = [(at, key) for at, key in places(state) if isinstance(at[key], np.ndarray)]
+    if not holders or random.random() < 0.35:
+        change(state, random)
+        return
+    at, key = random.choice(holders)
+    at[key] = _changed_array(at[key], random)
+
+
+def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
+    found = array.copy()
+    match random.randrange(10):
+        case 0:
+            return found[: random.randrange(len(found) + 1)] if found.ndim else found
+        case 1:
+            return np.concatenate([found, found])
+        case 2:
+            return found.astype(random.choice(("int64", "int16", "uint8", "bool")))
+        case 3:
+            return found.reshape(-1)
+        case 4:
+            return np.zeros((0, *found.shape[1:]), found.dtype)
+        case _ if found.size:
+            flat, place = found.reshape(-1), random.randrange(found.size)
+            other = flat[random.randrange(found.size)]
+            value = other if random.random() < 0.3 else number(int(flat[place]), random)
+            limits = np.iinfo(found.dtype) if found.dtype != np.bool_ else None
+            if limits is not None:
+                value = min(max(int(value), limits.min), limits.max)
+            flat[place] = value
+    return found

@@ -18,6 +18,9 @@ from sase.planning.recipes import recipe_names
 from tests.engine.branches.examples import examples as branches_examples
 from tests.engine.branches.shared import shared_queries
 from tests.engine.groups import queries as groups
+from tests.engine.imprecise import queries as imprecise
+from tests.engine.imprecise.comparing import TIME, in_order
+from tests.engine.imprecise.comparing import table as table_of
 from tests.engine.matching.examples import examples
 from tests.engine.matching.streams import TABLES
 from tests.engine.negative_groups.examples import examples as negative_groups_examples
@@ -96,13 +99,24 @@ def _compiled(random: Random) -> tuple[sase.Plan, pa.Table]:
         queries = QUERIES if drawn_of < 0.2 else OF_GROUPS
         table = stream(random.randrange(100))
         return sase.compile(random.choice([*queries.values()]), table, plan=recipe), table
-    if drawn_of < 0.6:
+    if drawn_of < 0.7:
+        return _compiled_of_worlds(random, recipe)
+    if drawn_of < 0.78:
         given = groups.draw(random.randrange(10**9))
         table = pa.Table.from_pylist(given.rows)
         return sase.compile(given.text, table, plan=recipe, types=given.types), table
     example = drawn(random.randrange(10**9), EXAMPLES).sorted
     table = example.table
     return sase.compile(example.query.text, table, **example.keywords, plan=recipe), table
+
+
+def _compiled_of_worlds(random: Random, recipe: str) -> tuple[sase.Plan, pa.Table]:
+    """A plan over imprecise time; its recipes are few, so `optimized` most often."""
+    draw = random.choice((imprecise.draw, imprecise.draw_long))
+    given = in_order(draw(random.randrange(10**9)))
+    recipe = recipe if random.random() < 0.3 else "optimized"
+    events = table_of(given.rows)
+    return sase.compile(given.text, events, time=TIME, plan=recipe), events
 
 
 def base(number: int) -> Base:

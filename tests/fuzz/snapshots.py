@@ -39,47 +39,13 @@ def make(number: int) -> bytes:
     state = from_bytes(snapshot)
     if number % 100:
         for _ in range(random.choice((1, 1, 1, 2, 3))):
-            _change(state, random)
+            changes.change_state(state, random)
     try:
         changed = to_bytes(state)
     except (AssertionError, TypeError, OverflowError):  # what no header describes
         changed = snapshot[: random.randrange(len(snapshot))]
     parts = [plan.encode(), changed, written_table(rest)]
     return np.array(list(map(len, parts)), _HEAD).tobytes() + b"".join(parts)
-
-
-def _change(state: Any, random: Random) -> None:
-    """Change an array, most often one number of it, or the values around."""
-    holders = [(at, key) for at, key in changes.places(state) if isinstance(at[key], np.ndarray)]
-    if not holders or random.random() < 0.35:
-        changes.change(state, random)
-        return
-    at, key = random.choice(holders)
-    at[key] = _changed_array(at[key], random)
-
-
-def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
-    found = array.copy()
-    match random.randrange(10):
-        case 0:
-            return found[: random.randrange(len(found) + 1)] if found.ndim else found
-        case 1:
-            return np.concatenate([found, found])
-        case 2:
-            return found.astype(random.choice(("int64", "int16", "uint8", "bool")))
-        case 3:
-            return found.reshape(-1)
-        case 4:
-            return np.zeros((0, *found.shape[1:]), found.dtype)
-        case _ if found.size:
-            flat, place = found.reshape(-1), random.randrange(found.size)
-            other = flat[random.randrange(found.size)]
-            value = other if random.random() < 0.3 else changes.number(int(flat[place]), random)
-            limits = np.iinfo(found.dtype) if found.dtype != np.bool_ else None
-            if limits is not None:
-                value = min(max(int(value), limits.min), limits.max)
-            flat[place] = value
-    return found
 
 
 @lru_cache(maxsize=4)
