@@ -279,17 +279,16 @@ class CompiledScript:
         from sase.engine.sources import Files
         from sase.engine.sources.open import nearly_numbers
 
-        files = {name: each.events for name, each in events.items()}
+        files = {n: each.events for n, each in events.items() if isinstance(each.events, Files)}
 
         @cache  # hundreds of statements may compare a column
         def told(name: str | None, column: str) -> tuple[str, ...]:
-            given = files[name]
-            return nearly_numbers(given, {column}) if isinstance(given, Files) else ()
+            return nearly_numbers(files[name], {column})
 
         found: dict[str, tuple[str, ...]] = {}
         for each in self.plan.statements:
-            columns = sorted(compared_columns(each.plan))
-            read = filter(files.__contains__, each.sources)
+            read = [name for name in each.sources if name in files]
+            columns = sorted(compared_columns(each.plan)) if read else []
             texts = (text for name in read for column in columns for text in told(name, column))
             found[each.name] = tuple(dict.fromkeys(texts))
         return found
