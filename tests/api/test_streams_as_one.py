@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -241,6 +242,21 @@ def test_a_column_of_several_zones_keeps_its_instants(zone: str | None) -> None:
     second = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     (whole,), (part,) = (matches.to_pylist() for matches in found.values())
     assert [whole["b"]["ts"], part["at"]] == [second, second]
+
+
+def test_decimals_that_no_float_has_are_bad_beside_floats_of_another_stream() -> None:
+    """None is 0.1, which rounding would make equal."""
+    decimals = pa.array([Decimal("0.25"), Decimal("0.10"), None], pa.decimal128(18, 2))
+    streams = {
+        "p": pa.table({"type": ["A"] * 3, "ts": [1, 2, 3], "v": decimals}),
+        "q": pa.table({"type": ["B", "B"], "ts": [4, 5], "v": [0.25, 0.1]}),
+    }
+    script = "FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v RETURN a.ts AS a, b.ts AS b"
+    with pytest.raises(sase.DataError, match=r"`v` is 0\.10: no float has this value"):
+        sase.Script(script).run(streams=streams)
+    options = {"p": "quarantine", "q": "quarantine"}
+    found = sase.Script(script, on_bad_row=options).run(streams=streams)["query_1"]
+    assert [(each["a"], each["b"]) for each in found.to_pylist()] == [(1, 4)]
 
 
 def test_integers_that_no_float_has_are_bad_beside_floats_of_another_stream() -> None:

@@ -116,13 +116,18 @@ def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
 
 
 def beyond_floats(chunks: Sequence[pa.Array]) -> Mask | None:
-    """Say which values are integers that no float has; None if no floats are beside integers."""
+    """Say which values are integers and decimals that no float has; None if no floats are there."""
     kinds = {value_type(chunk.type) for chunk in chunks}
-    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds))):
+    exact = any(pa.types.is_integer(kind) or pa.types.is_decimal(kind) for kind in kinds)
+    if not (exact and any(map(pa.types.is_floating, kinds))):
         return None
     found = [np.zeros(len(chunk), np.bool_) for chunk in chunks]
     for number, chunk in enumerate(chunks):
-        if pa.types.is_integer(value_type(chunk.type)):
+        if pa.types.is_decimal(value_type(chunk.type)):
+            # Python compares them exactly, of any width and scale.
+            values = chunk.to_pylist()
+            found[number][:] = [each is not None and each != float(each) for each in values]
+        elif pa.types.is_integer(value_type(chunk.type)):
             array = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
             values, known = storage(array, INTEGERS[array.type.id]), valid(array)
             bad = (values > MOST_EXACT) | (values < -MOST_EXACT)

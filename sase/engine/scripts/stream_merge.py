@@ -216,9 +216,9 @@ class StreamMerge:
     def _inexact(
         self, tables: list[pa.Table], order: Numbers
     ) -> tuple[dict[str, Misfits], dict[str, list[Any]]]:
-        """Which integers no float has, in columns that are floats in other streams; and all values.
+        """Which numbers no float has, in columns that are floats in other streams; and all values.
 
-        As floats two of them could be one.
+        As floats two integers could be one, and a decimal is another number: none is 0.1.
         """
         misfits: dict[str, Misfits] = {}
         values: dict[str, list[Any]] = {}
