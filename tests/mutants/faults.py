@@ -33,6 +33,7 @@ RUNTIME, MULTI = (
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
+STRETCHES, EXCLUSION = f"{KLEENE}/stretches.py", "sase/planning/exclusion.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
 SET_NODES, SET_RUNS = f"{KLEENE}/set_nodes.py", f"{KLEENE}/set_runs.py"
@@ -309,6 +310,12 @@ FAULTS = [
         "lines.keys[key + store.RANK] += 1\n"
         "                    return why\n            apply_column",
     ),
+    Fault("touching-orders-apart", EXCLUSION, "return 0 in left", "return 0b010 in left"),
+    Fault("undeclared-proves", "sase/planning/stretches.py", "== frozenset()", "!= 0"),
+    Fault("stretch-over-a-gap", STRETCHES, "keys[key + SEEN] + 1 != rank", "keys[key + SEEN] < 0"),
+    Fault("stretch-of-simultaneous-events", STRETCHES, "moves &= 1 << BEGIN", "moves &= moves"),
+    Fault("stretch-too-short", STRETCHES, "size >= least[level]:", "size > 0:"),
+    Fault("stretch-too-long", STRETCHES, "and size < most[level]", "and size <= most[level]"),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
     Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),

@@ -21,6 +21,7 @@ from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
+from sase.planning.stretches import exclusions, is_in_stretches
 from sase.planning.trees import part_of, parts_of, set_joins, tree_text
 
 _OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
@@ -71,6 +72,7 @@ def algorithm_of(runs: RunEvaluation) -> str:
         tree = tree_text(set_joins(runs.components), [c.variable for c in runs.components])
         return f"join the events of components{by_key}, sets by conjunctions: {tree} (tree)"
     form = " (in lines)" if runs.never_forks else ""
+    form = " (in stretches)" if is_in_stretches(runs) else form
     form = ", through iterations of groups" if runs.has_groups else form
     form = ", through the subsets of each set (SES)" if runs.is_of_sets else form
     return f"runs of the automaton, event by event{by_key}{form}"
@@ -91,6 +93,10 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
         if runs.least is not None:
             yield "walks end where the order of what they chose is below the threshold"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
+    if is_in_stretches(runs):
+        for one, other in exclusions(runs):
+            what = f"a further {one.variable} and the first {other.variable}"
+            yield f"no event is both {what}: their conditions exclude each other"
     walks = (Evaluation.POSTPONED, Evaluation.INTERVALS)
     decided = _walked if runs.evaluation in walks else _on_edges
     decided = _joined if runs.evaluation is Evaluation.TREE else decided

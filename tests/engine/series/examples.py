@@ -23,6 +23,8 @@ from tests import naive
 from tests.engine.matching.examples import Example
 from tests.engine.matching.streams import (
     DEFINED,
+    FLOAT,
+    INTEGER,
     NAMES,
     TABLES,
     Row,
@@ -30,7 +32,7 @@ from tests.engine.matching.streams import (
     settings_of_streams,
     streams,
 )
-from tests.engine.series.queries import ANY, STRICT, SeriesQuery, queries
+from tests.engine.series.queries import ANY, PARTITION, STRICT, SeriesQuery, queries
 from tests.engine.series.writing import Part
 
 MOST_EVENTS = 14
@@ -82,6 +84,8 @@ def examples(draw: st.DrawFn) -> SeriesExample:
     negative = [part.types[0] for part in query.components if part.negated]
     rows = draw(streams(setting, pattern, negative, query.text, MOST_EVENTS))
     rows = list(inexact(rows))
+    if query.strategy in (STRICT, PARTITION) and draw(st.booleans()):
+        rows = [without_nulls(row, setting) for row in rows]
     while query.strategy in ("", ANY) and runs(query.positives, setting, rows) > MOST_RUNS:
         rows.remove(max(rows, key=setting.key))
     output = draw(st.sampled_from(["all", "all", "all", "non_overlap"]))
@@ -110,6 +114,13 @@ def inexact(rows: Sequence[Row]) -> Iterator[Row]:
     for place, row in enumerate(rows):
         value = row.get("f")
         yield {**row, "f": INEXACT.get(value, value)} if place % 3 and "f" in row else row
+
+
+def without_nulls(row: Row, setting: Setting) -> Row:
+    """With a number for NULL and NaN, so that one kernel may go through such events."""
+    kinds = setting.columns
+    numbers = [name for name in row if name in {*kinds} - {"g"} and kinds[name] in (INTEGER, FLOAT)]
+    return row | {name: 1 for name in numbers if row[name] is None or row[name] != row[name]}
 
 
 # ---------------------------------------------------------------- how many runs there are

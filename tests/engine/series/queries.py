@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -21,6 +22,11 @@ SERIES: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 FORMS = {"": (1, 1), "?": (0, 1), **SERIES}
 USUAL = ["+"] * 6 + ["*"] * 4 + ["?"] * 4 + [""] * 8
+# Signs that exclude each other, and some that both accept equal values.
+PAIRS = [
+    ("<", ">"), ("<", ">="), (">", "<="), ("=", "!="), ("!=", "="), ("<=", ">"), ("=", "<"),
+    ("<=", ">="), (">=", "<="), ("=", "="), ("!=", "<"), ("<=", "="),
+]  # fmt: skip
 # Forms with a small maximum: a run that has reached it waits for what follows.
 SMALL = ["{1}"] * 3 + ["?"] * 2 + ["{2,3}"] * 2 + ["{2}", "{1,2}", "{0,2}"]
 
@@ -91,16 +97,18 @@ def edge(parts: Sequence[Part]) -> str:
 @st.composite
 def queries(draw: st.DrawFn, setting: Setting) -> SeriesQuery:
     strategy = draw(st.sampled_from([ANY, NEXT, STRICT, PARTITION, "", NEXT]))
-    components = draw(_components(setting, strategy))
+    does_turn = strategy in (STRICT, PARTITION) and draw(st.booleans())
+    components = draw(_turning(setting) if does_turn else _components(setting, strategy))
     writer = SeriesWriter(draw, setting, components)  # type: ignore[arg-type]
     tests = equivalence_tests(writer)
     if strategy == PARTITION and not tests:
         tests = some_test(writer)
     if strategy == PARTITION and not tests:
         strategy = STRICT
-    count = draw(st.sampled_from([1, 1, 2, 0, 2, 3]))
+    count = draw(st.sampled_from([0, 0, 0, 1] if does_turn else [1, 1, 2, 0, 2, 3]))
     equalities = writer.equalities() if writer.chance(10) else ()
-    conditions = equalities + tuple(writer.conjunct() for _ in range(count))
+    conditions = (*turns(writer), *equalities) if does_turn else equalities
+    conditions += tuple(writer.conjunct() for _ in range(count))
     edges = edge(components) != "", edge(components[::-1]) != ""
     window = within(writer, bool(tests), *edges)
     having = writer.having() if writer.chance(30) else ""
@@ -128,6 +136,41 @@ def listed(writer: SeriesWriter) -> str:
         return ""
     brackets = ["[]" if part.quantifier and writer.chance(50) else "" for part in names]
     return f"({', '.join(f'{p.variable}{b}' for p, b in zip(names, brackets, strict=True))})"  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- series that turn
+
+
+@st.composite
+def _turning(draw: st.DrawFn, setting: Setting) -> tuple[Part, ...]:
+    """Series one behind the other, of the same types mostly: an event may be of either."""
+    forms = draw(st.sampled_from([["+", "+"], ["", "+", "+"], ["+", "{2,}"], ["{1,2}", "+", ""]]))
+    numbers = [name for name in setting.types if {"n", "f"} & {*setting.declared[name]}]
+    name = draw(st.sampled_from(numbers or setting.types[:1]))
+    test, types = name, (name,)
+    if draw(st.integers(0, 2)) == 0:
+        test, types = component_test(draw, setting, negative=False)
+    usual = [Part(test, types, name, False, "+") for name in "abc"]
+    if draw(st.integers(0, 5)) == 0:
+        usual[-1] = _part(draw, setting, "c", "+")._replace(variable="c")
+    return tuple(
+        part._replace(quantifier=form, least=FORMS[form][0], most=FORMS[form][1], suffix="")
+        for part, form in zip(usual, forms, strict=False)
+    )
+
+
+def turns(writer: SeriesWriter) -> Iterator[str]:
+    """What is asked of further events, and of the first one behind; often these exclude another."""
+    declared = writer.setting.declared
+    shared = set.intersection(*({*declared[t]} for part in writer.components for t in part.types))
+    attribute = writer.one_of(*(sorted(shared & {"n", "f"}) or ["n"]))
+    for left, right in pairwise(writer.components):
+        sign, other = writer.one_of(*PAIRS)
+        a, b, first = left.variable, right.variable, "[1]" if right.quantifier else ""
+        before = f"{a}[{a}.len]" if left.quantifier else a
+        if left.quantifier:
+            yield f"{a}[i].{attribute} {sign} {a}[i-1].{attribute}"
+        yield f"{b}{first}.{attribute} {other} {before}.{attribute}"
 
 
 # ---------------------------------------------------------------- EVENT

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from sase.engine.operators.kleene.evaluation import FEWEST
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.kleene.saved_lines import check_line_nodes, restored_lines, saved_lines
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks, may_share
+from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
@@ -208,15 +209,19 @@ class LineEvaluationState(IncrementalEvaluation):
         return self._key
 
     @property
-    def is_fusible(self) -> bool:
-        """Whether events are only compared with the first one of the series or the one before."""
+    def unfused(self) -> str | None:
+        """Why no kernel goes from columns to matches: events are compared with others, too.
+
+        That is with others than the first one of the series, or the one before.
+        """
+        more = "events are compared in more than one way"
         if not self._is_shown or self.node.nothing is not None:
-            return False
+            return more
         if self._always.may_overflow or self._first.may_overflow:
-            return False
+            return more
         asked, gate = self._program.code.moments, self._gate
         is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
-        return not asked or (len(asked) == 1 and is_met)
+        return None if not asked or (len(asked) == 1 and is_met) else more
 
     def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
         """Whether all lines that are at a level take the same events."""
@@ -250,20 +255,7 @@ class LineEvaluationState(IncrementalEvaluation):
         if self._stacks is not None:
             self._stacks.begin()
         self._seen += int(np.count_nonzero(states))
-        takes = self._always.narrow_bits(block, states)
-        span = block.range
-        return scan.LineStream(
-            frozen(self._first.narrow_bits(block, takes)),
-            frozen(takes),
-            frozen(forms_of(self._compared)),
-            frozen(keys),
-            frozen(digits),
-            frozen(block.events.ts),
-            frozen(block.events.ties),
-            span.begin,
-            span.position + span.begin,
-            span.tie,
-        )
+        return stream_of((self._always, self._first), self._compared, block, states, keys, digits)
 
     def push_stream(self, stream: scan.LineStream, end: int) -> Iterator[Bindings]:
         """Apply events up to one, and yield what they complete when the buffer is full."""
@@ -424,3 +416,28 @@ def _new_keys(count: int) -> Numbers:
     keys[:, [store.BAR, store.UNTIL]] = LATEST
     keys[:, store.TAKEN] = EARLIEST
     return keys.ravel()
+
+
+def stream_of(
+    filters: tuple[ScanFilter, ScanFilter],
+    compared: Sequence[NDArray[Any]],
+    block: Block,
+    states: NDArray[np.uint8],
+    keys: Numbers,
+    digits: Numbers,
+) -> scan.LineStream:
+    """The events of a block: conditions on each of a component, and on its first, are decided."""
+    always, first = filters
+    takes, span = always.narrow_bits(block, states), block.range
+    return scan.LineStream(
+        frozen(first.narrow_bits(block, takes)),
+        frozen(takes),
+        frozen(forms_of(compared)),
+        frozen(keys),
+        frozen(digits),
+        frozen(block.events.ts),
+        frozen(block.events.ties),
+        span.begin,
+        span.position + span.begin,
+        span.tie,
+    )

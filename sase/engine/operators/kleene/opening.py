@@ -13,12 +13,14 @@ from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.kleene.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
+from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState
 from sase.engine.operators.sets.evaluation import SetEvaluationState
 from sase.engine.operators.sets.line_evaluation import SetLineEvaluationState
 from sase.engine.operators.sets.program import only_compares
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.planning.nodes import Evaluation, RunEvaluation
+from sase.planning.stretches import is_in_stretches
 
 
 def open_runs(
@@ -52,6 +54,8 @@ def open_runs(
             return WalkBackEvaluationState(node, context, taken)
         case Evaluation.NFAB if node.is_in_lines and context.options.lines:
             return LineEvaluationState(node, context, taken, shown=is_shown)
+        case Evaluation.NFAB if is_in_stretches(node) and context.options.lines:
+            return StretchEvaluationState(node, context, taken, shown=is_shown)
         case Evaluation.NFAB:
             return RunEvaluationState(node, context, taken)
         case Evaluation.REREADING:

@@ -9,7 +9,7 @@ of its own, so that an input goes this way as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import proxy
 
 import numpy as np
@@ -22,6 +22,7 @@ from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
+from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.contract import LINES
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
@@ -29,6 +30,7 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.nodes import Evaluation
 from sase.planning.rewrites.contract import Declined
 
+Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
 # There is a bit for each level in a byte, and for each key a line of the cache.
 MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 # The conditions on single events are decided for so many blocks at once, as they take a byte each.
@@ -47,7 +49,7 @@ class FusedLines:
     needs_all = True
 
     def __init__(
-        self, pipeline: Pipeline, evaluation: LineEvaluationState, top: TransformationState
+        self, pipeline: Pipeline, evaluation: Evaluating, top: TransformationState
     ) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
@@ -62,7 +64,7 @@ class FusedLines:
     def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
         """Return the path of a pipeline of simple runs that never fork, or why it declines."""
         plan, (evaluation, *above) = pipeline.plan, pipeline.operators
-        if not isinstance(evaluation, LineEvaluationState):
+        if not isinstance(evaluation, Evaluating):
             assert plan.runs is not None
             if plan.runs.evaluation is not Evaluation.NFAB:
                 return Declined(f"the evaluation is {plan.runs.evaluation.value}")
@@ -74,7 +76,7 @@ class FusedLines:
         (top,), tests = above, evaluation.key.tests
         assert isinstance(top, TransformationState)
         asks_more = {
-            "events are compared in more than one way": not evaluation.is_fusible,
+            str(evaluation.unfused): evaluation.unfused is not None,
             f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
             "results end at LIMIT": plan.returned.limit is not None,
             "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
@@ -109,6 +111,7 @@ class FusedLines:
             states = _by_type(by_code, events.types[piece.rows])
             if self._has_table:
                 codes = self._looked_up(piece, states)
+                assert isinstance(evaluation, LineEvaluationState)
                 evaluation.make_room_for_keys(pipeline.dictionary.size(evaluation.key))
                 keys, digits = forms_of([codes]), CODES_AS_THEY_ARE
                 keys[:, ADDRESS] -= codes.itemsize * begin  # their first row is that of the piece

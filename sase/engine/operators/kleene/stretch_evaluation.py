@@ -1,0 +1,178 @@
+"""(NFAb) Runs by contiguity that no event forks: block by block in nodes, fused as stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.blocks.block import Block, Key
+from sase.engine.columns.arrays import Numbers, grown, grown_records, zeros
+from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import stretches as kernel
+from sase.engine.kernels.kleene.line_scan import BY_TIME, LineStream
+from sase.engine.kernels.kleene.line_store import NO_LINE
+from sase.engine.kernels.kleene.runs import DONE, FULL, STRICT
+from sase.engine.kernels.sentinels import LATEST, NOTHING
+from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.contract import Context, Counters, span_of
+from sase.engine.operators.kleene.line_evaluation import MEASURES, stream_of
+from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
+from sase.engine.operators.taken_matches import TakenMatches
+from sase.planning.nodes import RunEvaluation
+from sase.planning.stretches import NeighbourComparison, steps_of
+
+# A run takes a line of the cache, or two of more levels.
+FEW_LEVELS = 8 - kernel.BEGINS
+EVERY_ORDER = 0b111
+
+
+class StretchEvaluationState(RunEvaluationState):
+    """A running evaluation of stretches; `shown` matches are results as they are."""
+
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None, *, shown: bool
+    ) -> None:
+        super().__init__(node, context, taken)
+        self._is_shown = shown
+        steps = steps_of(node)
+        assert steps is not None
+        self._steps: list[NeighbourComparison] = steps
+        self._attributes = list(dict.fromkeys(each.attribute for each in steps))
+        # Once it is fused.
+        self._stretches: kernel.Stretches | None = None
+        self._compared: list[NDArray[Any]] = []
+        self._rules: kernel.StretchRules | None = None
+        self._read = np.empty(0, np.int64)
+
+    @property
+    def key(self) -> Key:
+        """The key by which runs are kept apart."""
+        return self._key
+
+    @property
+    def unfused(self) -> str | None:
+        """Why no kernel goes from columns to matches."""
+        if not self._is_shown or self._taken is not None or self.node.nothing is not None:
+            return "not each match is a result"
+        if self._always.may_overflow or self._first.may_overflow:
+            return "conditions on single events may overflow"
+        if len(self._attributes) > kernel.MOST_COMPARED:
+            return f"events are compared by more than {kernel.MOST_COMPARED} attributes"
+        return None
+
+    def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
+        """Runs share nothing."""
+        return False
+
+    def begin(
+        self, events: Block, keys: int, by_code: NDArray[np.uint8], *, is_ranked: bool
+    ) -> bool:
+        """Fuse over events with dense keys, if what is compared are numbers of one kind."""
+        floats = 0
+        for place, attribute in enumerate(self._attributes):
+            vector = events.raw_vector(attribute)
+            if vector.valid is not None or not isinstance(vector.tag, int):
+                return False
+            if vector.tag not in (INTEGER, FLOAT):
+                return False
+            floats |= (vector.tag == FLOAT) << place
+            self._compared.append(np.ascontiguousarray(vector.values))
+        self._rules = self._stretch_rules(floats)
+        rows, width = len(events), self._rules.width
+        self._check_memory(8 * (rows + keys * kernel.KEY_FIELDS))
+        self._read = np.empty(kernel.ROOM, np.int64)
+        self._stretches = kernel.Stretches(
+            grown_records(np.zeros((0, kernel.KEY_FIELDS), np.int64), keys).ravel(),
+            zeros((kernel.FIRST_RUN + self._context.options.stack * width,)),
+            zeros((rows,)),
+            np.array([kernel.FIRST_RUN, NOTHING], np.int64),
+            self._runs.state,
+        )
+        return True
+
+    def _stretch_rules(self, floats: int) -> kernel.StretchRules:
+        components, window = self._context.components, self._window
+        levels, moves = len(components), 0
+        for level, component in enumerate(components):
+            moves |= 1 << (kernel.BEGIN + level) | (not component.is_single) << level
+        orders = np.full((max(len(self._attributes), 1), 3), moves, np.int64)
+        for level, is_first, attribute, accepted in self._steps:
+            for order in range(3):
+                if not (accepted >> order) & 1:
+                    bit = 1 << (level + kernel.BEGIN * is_first)
+                    orders[self._attributes.index(attribute), order] &= ~bit
+        return kernel.StretchRules(
+            is_strict=int(self._strategy == STRICT),
+            span=span_of(window),
+            measure=BY_TIME if window is None else MEASURES[window.kind],
+            levels=levels,
+            width=8 if levels <= FEW_LEVELS else 16,
+            moves=moves,
+            floats=floats,
+            least=frozen(np.array([each.minimum for each in components], np.int64)),
+            most=frozen(
+                np.array([LATEST if (m := c.maximum) is None else m for c in components], np.int64)
+            ),
+            orders=frozen(orders.ravel()),
+        )
+
+    def stream(
+        self, block: Block, states: NDArray[np.uint8], keys: Numbers, digits: Numbers
+    ) -> LineStream:
+        """The events that are to be taken in next; of the numbers of `keys` `digits` make codes."""
+        self._runs.state[nodes.AT] = 0
+        self._seen += int(np.count_nonzero(states))
+        return stream_of((self._always, self._first), self._compared, block, states, keys, digits)
+
+    def push_stream(self, stream: LineStream, end: int) -> Iterator[Bindings]:
+        """Apply events up to one, and yield what they complete when the buffer is full."""
+        assert self._rules is not None and self._stretches is not None
+        why = NOTHING
+        while why != DONE:
+            why = kernel.fused_stretches(
+                self._rules, stream, self._stretches, self._written, self._read, end
+            )
+            self._context.check(0)
+            if why == FULL and self._written.sizes[0]:
+                yield from self._results()
+            elif why == FULL:
+                self._double_output()
+            elif why == NO_LINE:
+                cells = self._stretches.cells
+                self._check_memory(2 * cells.nbytes)
+                self._stretches = self._stretches._replace(cells=grown(cells, 2 * len(cells)))
+
+    def rest(self) -> Iterator[Bindings]:
+        """Yield what is still in the buffer."""
+        return self._results()
+
+    def _double_output(self) -> None:
+        written = self._written
+        matches, events = 2 * len(written.ends), 2 * len(written.events)
+        self._check_memory(8 * (self._context.levels * matches + events))
+        self._written = written._replace(
+            events=np.empty(events, np.int64),
+            ends=np.empty(matches, np.int64),
+            lengths=np.empty((self._context.levels, matches), np.int64),
+        )
+
+    def counters(self) -> Counters:
+        """Count events, runs made and alive, steps, and matches."""
+        held = [self._runs.cells]
+        if self._stretches is not None:
+            held = [self._stretches.keys, self._stretches.cells, self._stretches.chain]
+        counted = self._runs.state[nodes.MADE : nodes.SPLIT + 1]
+        return self._counters(counted, sum(each.nbytes for each in held))
+
+    def _expire(self, bound: int) -> int:
+        """Expire runs; of stretches no event is needed, as all are loaded."""
+        if self._stretches is None:
+            return super()._expire(bound)
+        assert self._rules is not None
+        kernel.expire_stretches(self._rules, self._stretches, bound, self._watermark.position)
+        return NOTHING
