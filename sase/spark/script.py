@@ -145,10 +145,6 @@ def _bad_rows(
 def _check(plan: ScriptPlan) -> None:
     """Refuse what Spark cannot run as one machine does, as its rows have no order."""
     by_name = {each.name: each for each in plan.inputs}
-    for each in plan.inputs:
-        what = "the input without a name" if each.name is None else f"`{each.name}`"
-        if each.schema.is_imprecise:
-            raise PlanError(f"{what} has imprecise time, which scripts on Spark do not take yet")
     for statement in plan.statements:
         if len(statement.sources) > 1 and statement.plan.returned.columns is None:
             raise PlanError(
@@ -159,7 +155,8 @@ def _check(plan: ScriptPlan) -> None:
         why = ordering_of(statement, by_name)
         if len(reads) < len(statement.sources):
             reads = [*by_name]
-        if why and any(by_name[name].schema.seq is None for name in reads):
+        schemas = [by_name[name].schema for name in reads]
+        if why and any(each.seq is None and not each.is_imprecise for each in schemas):
             raise PlanError(
                 f"`{statement.name}`: {why}, and the rows of a DataFrame have no order: name the"
                 " column of integers that orders simultaneous events with  seq=…"

@@ -17,6 +17,10 @@ from sase.engine.scripts.plan import StatementPlan
 Carried = Mapping[str | None, frozenset[str]]
 COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
+UNSAID = (
+    "`{}` has no key of the statements beside it, and slices of imprecise time look back by how"
+    " long an interval may be: say with  longest=…"
+)
 NO_KEY = "a stream is parted by key alone, and there is no common key of {}"
 SEVERAL = "times of several inputs are brought to one by the task alone, and there is no common key"
 
@@ -86,8 +90,11 @@ def _cut(
         return ScriptCut(statements, inputs, reason=SEVERAL)
     halo = max(component.halo for component in bound)
     if halo < 0:
-        name = next(e.name for c in bound for e in c.statements if _reach(e.plan) is None)
-        return ScriptCut(statements, inputs, reason=NO_CUT.format(name))
+        first = next(e for c in bound for e in c.statements if _reach(e.plan) is None)
+        schema = first.plan.schema
+        is_unsaid = schema.is_imprecise and schema.longest is None and not schema.is_merged
+        why = UNSAID if is_unsaid and first.plan.split.before is not None else NO_CUT
+        return ScriptCut(statements, inputs, reason=why.format(first.name))
     return ScriptCut(statements, inputs, halo=halo)
 
 
@@ -154,18 +161,23 @@ def _components(statements: Sequence[StatementPlan]) -> Iterator[_Component]:
 
 def _is_single(plan: EnginePlan) -> bool:
     """Whether matches are single events, and nothing forbids one."""
-    is_one = len(plan.positives) == 1 and not plan.negatives and not plan.has_series
+    is_one = len(plan.positives) == 1 and not plan.negatives
+    if plan.schema.is_imprecise:  # whose matches are held as series are
+        is_one = is_one and not plan.branches and plan.positives[0].is_single
+    elif plan.has_series:
+        return False
     return is_one and plan.returned.limit is None and not plan.counts_all
 
 
 def _reach(plan: EnginePlan) -> int | None:
     """How far before the time of its detection lies what a result depends on; None if anywhere."""
-    if _is_single(plan):
-        return 0
-    split = plan.split
-    if split.by_detection or split.before is None or split.before.kind is not WindowKind.TIME:
+    longest = plan.schema.longest if plan.schema.is_imprecise else 0
+    if longest is None or _is_single(plan):
+        return longest
+    before = plan.split.around(longest).before
+    if before is None or before.kind is not WindowKind.TIME:
         return None
-    return split.before.size
+    return before.size
 
 
 def _carried(query: BoundQuery, names: frozenset[str]) -> Iterator[str]:

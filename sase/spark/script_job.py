@@ -30,9 +30,13 @@ from sase.spark.source_scan import SourceScan
 
 
 def ordering_of(statement: StatementPlan, inputs: Container[str | None]) -> str:
-    """Why the order of simultaneous events matters to a statement; empty if it does not."""
+    """Why the order of simultaneous events matters to a statement; empty if it does not.
+
+    Events of imprecise time are simultaneous in some worlds, whatever their streams.
+    """
     reads_others = any(name not in inputs for name in statement.sources)
-    if reads_others or len(statement.sources) > 1:
+    is_merged = len(statement.sources) > 1 and not statement.plan.schema.is_imprecise
+    if reads_others or is_merged:
         return "events of several streams, and those that others find, stand in an order"
     return statement.plan.ordering
 
@@ -138,6 +142,9 @@ class ScriptJob:
         kind, key = frame.kind(schema.time), self.cut.key
         time = raw_time(frame[schema.time], kind, schema.time_type.resolution)
         seq = sf.lit(0) if schema.seq is None else frame[schema.seq]
+        if schema.until is not None:
+            kind = frame.kind(schema.until)
+            seq = raw_time(frame[schema.until], kind, schema.time_type.resolution)
         part = time if self.cut.reason == "" else sf.lit(0)
         if key is not None:
             part = key_hash([(frame[key], frame.kind(key), len(self._kinds(key)) > 1)])
@@ -183,4 +190,4 @@ class ScriptJob:
 
     def _slack(self, given: InputPlan) -> int:
         (frame,) = self.sources[given.name].frames
-        return slack_of(frame.kind(given.schema.time))
+        return max(slack_of(frame.kind(name)) for name in given.schema.times)

@@ -67,8 +67,9 @@ def refuse_ties(rows: pa.Table, ordering: str) -> None:
     same = [np.diff(rows.column(name).to_numpy()) == 0 for name in (TIME, SEQ)]
     if (same[0] & same[1]).any():
         raise DataError(
-            f"two events have the same time and the same number, and {ordering}: give"
-            " simultaneous events numbers that differ in the column of  seq=…"
+            f"two events have the same time and the same number, or of imprecise time both times"
+            f" the same, and {ordering}: give simultaneous events numbers that differ in the column"
+            " of  seq=…"
         )
 
 
