@@ -14,6 +14,9 @@ MIXED = """CREATE STREAM pairs AS FROM raw EVENT SEQ(A a, B b) WITHIN 4 RETURN P
            CREATE STREAM alone AS FROM raw EVENT SEQ(A a, !(B b)) WITHIN 3;
            FROM pairs, alone, other EVENT SEQ(ANY(Pair, alone) x, C y);
            FROM pairs EVENT SEQ(Pair x, Pair y) WITHIN 3 EVENTS LIMIT 2"""
+SIMULTANEOUS = """CREATE STREAM first AS FROM raw EVENT SEQ(A a, B b) RETURN First(b.v AS v);
+                  CREATE STREAM second AS FROM raw EVENT SEQ(A a, C c) RETURN Second(c.v AS v);
+                  FROM first, second EVENT ANY(First, Second) x"""
 RAW, OTHER = "A1 B2 A3 A4 B4 B6 A9 B9 B10 A11 B13 A20", "C2 C4 C6 C6 C12 C14 C30"
 
 
@@ -46,6 +49,16 @@ def test_a_matcher_goes_on_from_any_snapshot() -> None:
         parts.append(matcher.push(name, [each]))
         matcher = script.restore(matcher.snapshot(key=b"k" * 16), key=b"k" * 16)
     assert shown(*parts, matcher.finish()) == expected
+
+
+def test_what_streams_find_at_one_time_waits_for_the_earlier_stream() -> None:
+    raw = events("A1 C2y B2x C4y A4 B4x B5x C5y B5x")
+    script = sase.Script(SIMULTANEOUS, streams={"raw": raw})
+    expected = shown(script.run(streams={"raw": raw}))
+    matcher = script.open()
+    parts = [matcher.push("raw", [each]) for each in raw]
+    assert shown(*parts, matcher.finish()) == expected
+    assert [row.count("'v': 'x'") for row in expected["query_3"][:2]] == [1, 0]
 
 
 def test_snapshots_of_other_scripts_are_refused() -> None:
