@@ -11,7 +11,7 @@ from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
 from sase.engine.pipeline.fused.choose import scans_admitted
 from sase.engine.plan import EnginePlan
-from sase.engine.scripts.asking import Asked, Asking
+from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
 
@@ -72,7 +72,7 @@ class SharedInput:
             {
                 "type": each.type,
                 "attribute": each.attribute or None,
-                "value": each.value if each.attribute else None,
+                "value": _plain(each.value) if each.attribute else None,
                 "statements": list(names),
             }
             for each, names in self.admitted.items()
@@ -84,6 +84,11 @@ class SharedInput:
             "of_all": list(self.of_all),
             "fused": list(self.fused),
         }
+
+
+def _plain(value: Value) -> int | str | dict[str, int | float | None]:
+    """A value as data of JSON; a range has where it begins, and below what it is."""
+    return {"from": value.low, "below": value.high} if isinstance(value, ValueRange) else value
 
 
 @dataclass(frozen=True)

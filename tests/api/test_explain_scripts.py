@@ -68,7 +68,7 @@ def test_a_value_of_several_is_shared_with_who_asks_for_it_alone() -> None:
 
 
 def test_conditions_that_are_left_to_test_are_not_fused() -> None:
-    text = "FROM raw EVENT SEQ(A a, B b) WHERE a.v > 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1"
+    text = "FROM raw EVENT SEQ(A a, B b) WHERE a.v != 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1"
     explained = sase.Script(text, streams={"raw": RAW}).explain()
     (shared,) = explained.to_dict()["shared"]
     assert shared["fused"] == ["query_2"]
@@ -153,3 +153,20 @@ def test_why_of_a_script_needs_events() -> None:
         sase.why(TWO, sase.Schema())
     with pytest.raises(sase.PlanError, match="there is no statement `x`: query_1"):
         sase.why("EVENT A a", RAW, statement="x")
+
+
+def test_ranges_are_shown_with_who_asks_for_them() -> None:
+    text = """FROM raw EVENT SEQ(A a, B b) WHERE a.v > 1 AND a.v <= 90 AND b.f >= 1.5 WITHIN 5;
+              FROM raw EVENT A a WHERE a.v BETWEEN 2 AND 90; FROM raw EVENT B b WHERE b.f >= 1.5;
+              FROM raw EVENT C c WHERE c.v < 5; FROM raw EVENT C d WHERE 5 > d.v"""
+    columns = [("ts", pa.int64()), ("type", pa.string()), ("v", pa.int64()), ("f", pa.float64())]
+    explained = sase.Script(text, streams={"raw": pa.schema(columns)}).explain()
+    assert str(explained).split("\n\n")[-1].splitlines()[1:] == [
+        "  A v 2 to 90 → query_1, query_2",
+        "  B f >= 1.5 → query_1, query_3",
+        "  C v <= 4 → query_4, query_5",
+        "  by the fused scan in query_1, query_2, query_3, query_4, query_5",
+    ]
+    (shared,) = explained.to_dict()["shared"]
+    assert shared["admitted"][0]["value"] == {"from": 2, "below": 91}
+    assert '"below": 5' in explained.to_json()

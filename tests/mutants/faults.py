@@ -942,6 +942,20 @@ FAULTS = [
         "scripts",
     ),
     Fault(
+        "range-ends-early",
+        f"{SCRIPTS}/intervals.py",
+        "bisect_right(self.cuts, asked.high) - 1",
+        "bisect_right(self.cuts, asked.high) - 2",
+        "scripts",
+    ),
+    Fault(
+        "range-without-its-bound",
+        f"{SCRIPTS}/asking.py",
+        "above=is_low != included",
+        "above=is_low or included",
+        "scripts",
+    ),
+    Fault(
         "added-knows-no-time",
         f"{SCRIPTS}/pipeline.py",
         "Fed((), self._floor(name))",

@@ -1,11 +1,14 @@
 """The admission index: which queries some component of theirs admits an event to.
 
     type E4, attr2 = 7   →  queries 3, 17            an event is looked up once,
-    type E4              →  queries 5, 8, 9          however many queries there are
+    type E4, attr5 < 10  →  query 4                  however many queries there are
+    type E4              →  queries 5, 8, 9
 
-A component that asks for one of several values stands under each of them. A query is given the
-places of those events; what its own scan would reject at once never reaches it. Where it counts all
-events, or takes most of them anyway, it is given all.
+A component that asks for one of several values stands under each of them. All bounds of ranges of
+an attribute cut it into intervals, and a component stands under those of its range. A query is
+given the places of those events; what its own scan would reject at once never reaches it. Where it
+counts all events, or takes most of them anyway, it is given all; where it asks for a range it is no
+longer looked for then.
 """
 
 from __future__ import annotations
@@ -14,12 +17,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.folding import INT64_MIN
+from sase.binding.types import Kind
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.events import EventColumn
@@ -34,8 +38,9 @@ from sase.engine.kernels.scan.dispatch import (
 )
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
-from sase.engine.scripts.asking import KINDS, Asked, Asking
+from sase.engine.scripts.asking import KINDS, Asked, Asking, ValueRange
 from sase.engine.scripts.event_rows import EventRows
+from sase.engine.scripts.intervals import Intervals
 
 # A query that takes one of so many events, or more, is given all: its own scan is as fast.
 FEW_ARE = 16
@@ -73,7 +78,15 @@ class AdmissionIndex:
         # By attribute the texts that are asked for, and which of them the last dictionary has.
         self._texts = _texts_of(self.asked)
         self._known = dict[str, tuple[object, Numbers]]()
-        self._names = sorted({each.attribute for some in self.asked for each in some or ()})
+        every = [each for some in self.asked for each in some or () if each.attribute]
+        self._names = sorted({e.attribute for e in every if not isinstance(e.value, ValueRange)})
+        # The columns that are cut into intervals; and who takes most events of its range.
+        self._intervals = Intervals.of_all(
+            (e.attribute, e.value) for e in every if isinstance(e.value, ValueRange)
+        )
+        self._takes_most: frozenset[int] = frozenset()
+        ranged = (any(isinstance(e.value, ValueRange) for e in some or ()) for some in self.asked)
+        self._has_ranges = np.array([*ranged], np.bool_)
 
     def parts(self, events: Events) -> list[AdmittedPart | None]:
         """What of some events concerns each plan; None if all may."""
@@ -83,7 +96,10 @@ class AdmissionIndex:
         buckets, counts, count = self._found(events)
         sizes = buckets.readers_counted(counts, len(is_all))
         is_decided = self._decides & ~buckets.is_vague
-        is_all |= _too_many(sizes, len(events), is_decided)
+        is_most = _too_many(sizes, len(events), is_decided)
+        if len(events) >= STEP:
+            self._takes_most |= {*np.flatnonzero(is_most & self._has_ranges).tolist()}
+        is_all |= is_most
         sizes[is_all] = 0
         first = np.cumsum([0, *sizes.tolist()])
         state = np.stack([np.full(len(is_all), NOTHING), np.where(is_all, NOTHING, first[:-1])])
@@ -117,20 +133,29 @@ class AdmissionIndex:
             for name in self._names
             if (kind := _kind_of(events.columns.get(name))) is not None
         )
-        key = events.type_names, usable
+        cut = tuple(
+            each
+            for each in self._intervals
+            if (column := events.columns.get(each.attribute)) is not None
+            and column.type.kind is each.kind
+        )
+        key = events.type_names, usable, cut, self._takes_most
         if self._buckets is None or self._buckets[0] != key:
             self._buckets = key, _Buckets.of(self.asked, *key, self._texts)
         buckets = self._buckets[1]
+        cut = buckets.cut
         if self._hits.shape[1] <= len(events) * buckets.most:
             self._hits = np.empty((2, len(events) * buckets.most + 1), np.int64)
         counts, count = np.zeros(buckets.count + 1, np.int64), 0
-        values = np.empty((len(usable), min(STEP, len(events))), np.int64)
+        values = np.empty((len(usable) + len(cut), min(STEP, len(events))), np.int64)
         tables = buckets.by_type, buckets.probes, buckets.near, buckets.table
         for begin in range(0, len(events), STEP):
             step = slice(begin, min(begin + STEP, len(events)))
             types = np.ascontiguousarray(events.types[step].astype(np.int16, copy=False))
-            for row, (name, _) in zip(values, usable, strict=True):
+            for row, (name, _) in zip(values[: len(usable)], usable, strict=True):
                 self._read(name, events.columns[name].between(step), row[: len(types)])
+            for row, intervals in zip(values[len(usable) :], cut, strict=True):
+                intervals.read(events.columns[intervals.attribute].between(step), row[: len(types)])
             count = find_buckets(types, values, *tables, counts, begin, count, self._hits)
         return buckets, counts[1:], count
 
@@ -146,6 +171,44 @@ class AdmissionIndex:
             row[:] = known[1][column.values]
         if column.valid is not None:
             row[~column.valid] = INT64_MIN
+
+
+class _Bucket(NamedTuple):
+    """What several plans ask of an event: its type, and a value or the interval of a kind."""
+
+    code: int
+    attribute: str = ""
+    range_of: Kind | None = None
+    value: int = 0
+
+    @property
+    def probe(self) -> tuple[int, str, str]:
+        """Where it is looked for: among the events of a type, in a row of values."""
+        return self.code, *_row_of(self.attribute, self.range_of)
+
+
+def _row_of(attribute: str, range_of: Kind | None) -> tuple[str, str]:
+    """The row of the values of an attribute, or of its intervals."""
+    return attribute, "" if range_of is None else range_of.value
+
+
+def _buckets_of(
+    asked: Asked,
+    code: int,
+    kinds: Mapping[str, type],
+    intervals: Mapping[tuple[str, Kind], Intervals],
+    texts: Mapping[str, dict[str, int]],
+) -> list[_Bucket] | None:
+    """The buckets of what is asked of events of a type; None where the type alone is told."""
+    name, value = asked.attribute, asked.value
+    if isinstance(value, ValueRange):
+        own = intervals.get((name, value.kind))
+        if own is None:
+            return None
+        return [_Bucket(code, name, value.kind, each) for each in own.of_range(value)]
+    if not name or kinds.get(name) is not type(value):
+        return None
+    return [_Bucket(code, name, None, value if isinstance(value, int) else texts[name][value])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +227,7 @@ class _Buckets:
     count: int
     most: int
     is_vague: NDArray[np.bool_]
+    cut: tuple[Intervals, ...]
 
     @classmethod
     def of(
@@ -171,53 +235,52 @@ class _Buckets:
         asked: Sequence[frozenset[Asked] | None],
         type_names: tuple[str, ...],
         usable: tuple[tuple[str, type], ...],
+        cut: tuple[Intervals, ...],
+        by_type_alone: frozenset[int],
         texts: Mapping[str, dict[str, int]],
     ) -> _Buckets:
-        """Those of what plans ask, as far as the columns of these events tell it."""
+        """Those of what plans ask, as far as the columns of these events tell it.
+
+        Some are given what they ask for `by_type_alone`, and not by the intervals of a range.
+        """
         kinds, codes = dict(usable), {name: code for code, name in enumerate(type_names)}
-        readers, is_vague = defaultdict[Asked, list[int]](list), np.zeros(len(asked), np.bool_)
+        by_key = {each.key: each for each in cut}
+        readers, is_vague = defaultdict[_Bucket, list[int]](list), np.zeros(len(asked), np.bool_)
         for number, some in enumerate(asked):
+            told = (kinds, {} if number in by_type_alone else by_key, texts)
             for each in some or ():
                 if each.type in codes:
-                    is_told = kinds.get(each.attribute) is type(each.value)
-                    readers[each if is_told else Asked(each.type)].append(number)
-                    is_vague[number] |= bool(each.attribute) and not is_told
-        probes = sorted({(codes[each.type], each.attribute) for each in readers if each.attribute})
+                    buckets = _buckets_of(each, codes[each.type], *told)
+                    for bucket in [_Bucket(codes[each.type])] if buckets is None else buckets:
+                        readers[bucket].append(number)
+                    is_vague[number] |= buckets is None and bool(each.attribute)
+        cut = tuple(e for e in cut if any(e.key == (b.attribute, b.range_of) for b in readers))
+        probes = sorted({each.probe for each in readers if each.attribute})
         by_type = np.full((3, len(type_names) + 1), NOTHING, np.int64)
-        types = np.array([code for code, _ in probes], np.int64)
+        types = np.array([probe[0] for probe in probes], np.int64)
         for row, side in ((FIRST, "left"), (END, "right")):
             by_type[row] = np.searchsorted(types, np.arange(-1, len(type_names)), side)  # type: ignore[call-overload]
         by_probe: list[dict[int, int]] = [{} for _ in probes]
-        for bucket, each in enumerate(readers):
-            code, value = codes[each.type], each.value
-            if not each.attribute:
-                by_type[BUCKET, code + 1] = bucket
-                continue
-            value = value if isinstance(value, int) else texts[each.attribute][value]
-            by_probe[probes.index((code, each.attribute))][value] = bucket
-        places = {name: place for place, (name, _) in enumerate(usable)}
-        near, apart = list[int](), list[tuple[int, int, int]]()
-        laid = np.zeros((4, len(probes)), np.int64)
-        for probe, ((_, name), values) in enumerate(zip(probes, by_probe, strict=True)):
-            least = min(values)
-            size = max(values) + 1 - least
-            if size > NEAR:
-                size = 0
-                apart += [(probe, value, bucket) for value, bucket in values.items()]
-            laid[:, probe] = places[name], least, size, len(near)
-            near += [values.get(value, NOTHING) for value in range(least, least + size)]
-        table = np.full((3, 4 << max(len(apart), 1).bit_length()), NOTHING, np.int64)
-        fill_table(np.array(apart, np.int64).reshape(-1, 3).T.copy(), table)
+        place_of = {probe: place for place, probe in enumerate(probes)}
+        for number, asked_for in enumerate(readers):
+            if asked_for.attribute:
+                by_probe[place_of[asked_for.probe]][asked_for.value] = number
+            else:
+                by_type[BUCKET, asked_for.code + 1] = number
+        rows = [(name, "") for name, _ in usable] + [_row_of(*each.key) for each in cut]
+        places = {row: place for place, row in enumerate(rows)}
+        laid, near, table = _laid([places[name, of] for _, name, of in probes], by_probe)
         first = np.cumsum([0, *map(len, readers.values())]) + len(readers) + 1
         return cls(
             by_type,
             laid,
-            np.array(near, np.int64),
+            near,
             table,
             np.array([*first, *(each for some in readers.values() for each in some)], np.int64),
             len(readers),
             int((by_type[END] - by_type[FIRST]).max(initial=0)) + 1,
             is_vague,
+            cut,
         )
 
     def readers_counted(self, counts: Numbers, readers: int) -> Numbers:
@@ -225,6 +288,23 @@ class _Buckets:
         sizes = np.repeat(counts, np.diff(self.readers[: self.count + 1]))
         found = np.bincount(self.readers[self.count + 1 :], sizes, readers)
         return found.astype(np.int64)
+
+
+def _laid(rows: list[int], by_probe: list[dict[int, int]]) -> tuple[Numbers, Numbers, Numbers]:
+    """Probes of rows of values, and the buckets of these: in an array, or in a table if apart."""
+    near, apart = list[int](), list[tuple[int, int, int]]()
+    laid = np.zeros((4, len(rows)), np.int64)
+    for probe, (row, values) in enumerate(zip(rows, by_probe, strict=True)):
+        least = min(values)
+        size = max(values) + 1 - least
+        if size > NEAR:
+            size = 0
+            apart += [(probe, value, bucket) for value, bucket in values.items()]
+        laid[:, probe] = row, least, size, len(near)
+        near += [values.get(value, NOTHING) for value in range(least, least + size)]
+    table = np.full((3, 4 << max(len(apart), 1).bit_length()), NOTHING, np.int64)
+    fill_table(np.array(apart, np.int64).reshape(-1, 3).T.copy(), table)
+    return laid, np.array(near, np.int64), table
 
 
 def _too_many(sizes: Numbers, count: int, is_decided: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.scripts import admission, shared_reading
+from sase.engine.scripts import admission, intervals, shared_reading
 from tests.seeds import draw_numbers, share, tries
 
 TYPES = "ABCD"
@@ -28,6 +28,12 @@ QUERIES = [
     "EVENT SEQ({0} a, !({1} x), {2} b) WHERE a.n BETWEEN 0 AND {n} AND x.n IN (1, {m}) WITHIN 7",
     "EVENT SEQ({0} a, {1}+ b[]) WHERE [k] AND b[i].n BETWEEN -7 AND {m} AND a.n NOT IN ({n}, 1)"
     " WITHIN 4",
+    "EVENT SEQ({0} a, {1} b) WHERE a.n > {n} AND a.n <= 5000 AND b.n < {m} AND [k] WITHIN 7",
+    "EVENT SEQ({0} a, {1} b) WHERE a.f >= 0.5 AND {m} <= b.n AND b.f < 2.5 WITHIN 8",
+    "EVENT SEQ({0} a, !({1} x), {2} b) WHERE x.n > {n} AND b.n BETWEEN {n} AND 5000 WITHIN 7",
+    "EVENT SEQ({0}+ a[], {1} b) WHERE [k] AND a[i].n >= {n} AND b.f BETWEEN 1 AND 2 WITHIN 5",
+    "EVENT SEQ({0} a, {0} b) WHERE a.n < {n} AND b.n > {m} AND a.f != 0.5 WITHIN 6",
+    "EVENT SEQ({0} a, {1} b) WHERE a.n > {n} AND b.n > {n} WITHIN 5",
     "EVENT SEQ({0} a, {1} b) WHERE strict_contiguity { a.n = {n} } WITHIN 6",
     "EVENT SEQ({0} a, {1} b) WHERE a.n = {n} WITHIN 4 EVENTS",
     "EVENT SEQ({0} a, {1} b) WHERE [k] AND b.n = {n} WITHIN 3 EVENTS PER PARTITION",
@@ -62,7 +68,7 @@ def table(draw: Random, rows: int) -> pa.Table:
         "k": pa.array(column([1, 2, 3]), draw.choice([pa.int64(), pa.int16()])),
         "n": pa.array(column([0, 1, 2, 3, 5000, -7]), draw.choice([pa.int64(), pa.int32()])),
         "s": draw.choice([texts, texts.dictionary_encode()]),
-        "f": pa.array(column([0.5, 1.5, 2.5]), pa.float64()),
+        "f": pa.array(column([0.5, 1.5, 2.5, float("nan")]), pa.float64()),
     })  # fmt: skip
 
 
@@ -105,6 +111,9 @@ def test_each_statement_finds_what_it_finds_alone(
         monkeypatch.setattr(shared_reading, "STRETCH", draw.choice([5, 16, 1 << 20]))
         monkeypatch.setattr(admission, "FEW_ARE", draw.choice([0, 2, 16]))
         monkeypatch.setattr(admission, "NEAR", draw.choice([3, 1 << 12]))
+        monkeypatch.setattr(admission, "STEP", draw.choice([4, 1 << 15]))
+        monkeypatch.setattr(intervals, "NEAR", draw.choice([2, 1 << 12]))
+        monkeypatch.setattr(intervals, "MOST", draw.choice([3, 1 << 10]))
         events, queries = table(draw, draw.choice([1, 30, 60])), [query(draw) for _ in range(6)]
         alone = [sase.match(text, events) for text in queries]
         script = sase.Script(";\n".join(queries), events.schema)
