@@ -244,6 +244,28 @@ def test_a_column_of_several_zones_keeps_its_instants(zone: str | None) -> None:
     assert [whole["b"]["ts"], part["at"]] == [second, second]
 
 
+@pytest.mark.parametrize("kind", ["view", "runs", "views within"])
+def test_columns_of_which_arrow_takes_no_values(kind: str) -> None:
+    text = pa.array(["x", "y"], pa.string_view())
+    column = {
+        "view": text,
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), ["x", "y"]),
+        "views within": pa.StructArray.from_arrays([text], ["w"]),
+    }[kind]
+    streams = {
+        "p": pa.table({"type": ["A", "A"], "ts": [3, 1], "s": column}),
+        "q": pa.table({"type": ["B", "B"], "ts": [2, 4], "s": column}),
+    }
+    script = "FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS a, b.ts AS b"
+    if kind != "views within":
+        script = script.replace("RETURN", "WHERE a.s = b.s RETURN")
+    found = sase.match(script, streams=streams).to_pylist()
+    wanted = {(1, 4), (1, 2), (3, 4)} if kind == "views within" else {(1, 4)}
+    assert {(each["a"], each["b"]) for each in found} == wanted
+    shown = sase.match("FROM p, q EVENT SEQ(A a, B b)", streams=streams).to_pylist()
+    assert [each["b"]["s"] for each in shown] == [column.to_pylist()[at] for at in (0, 1, 1)]
+
+
 def test_decimals_that_no_float_has_are_bad_beside_floats_of_another_stream() -> None:
     """None is 0.1, which rounding would make equal."""
     decimals = pa.array([Decimal("0.25"), Decimal("0.10"), None], pa.decimal128(18, 2))

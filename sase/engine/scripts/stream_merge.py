@@ -25,7 +25,7 @@ from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, nanoseconds
-from sase.engine.columns.gather import alike
+from sase.engine.columns.gather import alike, takeable
 from sase.engine.columns.input import Input, Misfits
 from sase.engine.columns.numbers import beyond_floats
 from sase.engine.columns.python_rows import NO_FLOAT
@@ -340,11 +340,12 @@ def _table(inputs: Inputs, events: Events, schema: Schema) -> pa.Table:
 
 
 def _chunks(tables: list[pa.Table], name: str) -> list[pa.Array]:
-    """A column through tables; NULL in those without it."""
+    """A column through tables, as Arrow can take values of it; NULL in those without it."""
     found: list[pa.Array] = []
     for table in tables:
         at = table.schema.get_field_index(name)
-        found += table.column(at).chunks if at >= 0 else [pa.nulls(table.num_rows)]
+        chunks = table.column(at).chunks if at >= 0 else [pa.nulls(table.num_rows)]
+        found += map(takeable, chunks)
     return found or [pa.nulls(0)]
 
 
