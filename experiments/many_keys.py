@@ -2,18 +2,20 @@
 
 The stream is a day of views, carts and purchases, each of a random user; the window is an hour, and
 less of less than 100,000 users. Users are dense integers, wide ones, texts, or texts of one
-dictionary. Seconds are of processor time, of runs that take turns; of ours the time that passed is
-told too. With `--memory` it is told what keys take that all live at once: the most memory of a
-process, less that of one that knows ten of them and remembers none.
+dictionary. Seconds are of processor time, of runs that take turns, by any numbers of threads; of
+ours it is told too how many the system took, for memory mostly, and how many passed. With
+`--memory` it is told what keys take that all live at once: the most memory of a process, less that
+of one that knows ten of them and remembers none.
 
     python -m experiments.many_keys [--events N] [--keys N …] [--kinds K …] [--shapes S …]
-        [--memory]
+        [--threads N …] [--memory]
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -139,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--rounds", type=int, default=5, help="how often each runs: 5")
-    parser.add_argument("--threads", type=int, default=1, help="of ours: 1")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="of ours: 1")
     parser.add_argument("--memory", action="store_true", help="of keys that live")
     options = parser.parse_args(arguments)
     pa.set_cpu_count(1)
@@ -163,26 +166,49 @@ def line(
     program: Program, events: Users, table: pa.Table, shape: str, kind: str,
     options: argparse.Namespace,
 ) -> str:  # fmt: skip
-    """The medians of ours and of C, and their ratio; both must find the same."""
+    """For each number of threads the medians of ours and of C; all must find the same."""
     plan = sase.compile(f"EVENT {SHAPES[shape]} WITHIN {events.span}", table)
-    ours, theirs, passed = list[float](), list[float](), list[float]()
+    ours, theirs = {threads: list[Spent]() for threads in options.threads}, list[float]()
+    count = 0
     for turn in range(options.rounds + 1):
-        start, begun = time.process_time(), time.perf_counter()
-        matches = plan.run(table, threads=options.threads)
-        count = len(matches)
-        seconds, wall = time.process_time() - start, time.perf_counter() - begun
         limit, found = program.run(shape, kind, events.span)
-        if not turn:  # kernels are compiled
-            assert found == (count, row_sum(matches.rows)), (shape, kind, found, count)
-        else:
-            ours.append(seconds)
-            theirs.append(limit)
-            passed.append(wall)
-    whole, c = statistics.median(ours), statistics.median(theirs)
-    told = f"{whole:7.3f} s  C {c:7.3f} s  ratio {whole / c:5.2f}, at most {MOST[shape]}"
-    least = min(ours) / min(theirs)
-    told += f"  (of the shortest {least:5.2f}; passed {statistics.median(passed):7.3f} s)"
-    return f"{events.keys:10,} {kind:10} {shape:6} {count:11,} matches {told}"
+        theirs += [limit] * bool(turn)
+        for threads, spent in ours.items():
+            begun = Spent.now()
+            matches = plan.run(table, threads=threads)
+            count = len(matches)
+            now = Spent.now()
+            if turn:
+                spent.append(Spent(*(end - start for end, start in zip(now, begun, strict=True))))
+            else:  # kernels are compiled
+                assert found == (count, row_sum(matches.rows)), (shape, kind, found, count)
+    return "\n".join(
+        f"{events.keys:10,} {kind:10} {shape:6} {count:11,} matches {threads} threads "
+        + compared(spent, theirs, MOST[shape])
+        for threads, spent in ours.items()
+    )
+
+
+class Spent(NamedTuple):
+    """Seconds of the processor, those of them that the system took, and those that passed."""
+
+    busy: float
+    system: float
+    passed: float
+
+    @classmethod
+    def now(cls) -> Spent:
+        """What this process has spent."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return cls(used.ru_utime + used.ru_stime, used.ru_stime, time.perf_counter())
+
+
+def compared(spent: Sequence[Spent], theirs: Sequence[float], most: float) -> str:
+    """The medians of ours and of C, and their ratio."""
+    busy, system, passed = map(statistics.median, zip(*spent, strict=True))
+    c, least = statistics.median(theirs), min(each.busy for each in spent) / min(theirs)
+    told = f"{busy:7.3f} s  C {c:7.3f} s  ratio {busy / c:5.2f}, at most {most}"
+    return f"{told}  (of the shortest {least:5.2f}; system {system:.3f} s; passed {passed:7.3f} s)"
 
 
 def memory(keys: int, shape: str) -> str:
