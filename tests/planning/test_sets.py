@@ -83,9 +83,11 @@ def test_runs_of_sets_are_no_lines() -> None:
         assert not require(basic_plan(bound(text)), RunEvaluation).never_forks
 
 
-def test_matches_of_sets_are_counted_one_by_one() -> None:
+def test_matches_of_sets_are_counted_through_states() -> None:
     form = collapsible(basic_plan(bound("EVENT SET(A a, B+ b[])")))
-    assert form.reasons == ("the members of a set come in any order",)
+    assert (form.reasons, form.by_states) == ((), True)
+    form = collapsible(basic_plan(bound("EVENT SET(A a, B+ b[]) WHERE skip_till_next_match")))
+    assert form.reasons[0] == "the members of a set come in any order"
 
 
 def test_the_words_for_a_set() -> None:

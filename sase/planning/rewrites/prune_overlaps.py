@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.text import test_text
+from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     Evaluation,
     Negation,
@@ -49,6 +50,10 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return f"evaluation is {runs.evaluation.value} already"
     if runs.evaluation is Evaluation.REREADING and (top.having or top.input is not runs):
         return "what is read again must be known to be a match when it is found"
+    if runs.strategy is StrategyName.EARLIEST_MAXIMAL:
+        return "a run of earliest_maximal takes all that it can before it is a match"
+    if runs.has_sets and runs.is_in_lines:
+        return "runs of single events in sets are rows, as none of them forks"
     if runs.is_alone:
         return "a match is a single event"
     fixed = [test for test in top.non_overlapping if test.value is not None]

@@ -34,6 +34,7 @@ from sase.engine.kernels.kleene.runs import (
     WATCHED,
     Incoming,
     is_over,
+    prune,
 )
 from sase.engine.kernels.kleene.set_nodes import (
     SetBuffer,
@@ -301,7 +302,8 @@ def advance_sets(
         is_watched = runs.rules.strategy == WATCHED or ended[WATCHES] == 1
         is_watched = is_watched or (incoming.begins[i] | incoming.takes[i]) != 0
         is_new = state[nodes.FRESH] == 0 and ended[HEAD] == NOTHING
-        if key >= 0 and is_watched:
+        is_apart = runs.rules.apart == nodes.ALL or incoming.ties[i] > runs.taken[key]
+        if key >= 0 and is_watched and is_apart:
             if is_new and (
                 runs.heads[key] != NOTHING or incoming.begins[i] & runs.rules.first != 0
             ):
@@ -314,11 +316,12 @@ def advance_sets(
                 return FULL
             while state[nodes.LOOKED] < state[nodes.FRESH]:
                 node = runs.fresh[state[nodes.LOOKED]]
-                if is_shown(machine, graph, runs, node) and not write_bound(
-                    cells, node, NOTHING, written
-                ):
+                is_whole = is_shown(machine, graph, runs, node)
+                if is_whole and not write_bound(cells, node, NOTHING, written):
                     return FULL
                 state[nodes.LOOKED] += 1
+                if is_whole and runs.rules.apart == nodes.FIRST_ALONE:
+                    prune(runs, key, incoming.ties[i])
             if state[nodes.FRESH] > 0:
                 commit(graph, runs, key)
         state[nodes.AT] += 1

@@ -109,11 +109,16 @@ class RunEvaluationBase:
 
     def _fit(self, taken: int) -> None:
         """Fit the match buffer, which was full, to how many of its matches were taken."""
-        found, chunk = len(self._written.ends), self._context.options.chunk
-        size = min(2 * found, chunk) if 4 * taken >= found else max(found // 2, min(FEWEST, chunk))
+        found = len(self._written.ends)
+        size = self._size_for(found, taken)
         if size != found:
             self._written = self._room(size)
             self._written.sizes[2] = self._built
+
+    def _size_for(self, found: int, taken: int) -> int:
+        """How many matches a buffer should hold that was full, by how many of them were taken."""
+        chunk = self._context.options.chunk
+        return min(2 * found, chunk) if 4 * taken >= found else max(found // 2, min(FEWEST, chunk))
 
     def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
         """Yield nothing: time completes no match."""

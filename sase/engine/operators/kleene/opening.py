@@ -37,8 +37,7 @@ def open_runs(
     may stand.
     """
     if node.is_of_sets:
-        assert taken is None, "such a plan is not pruned"
-        return open_sets(node, context, ends)
+        return open_sets(node, context, taken, ends)
     match node.evaluation:
         case _ if any(each.group is not None for each in node.components):
             assert taken is None, "such a plan is not pruned"
@@ -76,7 +75,9 @@ def open_runs(
             raise AssertionError("what sets there are is evaluated by themselves")
 
 
-def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> OperatorState:
+def open_sets(
+    node: RunEvaluation, context: Context, taken: TakenMatches | None, ends: Sequence[int]
+) -> OperatorState:
     """Open the evaluation of a pattern with sets, or of `earliest_maximal`."""
     if node.evaluation is Evaluation.TREE:
         # With kernels that other plans never load.
@@ -87,4 +88,4 @@ def open_sets(node: RunEvaluation, context: Context, ends: Sequence[int]) -> Ope
         return MatchSetEvaluationState(node, context)
     if context.options.lines and node.is_in_lines and only_compares(node, context):
         return SetLineEvaluationState(node, context)
-    return SetEvaluationState(node, context, ends)
+    return SetEvaluationState(node, context, taken, ends)

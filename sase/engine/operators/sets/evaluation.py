@@ -30,7 +30,7 @@ from sase.engine.operators.contract import (
     detach,
     span_of,
 )
-from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH
+from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
 from sase.engine.operators.negation import detected
@@ -38,6 +38,7 @@ from sase.engine.operators.sets.bindings import SetBindings, SetForm
 from sase.engine.operators.sets.program import SetProgram, set_terms
 from sase.engine.operators.sets.saved_sets import check_members
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
@@ -53,12 +54,20 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
     kernel: ClassVar[Any] = staticmethod(advance_sets)
     _program: SetProgram
 
-    def __init__(self, node: RunEvaluation, context: Context, ends: Sequence[int] = ()) -> None:
-        super().__init__(node, context)
+    def __init__(
+        self,
+        node: RunEvaluation,
+        context: Context,
+        taken: TakenMatches | None = None,
+        ends: Sequence[int] = (),
+    ) -> None:
+        super().__init__(node, context, taken)
         self._states = self._program.states
         detects = node.strategy is StrategyName.EARLIEST_MAXIMAL
         self.form = SetForm(context.levels, detects)
-        self._buffer = self._room_for(context.options.chunk, EVENTS_A_MATCH)
+        are_told = taken is not None and taken.are_told
+        chunk = context.options.chunk
+        self._buffer = self._room_for(min(FEWEST, chunk) if are_told else chunk, EVENTS_A_MATCH)
         self._ended = np.array([NOTHING, 0, 0], np.int64)
         rules = self._runs.rules._replace(first=self._states.onward(0))
         self._runs = self._runs._replace(rules=rules)
@@ -195,6 +204,13 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
         elif why == of.FULL:
             chunk = len(written.ends)
             self._buffer = self._room_for(chunk, 2 * len(written.events) // chunk)
+
+    def _fit(self, taken: int) -> None:
+        """Fit the buffer, which was full, to how many of its matches were taken."""
+        found, events = len(self._buffer.ends), len(self._buffer.events)
+        size = self._size_for(found, taken)
+        if size != found:
+            self._buffer = self._room_for(size, events // found)
 
     # ------------------------------------------------------------ time and state
 
