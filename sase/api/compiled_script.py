@@ -300,8 +300,16 @@ class CompiledScript:
         plans = [each.plan for each in self.plan.statements if name in each.sources]
         return set[str]().union(*map(compared_columns, plans))
 
-    def alone(self, events: Sources, guard: RunGuard | None = None) -> dict[str, Discovered]:
-        """What each statement reads of events that are all there is, to be run by itself."""
+    def alone(
+        self,
+        events: Sources,
+        guard: RunGuard | None = None,
+        watch: Callable[[ScriptPipeline], object] | None = None,
+    ) -> dict[str, Discovered]:
+        """What each statement reads of events that are all there is, to be run by itself.
+
+        The pipeline that finds it out is shown to who may `watch`.
+        """
         pipeline, search = self._search(events, guard)
         for running in pipeline.statements.values():
             running.taken = []
@@ -309,6 +317,8 @@ class CompiledScript:
             for _ in search:
                 pass
             pipeline.finish()
+        if watch is not None:
+            watch(pipeline)
         found = dict[str, Discovered]()
         for query in self.graph.statements:
             running, source = pipeline.statements[query.name], self.bound.queries[query.name].source

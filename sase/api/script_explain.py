@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
@@ -15,6 +16,9 @@ from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
 
+if TYPE_CHECKING:
+    from sase.engine.scripts.pipeline import ScriptPipeline
+
 
 @dataclass(frozen=True)
 class SharedInput:
@@ -22,7 +26,8 @@ class SharedInput:
 
     `admitted` is by what is asked of an event: its type, and the value of an attribute where one
     is asked for. Statements `of_all` are given every event. Those that are `fused` scan what they
-    are dealt by one kernel, as no condition is left to test; by themselves they may have some.
+    are dealt by one kernel, as no condition is left to test; by themselves they may have some. In a
+    run each statement was `given` some of so many `events`.
     """
 
     input: str | None
@@ -30,9 +35,17 @@ class SharedInput:
     admitted: Mapping[Asked, tuple[str, ...]]
     of_all: tuple[str, ...]
     fused: tuple[str, ...] = ()
+    events: int = 0
+    given: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str | None, plans: Mapping[str, EnginePlan]) -> SharedInput:
+    def of(
+        cls,
+        name: str | None,
+        plans: Mapping[str, EnginePlan],
+        events: int = 0,
+        given: Mapping[str, int] = MappingProxyType({}),
+    ) -> SharedInput:
         """What the plans of statements share of the input that they read."""
         found: dict[Asked, list[str]] = {}
         of_all = []
@@ -48,7 +61,7 @@ class SharedInput:
             for statement, plan in plans.items()
             if Asking.of(plan).is_all and scans_admitted(plan)
         ]
-        return cls(name, tuple(plans), admitted, tuple(of_all), tuple(fused))
+        return cls(name, tuple(plans), admitted, tuple(of_all), tuple(fused), events, dict(given))
 
     def lines(self) -> Iterator[str]:
         """What is shared, as text: of what a single statement asks how much there is."""
@@ -65,6 +78,9 @@ class SharedInput:
             yield f"  every event → {', '.join(self.of_all)}"
         if self.fused:
             yield f"  by the fused scan in {', '.join(self.fused)}"
+        if self.given:
+            some = ", ".join(f"{count:,} to {name}" for name, count in self.given.items())
+            yield f"  given of {self.events:,} events: {some}"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data of JSON."""
@@ -83,6 +99,8 @@ class SharedInput:
             "admitted": admitted,
             "of_all": list(self.of_all),
             "fused": list(self.fused),
+            "events": self.events if self.given else None,
+            "given": dict(self.given),
         }
 
 
@@ -146,21 +164,24 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
 
 
 def explain_script(
-    script: CompiledScript, events: Sources | None, **given: Any
+    script: CompiledScript, events: Sources | None, *, analyze: bool = False, **given: Any
 ) -> ScriptExplanation:
     """The explanation of each statement, over events, or over what their schemas say."""
-    read = script.alone(events) if events is not None else {}
+    ran: list[ScriptPipeline] = []
+    read = script.alone(events, watch=ran.append) if events is not None else {}
+    given["analyze"] = analyze
     found = {
         each.name: explain_statement(script, each, read.get(each.name), **given)
         for each in script.graph.statements
     }
     sources = {each.name: each.sources for each in script.graph.statements}
-    return ScriptExplanation(found, sources, tuple(_shared(script)))
+    return ScriptExplanation(found, sources, tuple(_shared(script, ran if analyze else ())))
 
 
-def _shared(script: CompiledScript) -> Iterator[SharedInput]:
-    """The inputs that several statements read alone."""
+def _shared(script: CompiledScript, ran: Sequence[ScriptPipeline]) -> Iterator[SharedInput]:
+    """The inputs that several statements read alone, and how many of their events in a run."""
     for given in script.plan.inputs:
         read = {e.name: e.plan for e in script.plan.statements if e.sources == (given.name,)}
         if len(read) > 1:
-            yield SharedInput.of(given.name, read)
+            events, dealt = ran[0].given(given.name) if ran else (0, {})
+            yield SharedInput.of(given.name, read, events, dealt)

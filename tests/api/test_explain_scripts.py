@@ -170,3 +170,16 @@ def test_ranges_are_shown_with_who_asks_for_them() -> None:
     (shared,) = explained.to_dict()["shared"]
     assert shared["admitted"][0]["value"] == {"from": 2, "below": 91}
     assert '"below": 5' in explained.to_json()
+
+
+def test_how_many_events_each_statement_was_given_is_told_of_a_run() -> None:
+    rows = [{"type": "A" if ts % 50 else "B", "ts": ts, "v": ts} for ts in range(1, 1001)]
+    text = "EVENT SEQ(B b, A a) WHERE a.v = 501; EVENT A a WHERE a.v > 990; EVENT A a"
+    script = sase.Script(text)
+    explained = script.explain(rows, analyze=True)
+    line = "  given of 1,000 events: 21 to query_1, 9 to query_2, 1,000 to query_3"
+    assert str(explained).splitlines()[-1] == line
+    (shared,) = explained.to_dict()["shared"]
+    assert (shared["events"], shared["given"]["query_2"]) == (1000, 9)
+    (expected,) = script.explain(rows).to_dict()["shared"]
+    assert (expected["events"], expected["given"]) == (None, {})

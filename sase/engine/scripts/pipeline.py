@@ -168,6 +168,11 @@ class ScriptPipeline:
             found[name] = each_once(joined(tables if of_all is None else [of_all, *tables]))
         return found
 
+    def given(self, name: str | None) -> tuple[int, Mapping[str, int]]:
+        """How many events of a shared input there were, and how many each statement was given."""
+        shared = self._shared.get(name)
+        return (0, {}) if shared is None else (shared.events, shared.given)
+
     def report(self, name: str) -> Report:
         """The report of a statement, with what was late or bad of the inputs that it reads."""
         statement = self.statements[name]

@@ -52,6 +52,8 @@ class SharedReading:
         first = plans[0]
         coding = PlanDictionary(TypeDictionary(first.schema, first.positives), streaming=True)
         self._loader = loader_of(first, coding, first.on_bad_row, tuple(names))
+        # How many events there were, and how many of them each statement was given.
+        self.events, self.given = 0, dict.fromkeys(self._names, 0)
         # Those that were given nothing so far, and do not know the columns of events yet.
         self._without_columns = set(self._names)
 
@@ -84,8 +86,10 @@ class SharedReading:
         """What of some stretches concerns each statement."""
         parts: dict[str, list[SharedRows]] = {name: [] for name in self._names}
         for stretch in stretches:
+            self.events += len(stretch.events)
             dealt = zip(parts.items(), self.index.parts(stretch.events), strict=True)
             for (name, own), part in dealt:
+                self.given[name] += len(stretch.events if part is None else part.places)
                 if part is None:
                     own.append(stretch.whole)
                 elif len(part.places) or name in self._without_columns:
