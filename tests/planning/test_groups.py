@@ -49,9 +49,11 @@ def test_runs_through_groups_are_no_lines() -> None:
     assert not require(basic_plan(bind_text(query)), RunEvaluation).never_forks
 
 
-def test_matches_with_groups_are_counted_one_by_one() -> None:
+def test_matches_with_groups_are_counted_through_states() -> None:
     form = collapsible(basic_plan(bind_text("EVENT (SEQ(A a, B b))+ g[]")))
-    assert form.reasons == ("an iteration of a repeated group is several events",)
+    assert (form.reasons, form.by_states) == ((), True)
+    form = collapsible(basic_plan(bind_text("EVENT (SEQ(A a, B b))+ g[] LIMIT 2")))
+    assert form.reasons[0] == "an iteration of a repeated group is several events"
 
 
 def test_the_words_for_a_group() -> None:
