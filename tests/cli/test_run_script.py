@@ -314,6 +314,7 @@ def test_a_statement_over_several_streams_has_bad_rows_of_its_own(
     text = "FROM p, q EVENT SEQ(A a, C c) WHERE a.v > c.v"
     assert main(["run", "-q", text, *words]) == 0
     assert bad_rows("bad/query_1.jsonl") == [[0, "v", "1", str(2**60 + 1)]]
+    assert "#" not in Path("bad/query_1.jsonl").read_text("utf-8")
     assert "sase: query_1: 1 row could not be used" in capsys.readouterr().err
 
 

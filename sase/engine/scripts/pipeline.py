@@ -15,6 +15,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
+from sase.binding.schema import MERGED
 from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
@@ -153,7 +154,7 @@ class ScriptPipeline:
         if bad is not None and bad.num_rows:
             sources = self.statements[name].plan.sources
             is_of_input = len(sources) == 1 and sources[0] in self.inputs
-            self._bad.setdefault(sources[0] if is_of_input else name, []).append(bad)
+            self._bad.setdefault(sources[0] if is_of_input else name, []).append(_as_read(bad))
 
     def take_bad(self) -> dict[str | None, pa.Table | None]:
         """Of each input the rows bad since the last call, for all or for one that reads it alone.
@@ -187,7 +188,7 @@ class ScriptPipeline:
             self.inputs[each] for each in self.statements[name].plan.sources if each in self.inputs
         ]
         tables = [*(each.bad_rows() for each in read), *aside]
-        some = [table for table in tables if table is not None]
+        some = [_as_read(table) for table in tables if table is not None]
         quarantined = joined(some) if some else None
         return replace(self.report(name), quarantined=quarantined)
 
@@ -225,3 +226,9 @@ class ScriptPipeline:
                 for each in readers:
                     choose_for_admitted(self.statements[each].matcher.pipeline)
                 yield name, SharedReading(readers)
+
+
+def _as_read(bad: pa.Table) -> pa.Table:
+    """Bad rows without the columns that merging several streams adds."""
+    names = enumerate(bad.column_names)  # of which some may be there twice
+    return bad.select([place for place, name in names if name not in MERGED])
