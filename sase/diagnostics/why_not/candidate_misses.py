@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,7 @@ import numpy as np
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundComponent
 from sase.diagnostics.attributes import of_types
-from sase.diagnostics.why_not.match_search import FOUND, Match, events_of, matches_of
+from sase.diagnostics.why_not.match_search import FOUND, Match, events_of, matches_of, wider
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
@@ -50,7 +50,8 @@ class CandidateMisses:
             return [each for each, _ in self._likeliest(relaxed, None)]
         if self._matches is None:
             return []
-        found = self._likeliest(relaxed, self._matches)
+        is_window = part.kind is PartKind.WINDOW
+        found = self._outside(relaxed) if is_window else self._likeliest(relaxed, self._matches)
         if part.kind not in (PartKind.NEGATION, PartKind.WINDOW):
             return [each for each, _ in found]
         known, is_all = self._confidences
@@ -62,6 +63,26 @@ class CandidateMisses:
             )
             for miss, key in found
         ]
+
+    def _outside(self, relaxed: BoundQuery) -> list[tuple[CandidateMiss, bytes]]:
+        """The likeliest in windows of growing length, by how likely they are without any."""
+        found: list[tuple[CandidateMiss, bytes]] = []
+        for window in wider(self._query):
+            found = self._likeliest(replace(relaxed, window=window), self._matches)
+            if len(found) >= self._near or not self._search.is_whole:
+                break
+        alone = [(self._without_window(relaxed, miss), key) for miss, key in found]
+        return sorted(alone, key=lambda each: -each[0].confidence)
+
+    def _without_window(self, relaxed: BoundQuery, miss: CandidateMiss) -> CandidateMiss:
+        """How likely a candidate is without a window, which its events and absences decide."""
+        own, negations = np.array(events_of(miss.match), np.int64), relaxed.negations
+        inside = [*relaxed.negatives, *(c for each in negations for c in each.components)]
+        asked = replace(relaxed, having=None, confidence=any_confidence(relaxed))
+        for bound, confidence in self._among(asked, inside, own, 0):
+            if all(bound[index] == tuple(events) for index, events in miss.match.items()):
+                return replace(miss, confidence=confidence)
+        return miss
 
     def _likeliest(
         self, relaxed: BoundQuery, matches: set[bytes] | None
@@ -138,25 +159,29 @@ class CandidateMisses:
         asked, inside = self._with_negatives(part.number)
         if asked is None:
             return {}
-        own = np.array(events_of(match), np.int64)
-        at = np.union1d(own, self._perhaps_near(inside, own))
-        search, likely = self._search, 0.0
-        best: Match = {}
+        own, window = np.array(events_of(match), np.int64), self._query.window
+        likely, best = 0.0, dict[int, Sequence[int]]()
+        reach = 0 if window is None else size_of(window)
+        for bound, confidence in self._among(asked, inside, own, reach):
+            is_same = all(bound[index] == tuple(events) for index, events in match.items())
+            if is_same and confidence > likely:
+                likely, best = confidence, {each.index: bound[each.index] for each in inside}
+        return best
+
+    def _among(
+        self, asked: BoundQuery, others: Sequence[BoundComponent], own: Numbers, reach: int
+    ) -> Iterator[tuple[Match, float]]:
+        """What a query finds among some events and those near that others may bind; how likely."""
+        at, search = np.union1d(own, self._perhaps_near(others, own, reach)), self._search
         among = RelaxedSearch(
             asked, (), search.events.at(at), search.schema, search.recipe, search.budget
         )
         for results in among.results(asked):
-            found = _candidates(results)
-            places = np.flatnonzero(found.confidences > likely)
-            places = places[np.argsort(-found.confidences[places], kind="stable")]
-            for place, each in zip(places, matches_of(asked, results.at(places)), strict=True):
+            known = _candidates(results).confidences.tolist()
+            for each, confidence in zip(matches_of(asked, results), known, strict=True):
                 bound = {index: tuple(at[[*events]].tolist()) for index, events in each.items()}
-                if all(bound[index] == tuple(events) for index, events in match.items()):
-                    likely = float(found.confidences[place])
-                    best = {each.index: bound[each.index] for each in inside}
-                    break
+                yield bound, confidence
         search.is_cut |= among.is_cut
-        return best
 
     def _with_negatives(self, number: int) -> tuple[BoundQuery | None, Sequence[BoundComponent]]:
         """Ask for events of a negative component in its place; not of groups but plain ones."""
@@ -175,14 +200,15 @@ class CandidateMisses:
         level = sum(not each.negated for each in query.components[: group.position])
         return with_group(rest, group, level), group.components
 
-    def _perhaps_near(self, components: Sequence[BoundComponent], own: Numbers) -> Numbers:
-        """The events that components may bind, as far as a window may reach from a match."""
-        events, window = self._search.events, self._query.window
+    def _perhaps_near(
+        self, components: Sequence[BoundComponent], own: Numbers, reach: int
+    ) -> Numbers:
+        """The events that components may bind, at most so far from those of a match."""
+        events = self._search.events
         assert events.until is not None
         is_open = any(each.types is None for each in components)
         names = {name for each in components for name in each.types or ()}
         at = np.arange(len(events)) if is_open else of_types(events, names)
-        reach = 0 if window is None else size_of(window)
         begin, end = int(events.ts[own].min()) - reach, int(events.until[own].max()) + reach
         return at[(events.until[at] >= begin) & (events.ts[at] <= end)]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
-from sase.binding.bound import BoundNegation, Column, Condition, EquivalenceTest
+from sase.binding.bound import BoundNegation, BoundWindow, Column, Condition, EquivalenceTest
 from sase.binding.folding import INT64_MIN
 from sase.binding.types import TIMES
 from sase.diagnostics.attributes import Attributes
@@ -47,6 +47,19 @@ LOOKED_UP = 1 << 16
 # What is looked at where components bind series: matches, of those that end with one event the
 # first, and of those among which these are found.
 LOOKED_AT, OF_EACH, FOUND = 500, 10, 100_000
+
+# Windows that are tried one after the other, as multiples; at last none.
+WIDER = (2, 10, 100)
+LONGEST = 2**63 - 1
+
+
+def wider(query: BoundQuery) -> Iterator[BoundWindow | None]:
+    """Windows of growing length, and none: what lies beyond one is further than all that is in."""
+    window = query.window
+    assert window is not None
+    for factor in WIDER:
+        yield replace(window, size=min(size_of(window) * factor, LONGEST))
+    yield None
 
 
 class MatchSearch:

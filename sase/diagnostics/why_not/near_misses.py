@@ -22,7 +22,14 @@ from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
 from sase.diagnostics.why_not.judge import Failure, MatchJudge, miscount
-from sase.diagnostics.why_not.match_search import WHOLE, Match, MatchSearch, events_of
+from sase.diagnostics.why_not.match_search import (
+    LONGEST,
+    WHOLE,
+    Match,
+    MatchSearch,
+    events_of,
+    wider,
+)
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
@@ -37,9 +44,6 @@ from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
 from sase.lang.ast import StrategyName
 
-# Windows that are tried one after the other, as multiples; at last none.
-WIDER = (2, 10, 100)
-LONGEST = 2**63 - 1
 EXACTLY = "by the last instant: a window is less than its length"
 # How often conditions are evaluated, but for once for each event of the matches.
 WORK = 50_000
@@ -146,10 +150,8 @@ class NearMissSearch:
             spans = measures[results.last] - measures[results.first]
             return spans > most, (spans - size) / size
 
-        for factor in (*WIDER, None):
-            # What lies beyond a wider window is further away than all that lies in it.
-            wider = replace(window, size=min(size * factor, LONGEST)) if factor else None
-            found = self._matches.nearest(replace(relaxed, window=wider), rate)
+        for each in wider(self.query):
+            found = self._matches.nearest(replace(relaxed, window=each), rate)
             for match in found:
                 events = events_of(match)
                 by = int(measures[max(events)] - measures[min(events)]) - size

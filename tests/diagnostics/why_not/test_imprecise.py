@@ -97,6 +97,19 @@ def test_a_window_says_how_likely_it_is_with_it() -> None:
     assert f"What comes nearest misses WITHIN 7 {by}." in str(found)
 
 
+def test_what_a_window_stops_is_looked_for_in_wider_ones_first() -> None:
+    """The last B is likelier to be behind the A, and lies twenty windows behind it."""
+    times = [("A", 0, 2), ("B", 2, 8), ("B", 100, 101)]
+    events = [{"type": kind, "lo": lo, "hi": hi} for kind, lo, hi in times]
+    query = "EVENT SEQ(A a, B b) WITHIN 5 WITH CONFIDENCE >= 0.9"
+    found = sase.why(query, events, time=("lo", "hi"), near=1)
+    (miss,) = found.near_misses.select(["by", "rows"]).to_pylist()
+    by = "with a confidence of 0.52381 instead of 0.952381"
+    assert miss == {"by": by, "rows": {"a": 0, "b": 1}}
+    nearest, last = sase.why(query, events, time=("lo", "hi"), near=2).near_misses["by"].to_pylist()
+    assert (nearest, last) == ("with a confidence of 0 instead of 1", by)
+
+
 def test_a_group_in_the_way_is_named_by_its_rows() -> None:
     events = [*EVENTS[:2], {"type": "X", "lo": 5, "hi": 6, "v": 0}]
     events += [{"type": "Y", "lo": 6, "hi": 8, "v": 0}, {"type": "C", "lo": 7, "hi": 9, "v": 0}]
