@@ -11,7 +11,7 @@ from itertools import combinations
 
 from sase.binding.bound import WindowKind
 from sase.heed import heed
-from sase.planning.nodes import Operator, Union, reading
+from sase.planning.nodes import Confidence, Operator, Union, find, reading
 from sase.planning.split import may_end, negations_of, window_of
 from sase.planning.waiting import Waiting, waiting_of
 
@@ -22,6 +22,10 @@ class DetectionTime(Enum):
     LAST_EVENT = "at their last event"
     WINDOW_END = "when their window has passed"
     EITHER = "some so, some so"
+
+
+# Of a kind: two branches that both have it detect the same match at the same time.
+_AT_ONE_TIME = {DetectionTime.LAST_EVENT, DetectionTime.WINDOW_END}
 
 
 class CopyWait(Enum):
@@ -50,7 +54,10 @@ def detection_of(branch: Operator) -> DetectionTime:
 def have_copies(one: Operator, other: Operator) -> bool:
     """Whether two branches may give the same match, and detect it at different times."""
     detections = {detection_of(one), detection_of(other)}
-    if len(detections) == 1 and DetectionTime.EITHER not in detections:
+    # Of imprecise time one branch may have another first event of the same ones.
+    is_imprecise = find(one, Confidence) is not None
+    same = {DetectionTime.LAST_EVENT} if is_imprecise else _AT_ONE_TIME
+    if len(detections) == 1 and detections <= same:
         return False
     return may_share_matches(one, other)
 
