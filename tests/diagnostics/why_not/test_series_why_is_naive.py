@@ -24,7 +24,7 @@ from tests.seeds import draw_numbers
 
 COUNT = max(settings().max_examples // 10, 5)
 # Those that show something, and as many others.
-SHOWING, OTHERS = range(COUNT), draw_numbers(2 * COUNT)[COUNT:]
+SHOWING, OTHERS = range(48, 48 + COUNT), draw_numbers(2 * COUNT)[COUNT:]
 STRATEGIES = (STRICT, PARTITION, NEXT, ANY)
 BOUNDS = {bounds: form for form, bounds in reversed(FORMS.items())}
 Relax = Callable[[SeriesQuery], SeriesQuery]

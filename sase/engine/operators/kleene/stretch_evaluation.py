@@ -48,6 +48,8 @@ class StretchEvaluationState(RunEvaluationState):
         self._compared: list[NDArray[Any]] = []
         self._rules: kernel.StretchRules | None = None
         self._read = np.empty(0, np.int64)
+        # How far the positions of events are behind their rows, as in a slice of time.
+        self._shift = 0
 
     @property
     def key(self) -> Key:
@@ -132,6 +134,7 @@ class StretchEvaluationState(RunEvaluationState):
     def push_stream(self, stream: LineStream, end: int) -> Iterator[Bindings]:
         """Apply events up to one, and yield what they complete when the buffer is full."""
         assert self._rules is not None and self._stretches is not None
+        self._shift = stream.position - stream.row
         why = NOTHING
         while why != DONE:
             why = kernel.fused_stretches(
@@ -174,5 +177,6 @@ class StretchEvaluationState(RunEvaluationState):
         if self._stretches is None:
             return super()._expire(bound)
         assert self._rules is not None
-        kernel.expire_stretches(self._rules, self._stretches, bound, self._watermark.position)
+        row = self._watermark.position - self._shift
+        kernel.expire_stretches(self._rules, self._stretches, bound, row)
         return NOTHING
