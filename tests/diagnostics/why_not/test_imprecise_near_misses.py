@@ -35,7 +35,9 @@ def without(drawn: Drawn) -> Iterator[tuple[str, Drawn]]:
     """The query without each of its parts, under the text of the part as far as it is known."""
     for text in set(drawn.conditions):
         kept = tuple(each for each in drawn.conditions if each != text)
-        if not ABSENT.search(drawn.pattern) or text[0] == "[":
+        # Without what is asked of a negative group more is forbidden, which HAVING may ask for.
+        is_of_group = "!(SEQ" in drawn.pattern
+        if not is_of_group and (not ABSENT.search(drawn.pattern) or text[0] == "["):
             yield text, replace(drawn, conditions=kept)
     for absent in ABSENT.finditer(drawn.pattern):
         written, name = absent.group(), absent[1]
