@@ -144,14 +144,14 @@ class UnionBindings(Bindings):
     @classmethod
     def united(cls, parts: Sequence[UnionBindings], levels: int) -> UnionBindings:
         """Concatenate."""
-        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        plain = Bindings.united(parts, levels)
         values = zip(*(part.values for part in parts), strict=True)
         times = [part.detected for part in parts if part.detected is not None]
         likely = [part.likely for part in parts if part.likely is not None]
         return cls(
-            np.concatenate([part.events for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            np.concatenate([part.lengths for part in parts], axis=1),
+            plain.events,
+            plain.ends,
+            plain.lengths,
             np.concatenate([part.slots for part in parts]),
             np.concatenate([part.branches for part in parts]).astype(np.int64, copy=False),
             tuple(map(np.concatenate, values)),
@@ -172,11 +172,11 @@ class UnionBindings(Bindings):
         return super().nbytes + sum(each.nbytes for each in arrays) + more
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> UnionBindings:
-        lengths = np.ascontiguousarray(self.lengths[:, places])
+        plain = super()._at(places)
         return UnionBindings(
-            ranges(self.events, self.ends, places),
-            np.cumsum(lengths.sum(axis=0)),
-            lengths,
+            plain.events,
+            plain.ends,
+            plain.lengths,
             ranges(self.slots, self.ends, places),
             self.branches[places],
             tuple(value[places] for value in self.values),

@@ -43,12 +43,12 @@ class GroupBindings(Bindings):
     @classmethod
     def united(cls, parts: Sequence[GroupBindings], levels: int) -> GroupBindings:
         """Concatenate at least one."""
-        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        plain = Bindings.united(parts, levels)
         known = [part.levels for part in parts if part.levels is not None]
         return cls(
-            np.concatenate([part.events for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            np.concatenate([part.lengths for part in parts], axis=1),
+            plain.events,
+            plain.ends,
+            plain.lengths,
             np.concatenate([part.slots for part in parts]),
             np.concatenate([part.counts for part in parts], axis=1),
             np.concatenate([part.sizes for part in parts]),
@@ -63,12 +63,12 @@ class GroupBindings(Bindings):
         return super().nbytes + sum(each.nbytes for each in more if each is not None)
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> GroupBindings:
-        lengths = np.ascontiguousarray(self.lengths[:, places])
+        plain = super()._at(places)
         iterations = np.cumsum(self.counts.sum(axis=0))
         return GroupBindings(
-            ranges(self.events, self.ends, places),
-            np.cumsum(lengths.sum(axis=0)),
-            lengths,
+            plain.events,
+            plain.ends,
+            plain.lengths,
             ranges(self.slots, self.ends, places),
             np.ascontiguousarray(self.counts[:, places]),
             ranges(self.sizes, iterations, places),

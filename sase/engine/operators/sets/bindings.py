@@ -34,12 +34,12 @@ class SetBindings(Bindings):
     @classmethod
     def united(cls, parts: Sequence[SetBindings], levels: int) -> SetBindings:
         """Concatenate at least one."""
-        before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
+        plain = Bindings.united(parts, levels)
         times = [part.detected for part in parts if part.detected is not None]
         return cls(
-            np.concatenate([part.events for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            np.concatenate([part.lengths for part in parts], axis=1),
+            plain.events,
+            plain.ends,
+            plain.lengths,
             np.concatenate([part.slots for part in parts]),
             np.concatenate(times) if times else None,
         )
@@ -51,11 +51,11 @@ class SetBindings(Bindings):
         return super().nbytes + self.slots.nbytes + times
 
     def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> SetBindings:
-        lengths = np.ascontiguousarray(self.lengths[:, places])
+        plain = super()._at(places)
         return SetBindings(
-            ranges(self.events, self.ends, places),
-            np.cumsum(lengths.sum(axis=0)),
-            lengths,
+            plain.events,
+            plain.ends,
+            plain.lengths,
             ranges(self.slots, self.ends, places),
             None if self.detected is None else self.detected[places],
         )
