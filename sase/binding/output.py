@@ -29,7 +29,8 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
     for place, item in enumerate(output.items, 1):
         name = item.alias.text if item.alias else default_name(item.expression, place)
         if name in seen:
-            _refuse_clash(name, (item.alias or item).span, scope)
+            is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
+            _refuse_clash(name, (item.alias or item).span, scope, is_itself=is_itself)
         seen.add(name)
         columns.append(Column(name, bind_value(item.expression, scope)))
         if columns[-1].value.type.kind is Kind.OTHER:
@@ -67,14 +68,17 @@ def _refuse_kind(span: Span, scope: Scope) -> None:
     )
 
 
-def _refuse_clash(name: str, span: Span, scope: Scope) -> None:
+def _refuse_clash(name: str, span: Span, scope: Scope, *, is_itself: bool = False) -> None:
     is_reserved = name in reserved_columns(scope)
     reason = "every result has a column of that name" if is_reserved else "it is taken"
+    remedy = "give it another name with  RETURN … AS name"
+    if is_reserved and is_itself:
+        remedy = f"leave it out, results show it anyway; or {remedy}"
     scope.problems.error(
         "column-clash",
         f"the result cannot have a column `{name}`: {reason}",
         span,
-        "give it another name with  RETURN … AS name",
+        remedy,
     )
 
 

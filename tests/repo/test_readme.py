@@ -1,5 +1,6 @@
 """What the README shows is what the program prints."""
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -99,3 +100,11 @@ def test_plans_in_the_docs_are_right() -> None:
         code, _, expected = example.partition("\n")
         plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})  # noqa: S307 - text of this repository
         assert str(plan) == expected.rstrip()
+
+
+@pytest.mark.parametrize("page", ["imprecise-time.md", "language.md"])
+def test_examples_in_the_docs_are_right(page: str) -> None:
+    """What stands behind each `>>>` gives what stands under it."""
+    ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, globs={"sase": sase})
+    assert ran.attempted > 0
+    assert ran.failed == 0
