@@ -22,8 +22,9 @@ from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import Machine, Runs
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
-from sase.engine.kernels.kleene.set_nodes import SetBuffer, SetGraph, write_bound
-from sase.engine.kernels.kleene.set_runs import (
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets.nodes import SetBuffer, SetGraph, write_bound
+from sase.engine.kernels.sets.runs import (
     HEAD,
     commit,
     end_run,
@@ -31,7 +32,6 @@ from sase.engine.kernels.kleene.set_runs import (
     step,
     write_ended,
 )
-from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import span_of
 from sase.engine.operators.kleene import opening
 from sase.engine.operators.sets.evaluation import SetEvaluationState

@@ -24,7 +24,7 @@ NEGATIVES, CHECKS = (
 )
 TIGHT, IN_GAPS = (
     "sase/engine/kernels/scan/tight_index.py",
-    "sase/engine/kernels/kleene/negative_sequences.py",
+    "sase/engine/kernels/groups/negative_sequences.py",
 )
 RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/nfa_stack.py",
@@ -35,9 +35,10 @@ JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
 STRETCHES, EXCLUSION = f"{KLEENE}/stretches.py", "sase/planning/exclusion.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
-AUTOMATON, AUTOMATON_RUNS = f"{KLEENE}/automaton.py", f"{KLEENE}/automaton_runs.py"
-SET_NODES, SET_RUNS = f"{KLEENE}/set_nodes.py", f"{KLEENE}/set_runs.py"
-SET_LINES, SET_ORDER = f"{KLEENE}/set_lines.py", f"{KLEENE}/set_order.py"
+SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
+AUTOMATON, AUTOMATON_RUNS = f"{GROUPS}/automaton.py", f"{GROUPS}/runs.py"
+SET_NODES, SET_RUNS = f"{SETS}/nodes.py", f"{SETS}/runs.py"
+SET_LINES, DETECTION_ORDER = f"{SETS}/lines.py", f"{SETS}/detection_order.py"
 LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
 REREADING = "sase/engine/kernels/baselines/rereading.py"
 VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
@@ -678,7 +679,7 @@ FAULTS = [
     ),
     Fault(
         "absence-of-another-iteration",
-        f"{KLEENE}/iteration_checks.py",
+        f"{GROUPS}/iteration_checks.py",
         "given[given.shape[0] - 1] = matches.lasts[each]",
         "given[given.shape[0] - 1] = node",
         "groups",
@@ -786,7 +787,7 @@ FAULTS = [
     ),
     Fault(
         "least-recent-first",
-        SET_ORDER,
+        DETECTION_ORDER,
         "return bool(events[at] > events[to])",
         "return bool(events[at] < events[to])",
         "sets",

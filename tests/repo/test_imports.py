@@ -57,6 +57,23 @@ ENGINE = [
     "set_results",
     "scripts",
 ]
+# The folders of kernels, and the files beside them, in the same order.
+KERNELS = [
+    "jit",
+    "sentinels",
+    "window",
+    "expressions",
+    "scan",
+    "match_graph",
+    "kleene",
+    "sets",
+    "groups",
+    "confidence",
+    "baselines",
+]
+LAYERED = {"sase.engine": ENGINE, "sase.engine.kernels": KERNELS}
+# What is imported from these is a package or a module of them.
+PACKAGES = LAYERED | {"sase": [*PARTS]}
 BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
@@ -132,8 +149,8 @@ def _imports(module: Module, node: ast.AST, when: str) -> Iterator[Import]:
         case ast.ImportFrom(target, names, level):
             base = ".".join(filter(None, [_ancestor(module, level), target]))
             # `from sase import lang` imports the part, `from sase import match` a lazy name.
-            deep = {name.name for name in names} & PARTS.keys() if base == "sase" else set()
-            targets = {f"sase.{part}" for part in deep} or {base}
+            deep = {name.name for name in names}.intersection(PACKAGES.get(base, ()))
+            targets = {f"{base}.{name}" for name in deep} or {base}
             yield from (Import(target, node.lineno, when) for target in sorted(targets))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             when = "calling"
@@ -182,20 +199,20 @@ def wrong_directions(module: Module) -> list[str]:
 
 
 def upwards(module: Module) -> list[str]:
-    """The imports of layers of the engine that stand above its own."""
-    level = _level(module.name)
+    """The imports of layers of the engine, or of its kernels, that stand above its own."""
     return [
         f"{module.path}:{line}: {module.name} imports {target}"
         for target, line, _ in imports(module)
-        if _level(target) > level >= 0
+        for package, layers in LAYERED.items()
+        if _level(target, package, layers) > _level(module.name, package, layers) >= 0
     ]
 
 
-def _level(name: str) -> int:
-    """The layer of the engine in which a module is; -1 beside it."""
-    parts = name.split(".")
-    inside = parts[:2] == ["sase", "engine"] and len(parts) > 2
-    return ENGINE.index(parts[2]) + 1 if inside and parts[2] in ENGINE else 0 if inside else -1
+def _level(name: str, package: str, layers: list[str]) -> int:
+    """The layer of a package in which a module is; 0 below all layers, -1 beside the package."""
+    inside = name.startswith(f"{package}.")
+    layer = name.removeprefix(f"{package}.").split(".")[0]
+    return layers.index(layer) + 1 if inside and layer in layers else 0 if inside else -1
 
 
 def circles(known: Iterable[Module]) -> list[list[str]]:
@@ -277,6 +294,9 @@ def test_the_engine_has_no_loose_files() -> None:
     assert beside == BESIDE
     folders = {path.parent.name for path in (ROOT / "sase" / "engine").glob("*/__init__.py")}
     assert folders == set(ENGINE)
+    kernels = ROOT / "sase" / "engine" / "kernels"
+    files = {path.stem for path in kernels.glob("*.py")} - {"__init__"}
+    assert files | {path.parent.name for path in kernels.glob("*/__init__.py")} == set(KERNELS)
 
 
 def test_the_naive_matcher_shares_only_the_syntax_tree():
@@ -319,6 +339,9 @@ def test_a_wrong_direction_is_found(name, text):
         ("sase.engine.kernels.scan.stacks", "from sase.engine.blocks import block"),
         ("sase.engine.operators.negation", "def late():\n    import sase.engine.pipeline.matcher"),
         ("sase.engine.options", "from sase.engine.columns import Events"),
+        ("sase.engine.kernels.sets.runs", "from sase.engine.kernels.groups import automaton"),
+        ("sase.engine.kernels.window", "from sase.engine.kernels.scan.stacks import Arrivals"),
+        ("sase.engine.kernels.jit.linking", "from sase.engine.kernels import window"),
     ],
 )
 def test_an_import_of_a_layer_above_is_found(name: str, text: str) -> None:

@@ -13,8 +13,7 @@ from sase.binding.bound import Conjunct, ConjunctClass
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.negative_sequences import (
+from sase.engine.kernels.groups.negative_sequences import (
     CROWDED,
     DEPTH,
     DONE,
@@ -27,6 +26,7 @@ from sase.engine.kernels.kleene.negative_sequences import (
     forbid_by_sequences,
     insert_components,
 )
+from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS
 from sase.engine.operators.bindings import Bindings, as_bindings, match_arrays
 from sase.engine.operators.contract import Context, Sequences

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 import sase
-from sase.engine.kernels.kleene import set_nodes
+from sase.engine.kernels.sets import nodes as set_nodes
 from sase.errors import SnapshotError
 from tests.engine.groups.comparing import compared
 from tests.engine.groups.sets import draw

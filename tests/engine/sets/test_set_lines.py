@@ -111,7 +111,7 @@ def test_where_an_event_forks_runs_there_are_nodes(query: str) -> None:
 
 @pytest.mark.parametrize("field", ["WAITS", "HELD"])
 def test_a_row_that_says_otherwise_is_refused(field: str) -> None:
-    from sase.engine.kernels.kleene import set_lines as lines
+    from sase.engine.kernels.sets import lines as lines
 
     plan = replace(sase.compile(QUERIES[0], EVENTS, plan="nfab"), options=OPTIONS)
     matcher = plan.open()

@@ -19,9 +19,7 @@ from sase.engine.kernels.confidence.placed_negatives import (
     is_in,
     sure_bounds,
 )
-from sase.engine.kernels.jit.compiler import kernel, linked
-from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
-from sase.engine.kernels.kleene.negative_sequences import (
+from sase.engine.kernels.groups.negative_sequences import (
     CROWDED,
     DONE,
     PAUSED,
@@ -30,6 +28,8 @@ from sase.engine.kernels.kleene.negative_sequences import (
     first_level,
     next_level,
 )
+from sase.engine.kernels.jit.compiler import kernel, linked
+from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.residual_checks import MatchArrays, rebuilt
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,

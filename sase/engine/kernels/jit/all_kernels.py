@@ -30,6 +30,8 @@ from sase.engine.kernels.jit.object_code import packed
 from sase.engine.kernels.jit.signatures import signatures
 from sase.engine.resources import cores
 
+# The folders of modules that take long.
+_LONG = {"groups", "kleene", "sets"}
 # Vector functions of Intel's library, which need not be where the machine code is loaded.
 _SETTINGS = {"NUMBA_DISABLE_INTEL_SVML": "1"}
 
@@ -65,7 +67,9 @@ def _processes() -> Iterator[ProcessPoolExecutor]:
 def _modules() -> list[str]:
     """The modules of kernels, those that take long first."""
     names = [each.name for each in walk_packages([str(KERNELS)], f"{PACKAGE}.")]
-    return sorted(names, key=lambda name: ".kleene." not in name)
+    return sorted(
+        names, key=lambda name: name.removeprefix(f"{PACKAGE}.").split(".")[0] not in _LONG
+    )
 
 
 def kernels_of(module: str) -> list[KernelDispatcher]:

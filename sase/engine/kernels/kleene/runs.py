@@ -42,7 +42,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
 # What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
-# Under `earliest_maximal` it is what no move is possible with (see `set_runs`).
+# Under `earliest_maximal` it is what no move is possible with (see `sets.runs`).
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED, EARLIEST_MAXIMAL = range(6)
 
 # Why the kernel stops: at the end, because the results need more room, or the nodes.

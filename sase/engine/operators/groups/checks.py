@@ -9,8 +9,8 @@ from sase.binding.bound import Conjunct, EquivalenceTest, Quantified
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.kleene.automaton import NfaGraph
-from sase.engine.kernels.kleene.iteration_checks import (
+from sase.engine.kernels.groups.automaton import NfaGraph
+from sase.engine.kernels.groups.iteration_checks import (
     GroupMatches,
     Shape,
     evaluate_groups,

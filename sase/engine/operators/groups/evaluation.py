@@ -22,11 +22,11 @@ from sase.engine.blocks.block import Block
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.kleene import automaton as automata
+from sase.engine.kernels.groups import automaton as automata
+from sase.engine.kernels.groups.automaton import GroupBuffer
+from sase.engine.kernels.groups.runs import advance_automaton
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
-from sase.engine.kernels.kleene.automaton import GroupBuffer
-from sase.engine.kernels.kleene.automaton_runs import advance_automaton
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.match_graph import CandidateEvents
 from sase.engine.match_graph.group_states import IterationStates
@@ -38,11 +38,11 @@ from sase.engine.operators.contract import Context, detach
 from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.groups.program import GroupProgram, iteration_terms, outer_terms
+from sase.engine.operators.groups.saved_automaton import check_automaton_runs
 from sase.engine.operators.groups.states import GroupStates, NfaState
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, RunEvaluationBase
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.kleene.series_program import SeriesProgram
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved

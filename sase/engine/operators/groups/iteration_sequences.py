@@ -16,8 +16,8 @@ from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
+from sase.engine.kernels.groups.forbidden_groups import ASKED, forbid_iterations_by_sequences
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.group_sequences import ASKED, forbid_iterations_by_sequences
 from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.matches import matches_of

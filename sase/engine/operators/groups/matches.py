@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.kernels.kleene.iteration_checks import GroupMatches, Shape
+from sase.engine.kernels.groups.iteration_checks import GroupMatches, Shape
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.states import GroupStates

@@ -14,7 +14,7 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
-from sase.engine.kernels.kleene.iteration_checks import forbid_iterations
+from sase.engine.kernels.groups.iteration_checks import forbid_iterations
 from sase.engine.operators.contract import Checkpoint, Context, bound_of
 from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.checks import GroupCheck

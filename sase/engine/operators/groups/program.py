@@ -16,8 +16,8 @@ from sase.binding.bound import (
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.kleene import automaton as of
-from sase.engine.kernels.kleene.automaton import NfaGraph
+from sase.engine.kernels.groups import automaton as of
+from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.kleene.run_nodes import BEGIN, ROOT
 from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.states import GroupStates, NfaState

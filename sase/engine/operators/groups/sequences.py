@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import Conjunct
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.kleene.group_sequences import forbid_groups_by_sequences
+from sase.engine.kernels.groups.forbidden_groups import forbid_groups_by_sequences
 from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.matches import matches_of, shape_of
 from sase.engine.operators.groups.program import GroupProgram

@@ -11,9 +11,9 @@ import numpy as np
 from sase.binding.bound import BoundComponent, RepeatedGroup, When, ranks_of
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupPlace
+from sase.engine.kernels.groups import automaton as of
+from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene import automaton as of
-from sase.engine.kernels.kleene.automaton import NfaGraph
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.sets.states import SetStates, bits

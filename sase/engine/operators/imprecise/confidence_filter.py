@@ -13,8 +13,8 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.confidence.candidate_orders import SEVERAL
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.set_order import sort_detected
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST
+from sase.engine.kernels.sets.detection_order import sort_detected
 from sase.engine.operators.bindings import Bindings
 from sase.engine.operators.contract import (
     Checkpoint,

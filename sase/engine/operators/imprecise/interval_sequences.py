@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sase.engine.kernels.confidence import placed_sequences as search
-from sase.engine.kernels.kleene.negative_sequences import CROWDED, DONE
+from sase.engine.kernels.groups.negative_sequences import CROWDED, DONE
 from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.operators.bindings import Bindings, match_arrays
 from sase.engine.operators.contract import Context

@@ -29,10 +29,10 @@ from sase.engine.expressions.set_series import NO_SETS, SetFills, SetWords
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
+from sase.engine.kernels.groups.automaton import FIRST_KNOWN, OF_FIRST_ITERATION
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
-from sase.engine.kernels.kleene.automaton import FIRST_KNOWN, OF_FIRST_ITERATION
 from sase.engine.kernels.kleene.predicates import (
     evaluate_condition,
     store_predicates,

@@ -12,15 +12,15 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
-from sase.engine.kernels.kleene.set_nodes import SetBuffer
-from sase.engine.kernels.kleene.set_runs import (
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.kernels.sets.nodes import SetBuffer
+from sase.engine.kernels.sets.runs import (
     KEY,
     WATCHES,
     advance_sets,
     end_runs,
     oldest_of,
 )
-from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,

@@ -11,9 +11,9 @@ from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
-from sase.engine.kernels.kleene import set_lines as lines
-from sase.engine.kernels.kleene.set_nodes import SetBuffer
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.kernels.sets import lines as lines
+from sase.engine.kernels.sets.nodes import SetBuffer
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation
 from sase.engine.operators.sets.bindings import SetBindings, SetForm

@@ -9,10 +9,10 @@ import numpy as np
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import set_lines as lines
-from sase.engine.kernels.kleene import set_nodes as of
-from sase.engine.kernels.kleene.set_lines import LinePattern, LineRuns
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets import lines as lines
+from sase.engine.kernels.sets import nodes as of
+from sase.engine.kernels.sets.lines import LinePattern, LineRuns
 from sase.engine.operators.sets.states import SetStates
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sase.binding.bound import BoundComponent, elements_of, ranks_of
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene import set_nodes as of
 from sase.engine.kernels.kleene.run_nodes import HEAD
-from sase.engine.kernels.kleene.set_nodes import SetGraph
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets import nodes as of
+from sase.engine.kernels.sets.nodes import SetGraph
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sase.binding.bound import WindowKind, ranks_of
 from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.set_order import sort_detected
+from sase.engine.kernels.sets.detection_order import sort_detected
 from sase.engine.operators.contract import Checkpoint, Context, HasTimers
 from sase.engine.operators.negation import detected
 from sase.engine.operators.sets.bindings import SetBindings, SetForm

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.kernels.kleene.set_order import sort_detected
+from sase.engine.kernels.sets.detection_order import sort_detected
 
 Match = tuple[int, tuple[tuple[int, int], ...]]
 

@@ -15,9 +15,9 @@ from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
-from sase.engine.kernels.kleene.set_nodes import SetBuffer
 from sase.engine.kernels.kleene.transitions import comparison_holds
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets.nodes import SetBuffer
 from sase.engine.kernels.window import window_start
 
 # Of a run: the next one of its key, the measure and the number of its first event, as bits the

@@ -11,7 +11,6 @@ from __future__ import annotations
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import set_nodes as of
 from sase.engine.kernels.kleene.run_nodes import (
     Machine,
     Runs,
@@ -36,7 +35,10 @@ from sase.engine.kernels.kleene.runs import (
     is_over,
     prune,
 )
-from sase.engine.kernels.kleene.set_nodes import (
+from sase.engine.kernels.kleene.transitions import differs, fits
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets import nodes as of
+from sase.engine.kernels.sets.nodes import (
     SetBuffer,
     SetGraph,
     bind_member,
@@ -49,8 +51,6 @@ from sase.engine.kernels.kleene.set_nodes import (
     programs_accept,
     write_bound,
 )
-from sase.engine.kernels.kleene.transitions import differs, fits
-from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
 # Of `ended`: the first run that has ended and is to be written; the key that is looked at; whether

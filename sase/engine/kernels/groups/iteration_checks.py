@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sase.engine.kernels.groups.automaton import NfaGraph, bind_state
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.automaton import NfaGraph, bind_state
 from sase.engine.kernels.kleene.predicates import condition_at
 from sase.engine.kernels.kleene.residual_checks import is_forbidden
 from sase.engine.kernels.kleene.run_nodes import Machine

@@ -2,7 +2,7 @@
 
 A state stands for a component. Of a repeated group the elements of every branch have states, and
 edges lead from the last ones of an iteration to the first ones of the next. Of a set each member
-has one, with edges to all of them: which may be taken a run knows by what it holds (`set_nodes`).
+has one, with edges to all of them: which may be taken a run knows by what it holds (`sets.nodes`).
 
     SEQ(X x, (SEQ(A a, B b))+ g[], Y y)        x ──► a ──► b ──► y
                                                      ▲     │
@@ -17,11 +17,11 @@ from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import set_nodes
 from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.set_nodes import hold
 from sase.engine.kernels.kleene.transitions import change, programs_hold
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets import nodes as set_nodes
+from sase.engine.kernels.sets.nodes import hold
 
 # Of a state, in `states`: the least and the most events, whether it is a series; its group, or
 # NOTHING; the words of the iterations of that (how many, and the node before the one at hand);

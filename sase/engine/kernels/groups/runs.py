@@ -8,11 +8,8 @@ first, and then the one with the shorter iterations.
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import inlined, kernel
-from sase.engine.kernels.jit.signatures import OutIntRows
-from sase.engine.kernels.kleene import automaton as of
-from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.automaton import (
+from sase.engine.kernels.groups import automaton as of
+from sase.engine.kernels.groups.automaton import (
     GroupBuffer,
     NfaGraph,
     all_hold,
@@ -24,6 +21,9 @@ from sase.engine.kernels.kleene.automaton import (
     may_go_on,
     write_groups,
 )
+from sase.engine.kernels.jit.compiler import inlined, kernel
+from sase.engine.kernels.jit.signatures import OutIntRows
+from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import (
     Machine,
     Runs,
@@ -45,9 +45,9 @@ from sase.engine.kernels.kleene.runs import (
     ignores,
     is_over,
 )
-from sase.engine.kernels.kleene.set_nodes import has_simultaneous, programs_accept
 from sase.engine.kernels.kleene.transitions import comparisons_hold, fits
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sets.nodes import has_simultaneous, programs_accept
 from sase.engine.kernels.window import window_start
 
 # ---------------------------------------------------------------- one run

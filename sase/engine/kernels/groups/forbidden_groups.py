@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import kernel
-from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
-from sase.engine.kernels.kleene.automaton import NfaGraph
-from sase.engine.kernels.kleene.iteration_checks import (
+from sase.engine.kernels.groups.automaton import NfaGraph
+from sase.engine.kernels.groups.iteration_checks import (
     GroupMatches,
     Shape,
     iterations_of,
     rebuilt,
 )
-from sase.engine.kernels.kleene.negative_sequences import (
+from sase.engine.kernels.groups.negative_sequences import (
     BASE,
     CROWDED,
     DEPTH,
@@ -25,6 +23,8 @@ from sase.engine.kernels.kleene.negative_sequences import (
     may_begin,
     search,
 )
+from sase.engine.kernels.jit.compiler import kernel
+from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.kleene.residual_checks import begin_of
 from sase.engine.kernels.kleene.run_nodes import NO_EVENT, Machine
 from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored

@@ -1,0 +1,1 @@
+"""Kernels of sets: their nodes, and the runs that bind members in any order."""
