@@ -4,7 +4,6 @@
 tests for this CPU alone. What takes long, to find types and to write LLVM's code, is done once for
 all levels.
 """
-# ruff: noqa: SLF001 - Numba has no other way.
 
 from __future__ import annotations
 
@@ -24,6 +23,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.compiler import KernelDispatcher, compiling_for_users
+from sase.engine.kernels.jit.linking import UnoptimizedCompiler
 from sase.engine.kernels.jit.machine_code import FOLDER, KERNELS, PACKAGE, Level
 from sase.engine.kernels.jit.messages import say
 from sase.engine.kernels.jit.object_code import packed
@@ -87,45 +87,39 @@ def compiled(module: str, levels: Sequence[Level]) -> dict[str, dict[str, bytes]
             for arguments in signatures(kernel.py_func, kernel.absent):
                 name = machine_code.kernel_name(kernel.py_func, arguments)
                 assert all(name not in kernels for kernels in found.values()), f"{name} twice"
-                with _linked_only(kernel.py_func.__qualname__) as linked:
-                    made = kernel.compiled_for(arguments)
+                made = kernel.compiled_for(arguments, UnoptimizedCompiler)
                 for level in levels:
-                    found[level.name][name] = packed(made, _machine_code(linked[0], level))
+                    code = _machine_code(made.library.linked, level)
+                    found[level.name][name] = packed(made, code)
     return found
-
-
-@contextmanager
-def _linked_only(function: str) -> Iterator[list[bytes]]:
-    """Keep the code of a function once all is linked, and do not optimize it."""
-    usual, linked = JITCodeLibrary._optimize_final_module, list[bytes]()
-
-    def kept(library: Any) -> None:
-        if library.name != function:
-            usual(library)
-        else:
-            linked.append(library._final_module.as_bitcode())
-
-    JITCodeLibrary._optimize_final_module = kept
-    try:
-        yield linked
-    finally:
-        JITCodeLibrary._optimize_final_module = usual
 
 
 def _machine_code(linked: bytes, level: Level) -> bytes:
     """Optimize code and generate machine code for a level."""
     with global_compiler_lock:
-        generator = _generator(level)
-        library = generator.create_library("kernel")
-        library._final_module = binding.parse_bitcode(linked)
-        library._optimize_final_module()
-        return bytes(generator._tm.emit_object(library._final_module))
+        return bytes(_generator(level).create_library("kernel").optimized(linked))
+
+
+class _LevelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that was linked elsewhere."""
+
+    def optimized(self, linked: bytes) -> bytes:
+        """Optimize it and return the machine code."""
+        self._final_module = binding.parse_bitcode(linked)
+        self._optimize_final_module()
+        return bytes(self.codegen.emitted(self._final_module))
 
 
 @cache
 def _generator(level: Level) -> Any:
     class Generator(JITCPUCodegen):  # type: ignore[misc]
         """Numba's generator of code, for a level."""
+
+        _library_class = _LevelLibrary
+
+        def emitted(self, module: binding.ModuleRef) -> bytes:
+            """Return the machine code of what was optimized."""
+            return bytes(self._tm.emit_object(module))
 
         def _get_host_cpu_name(self) -> str:
             return level.cpu

@@ -130,6 +130,10 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
         }  # fmt: skip
         super().__init__(py_func=function, targetoptions=options, pipeline_class=pipeline)
 
+    def compile_apart(self, arguments: Any) -> Any:
+        """Compile for some types, call it by none, and return what Numba knows of it."""
+        return self._compiler.compile(arguments, None)
+
 
 class _LinkedDispatcher(_Dispatcher):
     """A part of kernels, compiled for integers and not anew for every literal."""
@@ -169,10 +173,15 @@ class KernelDispatcher(_Dispatcher):
         if not self.overloads:
             self._compile_for_args()
 
-    def compiled_for(self, arguments: Any) -> Any:
-        """Compile for some types, and return what Numba knows of that."""
+    def compiled_for(self, arguments: Any, compiler: type) -> Any:
+        """Compile for some types by another compiler, and return what Numba knows of that."""
+        kernel = _Dispatcher(self.py_func, compiler)
         with global_compiler_lock, _without_garbage_collection():
-            return self._compiler.compile(arguments, None)
+            return kernel.compile_apart(arguments)
+
+    def get_call_template(self, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
+        """Refuse to be a part: of what is loaded there is machine code, and nothing to link."""
+        raise TypeError(f"{self.py_func.__qualname__} is a kernel: others call it by its address")
 
     @cached_property
     def address(self) -> int:

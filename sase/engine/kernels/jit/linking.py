@@ -40,6 +40,16 @@ class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
+class _UnoptimizedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel with all parts linked into it, which is to be optimized elsewhere."""
+
+    linked: bytes
+
+    def _optimize_final_module(self) -> None:
+        """Keep the code as it is."""
+        self.linked = self._final_module.as_bitcode()
+
+
 def _from_the_beginning(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
     """Cast an index, in the place of what counts negative ones from the end."""
     return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
@@ -94,6 +104,18 @@ class _LinkedLowering(_KernelLowering):
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _UnoptimizedLowering(_KernelLowering):
+    """Lowering of a kernel that is not optimized here."""
+
+    _name = "unoptimized_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _UnoptimizedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
+
+
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
     """Numba's passes with another lowering."""
 
@@ -114,6 +136,12 @@ class PartCompiler(KernelCompiler):
     """The compiler of parts."""
 
     lowering = _LinkedLowering
+
+
+class UnoptimizedCompiler(KernelCompiler):
+    """The compiler of kernels whose code is optimized for other CPUs than this one."""
+
+    lowering = _UnoptimizedLowering
 
 
 def call_by_address(arguments: tuple[Any, ...], result: Any) -> Callable[..., Any]:

@@ -73,6 +73,20 @@ NUMBERS = np.array([1, 2, 3])
 BY = Pair(10, frozen(NUMBERS))
 
 
+@kernel
+def calling(numbers: Ints, by: Pair | None) -> int:
+    return int(total(numbers, by))
+
+
+def test_a_kernel_is_no_part_of_another() -> None:
+    """Whose code would be missing where the called one was loaded as machine code."""
+    if numba.config.DISABLE_JIT:
+        assert calling(NUMBERS, BY) == 120
+        return
+    with pytest.raises(TypeError, match="_sum is a kernel: others call it by its address"):
+        calling(NUMBERS, BY)
+
+
 def test_parts_are_linked_into_kernels() -> None:
     assert total(NUMBERS, BY) == 120
     assert total_alone(NUMBERS, None) == 12
