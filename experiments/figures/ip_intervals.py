@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.core.checks import CPU_RATE, Check
-from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
 from experiments.core.results import Results
 from experiments.figures.imprecise import CLOSED, PANELS, WORLDS, query, ways, with_intervals
 from experiments.figures.postponing import Shares
@@ -45,29 +45,6 @@ def is_level(way: str, factor: float, panel: str) -> Check:
     return check
 
 
-def never_falls(way: str, panel: str, least: float = 1_000, within: float = 1.1) -> Check:
-    """That from a length on a longer one is at least as fast, but for a factor."""
-
-    def check(results: Results) -> Verdict:
-        curve = [(x, rate) for x, rate in results.curve(way, CPU_RATE, panel) if x >= least]
-        if len(curve) < 2:
-            return Verdict(None, f"{panel}: too few points of {way}")
-        holds = all(
-            rate <= longer * within
-            for (_, rate), (_, longer) in zip(curve, curve[1:], strict=False)
-        )
-        told = ", ".join(f"{rate:.3g} at {x:,}" for x, rate in curve)
-        return Verdict(holds, f"{panel}: {way} {told}")
-
-    return check
-
-
-# Why they may take longer.
-PIECES = (
-    "No longer interval takes more time. Where bounds lie 100 units apart pieces between them are"
-    " short, and are summed unit by unit where that is more exact; longer ones at as many places as"
-    " they have events."
-)
 EXPERIMENT = Experiment(
     "ip_intervals",
     "Ours: imprecise time, over the length of intervals",
@@ -80,7 +57,6 @@ EXPERIMENT = Experiment(
         Finding(
             "by the closed form 1,000 units take as long as 1,000,000,000 (within 1.5)",
             is_level(CLOSED, 1.5, PANELS[""]),
-            (Reason(PIECES, never_falls(CLOSED, PANELS[""])),),
         ),
         Finding("and so they do with a threshold of 0.9", is_level(CLOSED, 1.5, PANELS["0.9"])),
     ),

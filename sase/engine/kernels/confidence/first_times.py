@@ -15,8 +15,9 @@ from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
-# Pieces of so few times are summed time by time.
-FEW = 48
+# Pieces of so few times are summed time by time, and those in which places of a degree would be too
+# near to each other: from a quarter of its square on all weights are positive, and nothing cancels.
+FEW = 16
 FULL = -1.0
 
 
@@ -59,7 +60,7 @@ def nodes_of(
 
     In the orthonormal polynomials of the places all sums but the first are nothing.
     """
-    if length <= max(FEW, 2 * degree * degree):
+    if length <= max(FEW, degree * degree // 4):
         for place in range(length):
             places[place], weights[place] = place, 1.0
         return length

@@ -107,7 +107,7 @@ class JointConfidence:
 
 def _nodes(length: int, degree: int) -> Iterator[tuple[int, float]]:
     """Places below a length and their weights, by which polynomials of a degree are summed."""
-    if length <= max(FEW, 2 * degree * degree):
+    if length <= max(FEW, degree * degree // 4):
         yield from ((place, 1.0) for place in range(length))
         return
     places, weights = np.empty(degree + 1, np.int64), np.empty(degree + 1)
