@@ -12,7 +12,7 @@ import numpy as np
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundComponent
 from sase.diagnostics.attributes import of_types
-from sase.diagnostics.why_not.match_search import FOUND, Match, events_of, matches_of, wider
+from sase.diagnostics.why_not.match_search import Match, events_of, matches_of, wider
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
@@ -26,6 +26,16 @@ from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.imprecise.bindings import CandidateBindings
 from sase.engine.operators.transformation import Results
+
+# Matches that are known, and candidates whose confidences are.
+MATCHES, LISTED = 1_000_000, 100_000
+ONLY = "of near misses only those of WITH CONFIDENCE were looked for"
+TOO_MANY = f"there are more than {MATCHES:,} matches, too many to tell what is none: {ONLY}"
+NOT_KNOWN = (
+    f"the budget ended before all matches were known: {ONLY}; more seconds show others, or fewer"
+    " events by from, to and where"
+)
+PARTLY = "the budget ended a search of near misses: there may be likelier ones"
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,8 @@ class CandidateMisses:
 
     def __init__(self, search: RelaxedSearch, near: int) -> None:
         self._query, self._search, self._near = search.query, search, near
+        # What was not looked for, and why.
+        self.limits: dict[str, None] = {}
 
     def of(self, part: QueryPart) -> list[CandidateMiss]:
         """Search those of a part; none where it is not known what all matches are."""
@@ -49,7 +61,7 @@ class CandidateMisses:
         if part.kind is PartKind.CONFIDENCE:
             return [each for each, _ in self._likeliest(relaxed, None)]
         if self._matches is None:
-            return []
+            return []  # which is said
         is_window = part.kind is PartKind.WINDOW
         found = self._outside(relaxed) if is_window else self._likeliest(relaxed, self._matches)
         if part.kind not in (PartKind.NEGATION, PartKind.WINDOW):
@@ -59,7 +71,7 @@ class CandidateMisses:
             replace(
                 miss,
                 match={**miss.match, **self._in_the_way(part, miss.match)},
-                instead=known.get(key, 0.0 if is_all else None),
+                instead=known.get(key, 0.0) if is_all else self._with_all(miss.match),
             )
             for miss, key in found
         ]
@@ -76,16 +88,26 @@ class CandidateMisses:
 
     def _without_window(self, relaxed: BoundQuery, miss: CandidateMiss) -> CandidateMiss:
         """How likely a candidate is without a window, which its events and absences decide."""
-        own, negations = np.array(events_of(miss.match), np.int64), relaxed.negations
-        inside = [*relaxed.negatives, *(c for each in negations for c in each.components)]
-        asked = replace(relaxed, having=None, confidence=any_confidence(relaxed))
-        for bound, confidence in self._among(asked, inside, own, 0):
-            if all(bound[index] == tuple(events) for index, events in miss.match.items()):
-                return replace(miss, confidence=confidence)
-        return miss
+        found = self._confidence(relaxed, miss.match, 0)
+        return replace(miss, confidence=found) if found else miss
+
+    def _with_all(self, match: Match) -> float | None:
+        """How likely a candidate is with all parts; None where that is not known in time."""
+        window = self._query.window
+        return self._confidence(self._query, match, 0 if window is None else size_of(window))
+
+    def _confidence(self, query: BoundQuery, match: Match, reach: int) -> float | None:
+        """How likely a candidate is, by its events and those that may forbid it."""
+        own, negations = np.array(events_of(match), np.int64), query.negations
+        inside = [*query.negatives, *(c for each in negations for c in each.components)]
+        asked = replace(query, having=None, confidence=any_confidence(query))
+        for bound, confidence in self._among(asked, inside, own, reach):
+            if all(bound[index] == tuple(events) for index, events in match.items()):
+                return confidence
+        return None if self._search.is_cut else 0.0
 
     def _likeliest(
-        self, relaxed: BoundQuery, matches: set[bytes] | None
+        self, relaxed: BoundQuery, matches: set[int] | None
     ) -> list[tuple[CandidateMiss, bytes]]:
         """The likeliest that are no matches, of series one for each event that ends some."""
         of_sequences = self._query.level == 1
@@ -99,7 +121,7 @@ class CandidateMisses:
             for place in places[np.argsort(-known[places], kind="stable")].tolist():
                 key = _key(found, place)
                 name: Hashable = key if of_sequences else int(last[place])
-                is_known = name in new or (matches is not None and key in matches)
+                is_known = name in new or (matches is not None and hash(key) in matches)
                 if not is_known and (name not in kept or kept[name][0].confidence < known[place]):
                     new[name] = place, key
                 if len(new) == self._near:
@@ -110,6 +132,8 @@ class CandidateMisses:
                 kept[name] = CandidateMiss(match, float(known[place])), key
             ranked = sorted(kept.items(), key=lambda each: -each[1][0].confidence)
             kept = dict(ranked[: self._near])
+        if not self._search.is_whole:
+            self.limits[PARTLY] = None
         return [*kept.values()]
 
     def _least(self, kept: dict[Hashable, tuple[CandidateMiss, bytes]]) -> float:
@@ -128,23 +152,25 @@ class CandidateMisses:
     # ------------------------------------------------------------ what all parts leave
 
     @cached_property
-    def _matches(self) -> set[bytes] | None:
-        """All matches; None where they are too many, or not known in time."""
-        found, is_all = self._listed(self._query)
-        return set(found) if is_all else None
+    def _matches(self) -> set[int] | None:
+        """What tells all matches from what is none; None where they are too many, or not known."""
+        matches = set[int]()
+        for found in map(_candidates, self._search.results(self._query)):
+            if len(matches) + found.size > MATCHES:
+                self.limits[TOO_MANY] = None
+                return None
+            matches.update(hash(_key(found, place)) for place in range(found.size))
+        if not self._search.is_whole:
+            self.limits[NOT_KNOWN] = None
+        return matches if self._search.is_whole else None
 
     @cached_property
     def _confidences(self) -> tuple[dict[bytes, float], bool]:
         """Of candidates that all parts but the confidence and HAVING leave; and if that is all."""
         any_likely = replace(self._query, having=None, confidence=any_confidence(self._query))
-        return self._listed(any_likely)
-
-    def _listed(self, query: BoundQuery) -> tuple[dict[bytes, float], bool]:
-        """What a query finds, as far as it may be held; and whether that is all."""
         listed = dict[bytes, float]()
-        for results in self._search.results(query):
-            found = _candidates(results)
-            if len(listed) + found.size > FOUND:
+        for found in map(_candidates, self._search.results(any_likely)):
+            if len(listed) + found.size > LISTED:
                 return listed, False
             keys = (_key(found, place) for place in range(found.size))
             listed.update(zip(keys, found.confidences.tolist(), strict=True))

@@ -61,12 +61,11 @@ def explain(
     matches = Count(0) if are_barred(candidates) else search.count(query).matches
     left_out, fewest = _left_out(candidates, search)
     levels = funnel_of(candidates, search)
-    misses: tuple[NearMisses, ...] = ()
-    if near:
-        finder = NearMissSearch(search, sample, attributes, candidates, near)
-        misses = _near_misses(finder, matches, left_out)
+    finder = NearMissSearch(search, sample, attributes, candidates, near)
+    misses = _near_misses(finder, matches, left_out) if near else ()
     longest = longest_of(matches, search)
     limits = ([] if sample.is_whole else [PARTLY]) + ([ENDED] if search.is_cut else [])
+    limits += finder.limits
     names = dict.fromkeys((*plan.schema.times, *plan.attributes))
     why = WhyNot(
         matches,

@@ -96,6 +96,11 @@ class NearMissSearch:
         self._candidates = CandidateMisses(search, near)
         self._passing = {each.component.index: each.at for each in candidates}
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What was not looked for, of imprecise time, and why."""
+        return tuple(self._candidates.limits)
+
     def of(self, left_out: Ablation) -> NearMisses:
         """Find those that a part stops; none where that cannot be told."""
         (part,) = left_out.parts

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 import sase
+from sase.diagnostics.why_not import candidate_misses
 
 EVENTS = [
     {"type": kind, "lo": lo, "hi": hi, "v": v}
@@ -126,3 +129,31 @@ def test_a_series_that_is_too_short_says_by_how_much() -> None:
     (miss,) = found.near_misses.select(["stopped_by", "by"]).to_pylist()
     by = "b.len is 1: 2 too few, with a confidence of 0.875"
     assert miss == {"stopped_by": "at least 3 B b", "by": by}
+
+
+def test_of_too_many_matches_only_the_likely_ones_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = f"{SERIES.replace('5', '2')} WITH CONFIDENCE >= 0.7"
+    found = why(query)
+    assert found.is_complete
+    assert found.near_misses["stopped_by"].to_pylist() == ["b[i].v < 2"]
+    monkeypatch.setattr(candidate_misses, "MATCHES", 0)
+    found = why(query)
+    assert found.near_misses.num_rows == 0
+    assert not found.is_complete
+    assert "too many to tell what is none: of near misses only those of" in found.words[-1]
+
+
+def test_what_ends_a_search_of_near_misses_is_said() -> None:
+    """Each look at the clock takes a second."""
+    query, said = f"{SERIES.replace('5', '2')} WITH CONFIDENCE >= 0.7", set[str]()
+    for seconds in range(1, 200):
+        found = sase.why(
+            query, EVENTS, time=("lo", "hi"), seconds=seconds, clock=map(float, count()).__next__
+        )
+        if found.is_complete:
+            break
+        said.update(found.words)
+    assert found.is_complete
+    assert said >= {candidate_misses.NOT_KNOWN, candidate_misses.PARTLY}
