@@ -35,6 +35,7 @@ from sase.planning.optimizer import Optimized, optimized
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics, united
+from sase.text_file import read_text
 
 if TYPE_CHECKING:
     from sase.engine.columns import Events
@@ -204,7 +205,7 @@ def statistics_in(given: object) -> Statistics | None:
     from sase.planning.serialisation import statistics_from_json
 
     try:
-        text = Path(given).read_text(encoding="utf-8")
+        text = read_text(Path(given))
     except (OSError, UnicodeDecodeError) as problem:
         raise PlanError(f"{given}: the statistics cannot be read: {problem}") from problem
     return statistics_from_json(text)

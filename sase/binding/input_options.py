@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from sase.errors import PlanError
 from sase.nearest import did_you_mean
+from sase.text_file import is_unicode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,7 +130,10 @@ def takes_input_options(function: F) -> F:
 
 def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
     """Refuse what is no name."""
-    if isinstance(given, str) or (given is None and may_be_none):
+    if isinstance(given, str):
+        _check_unicode(option, given)
+        return
+    if given is None and may_be_none:
         return
     what = "a name as text, or None" if may_be_none else "a name as text"
     raise PlanError(f"{option}={given!r}: give {what}")
@@ -137,13 +141,13 @@ def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
 
 def _check_times(given: object) -> None:
     """Refuse what is neither the column of time nor two of them."""
-    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(n, str) for n in given):
-        return
-    if not isinstance(given, str):
+    names = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+    if not all(isinstance(name, str) for name in names):
         raise PlanError(
             f"time={given!r}: give a name as text, or where time is imprecise the names of two"
             ' columns, of the earliest and the latest, as in  time=("lo", "hi")'
         )
+    _check_unicode("time", *names)
 
 
 def _check_texts(option: str, given: object, what: str) -> None:
@@ -152,6 +156,16 @@ def _check_texts(option: str, given: object, what: str) -> None:
         isinstance(each, str) for each in given
     ):
         raise PlanError(f"{option}={given!r}: give {what}")
+    _check_unicode(option, *_texts_in(given))
+
+
+def _check_unicode(option: str, *given: str) -> None:
+    """Refuse what no column and no file can hold."""
+    for text in given:
+        if not is_unicode(text):
+            raise PlanError(
+                f"{option}={text!r}: this is no text: it has surrogates, or was no UTF-8"
+            )
 
 
 def _texts_in(given: Any) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from sase.binding.schema import Attributes, EventType, Schema
 from sase.binding.types import DataType, Kind
 from sase.errors import BindingError, PlanError, SchemaError
 from sase.nearest import did_you_mean
+from sase.text_file import read_text
 
 _TOP_LEVEL = ("time", "type", "seq", "time_unit", "longest", "types", "columns", "definitions")
 _KINDS = {k.value: k for k in Kind if k not in (Kind.NULL, Kind.UNKNOWN, Kind.OTHER)}
@@ -46,7 +47,7 @@ def read_schema(path: Path, *, time_unit: str | None = None) -> Schema:
 def plain_data(path: Path) -> Any:
     """What a file holds, JSON by its ending, otherwise TOML."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise SchemaError(f"{path} cannot be read: {problem.strerror}") from problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
 from sase.nearest import nearest
 from sase.printable import printable_lines
+from sase.text_file import is_unicode
 
 
 class Command(NamedTuple):
@@ -150,10 +152,22 @@ def _parse(parser: CommandParser, arguments: Sequence[str]) -> tuple[str, Namesp
         return _parse(parser.below[first], rest)
     # Intermixed, because a file may also come after an option: `check a.sase --format json b.sase`.
     parsed, unknown = parser.parse_known_intermixed_args(arguments)
+    _refuse_bytes(parser, parsed)
     if unknown:
         options = [option for action in parser.arguments for option in action.option_strings]
         parser.error(f"{unknown[0]!r} means nothing here; {_suggestion(unknown[0], options)}")
     return parser.prog, parsed
+
+
+def _refuse_bytes(parser: CommandParser, parsed: Namespace) -> None:
+    """Refuse what is not UTF-8 but for paths, which may be of any bytes."""
+    for action in parser.arguments:
+        given = getattr(parsed, action.dest, None)
+        for text in given if isinstance(given, list) else [given]:
+            is_path = {"FILE", "PATH"} & set(re.split(r"\W", str(action.metavar)))
+            if isinstance(text, str) and not is_path and not is_unicode(text):
+                name = action.option_strings[0] if action.option_strings else action.metavar
+                parser.error(f"{name} {text}: this is not UTF-8")
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sase.cli.pandas_import import hide_pandas
+from sase.text_file import read_all
 
 BOM = "\ufeff"
 # The suffixes of files of queries: formats of events are asked for others alone, which loads Arrow.
@@ -104,10 +105,10 @@ def read_text(name: str) -> Text:
     """The text of a file, or of standard input; an ArgumentError says why it cannot be read."""
     try:
         if name == "-":
-            content = sys.stdin.buffer.read()
+            content = read_all(sys.stdin.buffer)
         else:
             with open(name, "rb") as file:
-                content = file.read()
+                content = read_all(file)
         text = content.decode("utf-8").removeprefix(BOM)
     except OSError as problem:
         hint = "; a query itself is given with -q" if " " in name.strip() else ""

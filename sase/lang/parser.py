@@ -12,7 +12,8 @@ from sase.heed import heed
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
-from sase.source import Source
+from sase.source import Source, Span
+from sase.text_file import MOST
 
 # Of so many texts that are no longer than this the trees are kept, which nobody changes: a query
 # comes again for other inputs, recipes and strategies.
@@ -67,6 +68,9 @@ def parse_condition(text: str, name: str = "condition") -> ast.Expression:
 
 
 def _parse(source: Source, start: str) -> Any:
+    if len(source.text) > MOST:
+        words = f"this has {len(source.text):,} characters, and no query is longer than {MOST:,}"
+        raise syntax_error("too-long", words, Span(0, 1), source)
     return (_kept if len(source.text) <= LENGTH else _parsed)(source, start)
 
 

@@ -14,6 +14,7 @@ from sase.errors import PlanError
 from sase.nearest import did_you_mean
 from sase.planning.driver import RewriteCall
 from sase.planning.rewrites import REWRITES
+from sase.text_file import read_text
 
 _ENTRY = (
     "a name, {rewrite = NAME, …} with its parameters, or {one_of = [[…], …]} with a list of"
@@ -89,7 +90,7 @@ def _packaged(name: str) -> str:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as problem:
         raise PlanError(f"{path}: the recipe cannot be read: {problem}") from problem
 

@@ -60,6 +60,11 @@ EITHER = pytest.mark.parametrize("run", [sase.match, sase.compile])
         ("params", 5, "params=5: give a dict of name → value"),
         ("params", {1: 2}, "params={1: 2}: give a dict of name → value"),
         ("plan", None, "plan=None: give a name as text"),
+        ("time", ("ts", "\udcff"), "time='\\udcff': this is no text: it has surrogates"),
+        ("type", "\udcff", "type='\\udcff': this is no text: it has surrogates"),
+        ("seq", "\udcff", "seq='\\udcff': this is no text: it has surrogates"),
+        ("null", ["x", "\udcff"], "null='\\udcff': this is no text: it has surrogates"),
+        ("text", "\udcff", "text='\\udcff': this is no text: it has surrogates"),
     ],
 )
 def test_options_of_another_kind_are_refused(run: Any, option: str, given: Any, told: str) -> None:

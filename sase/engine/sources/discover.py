@@ -13,6 +13,7 @@ from sase.engine.sources.formats.base import FileFormat
 from sase.engine.sources.formats.text import CODECS
 from sase.errors import DataError
 from sase.nearest import did_you_mean
+from sase.text_file import is_unicode
 
 # Text may be compressed; the other formats do that themselves.
 COMPRESSIONS = tuple(CODECS)
@@ -45,9 +46,13 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
         if not found:
             raise DataError(f"{name}: there are no files of events in this folder: {titles()}")
     elif os.path.exists(name):
+        _check_is_file(name)
         found, base = [name], _base(os.path.dirname(name))
     else:
         found, base = _matched(name), _base(os.path.dirname(name))
+    for each in found:
+        if not is_unicode(each):
+            raise DataError(f"{each}: Arrow opens no file whose name is not UTF-8: rename it")
     formats = {format_of(each): each for each in reversed(found)}
     if len(formats) > 1:
         examples = " and ".join(sorted(formats.values()))
@@ -94,6 +99,15 @@ def _matched(pattern: str) -> list[str]:
     if not found:
         raise DataError(_missing(pattern, is_matched=bool(every)))
     return found
+
+
+def _check_is_file(name: str) -> None:
+    """Refuse a pipe or a device, such as that of  <(zcat …) : files are read more than once."""
+    if not os.path.isfile(name):
+        raise DataError(
+            f"{name} is a pipe or a device, and events are read from files: copy it to one; for the"
+            " program a pipe may be standard input, as in  zcat … | sase run … --events -"
+        )
 
 
 def _base(folder: str) -> str | None:
