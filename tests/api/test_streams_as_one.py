@@ -294,3 +294,71 @@ def test_integers_that_no_float_has_are_bad_beside_floats_of_another_stream() ->
     assert bad == {"sase_row": 0, "sase_column": "v", "v": str(2**53 + 1)}
     shown = sase.match("FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS a", streams=streams)
     assert len(shown) == 4  # which asks nothing of the numbers
+
+
+def two_streams(one: pa.Array, two: pa.Array) -> dict[str, pa.Table]:
+    """An A of the one stream before a B of the other one, for each of the values."""
+    times = (range(0, 2 * len(one), 2), range(1, 2 * len(two), 2))
+    return {
+        name: pa.table({"ts": ts, "type": [type_name] * len(column), "v": column})
+        for name, type_name, ts, column in zip("pq", "AB", times, (one, two), strict=True)
+    }
+
+
+MOMENTS = [datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 2, 3, tzinfo=UTC)]
+DAYS = pa.array([date(2026, 1, 2), date(2026, 1, 2)])
+EXACT = 10**15 + 1
+PAIRS = {
+    "decimals of integers": (
+        pa.array([EXACT, EXACT + 1]),
+        pa.array([Decimal(EXACT), Decimal(EXACT) + Decimal("0.5")], pa.decimal128(18, 2)),
+    ),
+    "decimals without a fraction": (
+        pa.array([EXACT, EXACT], pa.uint64()),
+        pa.array([Decimal(EXACT), Decimal(EXACT + 1)], pa.decimal128(16, 0)),
+    ),
+    "floats of decimals": (
+        pa.array([Decimal("0.5"), Decimal("0.25")], pa.decimal128(9, 4)),
+        pa.array([0.5, 0.5], pa.float32()),
+    ),
+    "timestamps of dates": (DAYS, pa.array(MOMENTS, pa.timestamp("ms", "UTC"))),
+    "timestamps of dates without zones": (
+        DAYS,
+        pa.array([each.replace(tzinfo=None) for each in MOMENTS], pa.timestamp("ns")),
+    ),
+}
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_values_of_two_kinds_that_compare(pair: tuple[pa.Array, ...], *, is_turned: bool) -> None:
+    """Integers beside decimals were "the type decimal here", and dates "the type string here"."""
+    streams = two_streams(*reversed(pair) if is_turned else pair)
+    script = sase.Script("FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 2", streams=streams)
+    found = script.run(streams=streams)["query_1"]
+    assert [each["a"]["ts"] for each in found] == [0]
+    matcher, told = script.open(), 0
+    for place in range(2):
+        for name, table in streams.items():
+            parts = matcher.push(name, table.slice(place, 1))
+            told += sum(map(len, parts.values()))
+    assert told + sum(map(len, matcher.finish().values())) == 1
+
+
+def test_integers_too_long_beside_decimals_are_bad_rows() -> None:
+    """Decimals have eighteen digits: the row says so, where it was the type of its column."""
+    streams = two_streams(
+        pa.array([10**18]), pa.array([Decimal("1.5")], pa.decimal128(9, 2))
+    )  # fmt: skip
+    with pytest.raises(sase.DataError) as caught:
+        sase.Script("FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 2").run(streams=streams)
+    assert "`v` is 1000000000000000000.00: at most 18 digits can be read" in str(caught.value)
+
+
+def test_moments_too_far_away_for_the_unit_beside_them() -> None:
+    """The year 33,658 has no nanoseconds of 64 bits: those of another moment were compared."""
+    streams = two_streams(
+        pa.array([10**12], pa.timestamp("s")), pa.array([3875820019684212736], pa.timestamp("ns"))
+    )
+    with pytest.raises(sase.SaseError, match="compiled for timestamp"):
+        sase.Script("FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 2").run(streams=streams)

@@ -69,7 +69,8 @@ def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictionary
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     """Cast chunks to one type: integers beside floats to the nearest floats; else to strings.
 
-    Timestamps of several zones become the same instants in UTC.
+    Timestamps of several zones become the same instants in UTC, and dates their midnights; where
+    one is too far away for the finest unit all are strings.
     """
     kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
@@ -78,15 +79,21 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()
-    return [_cast(chunk, target) for chunk in chunks]
+    try:
+        return [_cast(chunk, target) for chunk in chunks]
+    except pa.ArrowInvalid:  # moments too far away for the finest unit
+        return [_cast(chunk, pa.string()) for chunk in chunks]
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
-    """The type that has the instants of timestamps with several zones, if all are such."""
-    if not all(map(pa.types.is_timestamp, kinds)):
+    """The type that has the instants of dates and timestamps of any zones, if all are such."""
+    if not all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
         return None
-    found = common_type([pa.timestamp(kind.unit) for kind in kinds])
-    return None if found is None else pa.timestamp(found.unit, "UTC")
+    moments = [kind for kind in kinds if pa.types.is_timestamp(kind)]
+    found = common_type([pa.timestamp(kind.unit) for kind in moments])
+    zones = {kind.tz for kind in moments}
+    zone = next(iter(zones)) if len(zones) == 1 else "UTC"
+    return None if found is None else pa.timestamp(found.unit, zone)
 
 
 def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
@@ -95,8 +102,10 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
         return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
     if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
         chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # whatever zone shows it
+    if pa.types.is_date(chunk.type) and pa.types.is_timestamp(target):
+        chunk = chunk.cast(pa.timestamp(target.unit))
     try:
-        return chunk.cast(target, safe=False)
+        return chunk.cast(target, safe=pa.types.is_timestamp(target))
     except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
         texts = [None if value is None else str(value) for value in chunk.to_pylist()]
         return pa.array(texts, target)

@@ -27,8 +27,9 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, nanoseconds
 from sase.engine.columns.gather import alike, takeable
 from sase.engine.columns.input import Input, Misfits
-from sase.engine.columns.numbers import beyond_floats
+from sase.engine.columns.numbers import MOST_DIGITS, beyond_floats
 from sase.engine.columns.python_rows import NO_FLOAT
+from sase.engine.columns.resolve import expected_of_type
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.slice import tidied
 from sase.engine.pipeline.stream_state import BEGINNING, END
@@ -223,7 +224,7 @@ class StreamMerge:
         misfits: dict[str, Misfits] = {}
         values: dict[str, list[Any]] = {}
         for name in filter(self._names.__contains__, self._asked):
-            chunks = _chunks(tables, name)
+            chunks = self._all_chunks(tables, name)
             beyond = beyond_floats(chunks)
             if beyond is not None and beyond.any():
                 every = [value for chunk in chunks for value in chunk.to_pylist()]
@@ -235,7 +236,18 @@ class StreamMerge:
         """The columns of all tables; of those that some have not NULL."""
         come = (name for table in tables for name in table.schema.names)
         self._names = list(dict.fromkeys([*self._names, *come]))
-        return {name: pa.chunked_array(alike(_chunks(tables, name))) for name in self._names}
+        return {
+            name: pa.chunked_array(alike(self._all_chunks(tables, name))) for name in self._names
+        }
+
+    def _all_chunks(self, tables: list[pa.Table], name: str) -> list[pa.Array]:
+        """A column through tables, and nothing of the type in which it is read of all streams."""
+        chunks, expected = _chunks(tables, name), expected_of_type(self.schema, None, name)
+        if expected.kind is Kind.FLOAT:
+            return [*chunks, pa.nulls(0, pa.float64())]
+        if expected.kind is Kind.DECIMAL and expected.scale is not None:
+            return [*chunks, pa.nulls(0, pa.decimal128(MOST_DIGITS, expected.scale))]
+        return chunks
 
     # ------------------------------------------------------------ the state
 
