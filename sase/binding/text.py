@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sase.binding import bound
 from sase.binding.types import DataType, Kind
+from sase.heed import heed
 from sase.lang.printer import bounds_text
 from sase.lang.units import NANOSECONDS
 
@@ -16,6 +17,7 @@ _INDEX = {bound.Part.EVENT: "", bound.Part.ALL: "[]"}
 
 def condition_text(condition: bound.Condition, names: Names) -> str:
     """A condition; `names` are the variables of components by their index."""
+    heed()
     match condition:
         case bound.Truth(value=value):
             return str(value).upper()

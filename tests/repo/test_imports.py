@@ -21,6 +21,7 @@ LAYERS = [
     "heed",
     "address_space",
     "partial_file",
+    "text_file",
     "signature",
     "lang",
     "sigma",
@@ -122,7 +123,7 @@ INSIDE_FUNCTIONS = {"networkx", "polars", "yaml"}
 LIGHT = ("sase.cli", "sase.__main__")
 LIGHT_IMPORTS = {
     "sase", "address_space", "cli", "digits", "errors", "nearest", "partial_file", "printable",
-    "source",
+    "source", "text_file",
 }  # fmt: skip
 
 # The naive matcher judges the engine, so it shares nothing with it but the syntax tree.

@@ -12,6 +12,7 @@ from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.engine.expressions.strings import Interner
 from sase.errors import SaseError
+from sase.heed import heed
 
 # A component and an attribute of its events.
 Need = tuple[int, str]
@@ -92,6 +93,9 @@ class ProgramLayout:
 
 def columns_needed(terms: Iterable[Condition | Expression]) -> tuple[Need, ...]:
     """The columns that conditions and values read, each once, in the order of their places."""
-    found = (r for term in terms for r in references(term))
-    needs = ((r.component, r.attribute) for r in found)
-    return tuple(dict.fromkeys((number, name) for number, name in needs if name is not None))
+    found: dict[Need, None] = {}
+    for term in terms:
+        heed()
+        read = ((each.component, each.attribute) for each in references(term))
+        found |= {(number, name): None for number, name in read if name is not None}
+    return tuple(found)
