@@ -69,7 +69,9 @@ def shown_by_python() -> Iterator[tuple[str, str]]:
     yield "graph", explained.to_dot()
     yield "page", explained.to_html()
     yield "why", str(sase.why(NONE, EVENTS))
+    yield "why in a session", repr(sase.why(NONE, EVENTS))
     yield "compare", str(sase.compare(QUERY, EVENTS))
+    yield "compare in a session", repr(sase.compare(QUERY, EVENTS))
     yield (
         "explained match",
         "\n".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from sase.cli.messages import print_diagnostics
+from sase.cli.messages import print_diagnostics, print_text
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.errors import QueryError
 from sase.partial_file import write_whole
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     elif arguments.write:
         status = _write(formatted)
     else:
-        print("\n".join(new for _, new in formatted if new is not None), end="")
+        print_text("\n".join(new for _, new in formatted if new is not None))
         status = 0
     return 2 if any(new is None for _, new in formatted) else status
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from sase.cli.messages import print_text
 from sase.cli.queries import ArgumentError, read_text
 from sase.partial_file import write_whole
 
@@ -40,7 +41,7 @@ def run(arguments: Namespace) -> int:
     if not script:
         raise ArgumentError("there is no rule in these files")
     if arguments.out is None:
-        print(script, end="")
+        print_text(script)
     else:
         write_whole(arguments.out, script.encode())
     return 0

@@ -35,6 +35,11 @@ def warnings_as_messages() -> Iterator[None]:
         yield
 
 
+def print_text(text: str) -> None:
+    """Print the text of queries, on a terminal without what would command it."""
+    print(printable_lines(text) if sys.stdout.isatty() else text, end="")
+
+
 def counted(number: int, thing: str) -> str:
     """A number of things, such as 1 row or 1,000 matches."""
     ending = "" if number == 1 else "es" if thing.endswith("ch") else "s"

@@ -1,9 +1,11 @@
-"""When to write colours."""
+"""What a terminal is given: colours where they are wanted, and no text that commands it."""
 
 import io
+import sys
 
 import pytest
 
+from sase.cli.main import main
 from sase.cli.messages import wants_colour
 
 
@@ -29,3 +31,23 @@ class Terminal(io.StringIO):
 )
 def test_colours(stream, environment, expected):
     assert wants_colour(stream, environment) is expected
+
+
+RULE = """title: a
+logsource: {category: x}
+detection: {s: {f: "\\e[2J"}, condition: s}
+"""
+
+
+@pytest.mark.parametrize("words", [["format"], ["import", "sigma"]], ids=" ".join)
+def test_texts_of_queries_on_a_terminal(words, tmp_path, monkeypatch, capsys):
+    """Files and pipes have a value in a text as it is, and a terminal what can be seen of it."""
+    path = tmp_path / "text"
+    path.write_text(RULE if "sigma" in words else "EVENT A a WHERE a.f = '\x1b[2J'")
+    assert main([*words, str(path)]) == 0
+    whole = capsys.readouterr().out
+    assert "'\x1b[2" in whole
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main([*words, str(path)]) == 0
+    assert terminal.getvalue() == whole.replace("\x1b", "\\x1b")

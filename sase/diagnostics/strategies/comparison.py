@@ -96,6 +96,10 @@ class Comparison:
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """The same: what a session shows, where values of events would act on the terminal."""
+        return str(self)
+
     def __str__(self) -> str:
         notes = [f"{note}." for note in self.notes]
         blocks = [list(self._table()), *map(_lines, self.differences), notes]

@@ -53,6 +53,10 @@ class WhyNot:
         parts = (f"!({c.text})" if c.component.negated else c.text for c in self.components)
         return f"SEQ({', '.join(parts)})"
 
+    def __repr__(self) -> str:
+        """The same: what a session shows, where values of events would act on the terminal."""
+        return str(self)
+
     def __str__(self) -> str:
         """The funnel, what each part stops, the near misses, and the sentences."""
         if self.branches:
