@@ -374,7 +374,12 @@ class IterationBranch:
     @property
     def first(self) -> BoundComponent:
         """The first element that is not negative."""
-        return next(each for each in self.elements if not each.negated)
+        return self.elements[self.positive[0]]
+
+    @property
+    def positive(self) -> tuple[int, ...]:
+        """The places of the elements that are not negative."""
+        return tuple(place for place, each in enumerate(self.elements) if not each.negated)
 
 
 @dataclass(frozen=True, slots=True)

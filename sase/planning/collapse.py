@@ -112,7 +112,11 @@ def _of_states(basic: nodes.Operator, reason: str) -> Collapsible:
     if states.reasons or whole:
         return Collapsible(basic, (reason, *states.reasons, *whole))
     runs = replace(
-        runs, components=states.components, conditions=(), evaluation=nodes.Evaluation.COLLAPSED
+        runs,
+        components=states.components,
+        conditions=(),
+        early=states.neighbours,
+        evaluation=nodes.Evaluation.COLLAPSED,
     )
     plan = nodes.exchanged(plan, runs, replace(top, having=None))
     reasons = () if states.too_large is None else (reason, states.too_large)

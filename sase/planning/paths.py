@@ -19,15 +19,14 @@ from sase.binding.bound import (
     Conjunct,
     ConjunctClass,
     Constant,
-    IterationConjunct,
     Part,
-    Reference,
-    When,
+    RepeatedGroup,
     elements_of,
 )
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
 from sase.lang.ast import TURNED, StrategyName
+from sase.planning.iteration_paths import adjacent_to, reasons_of, tests_neighbours
 from sase.planning.nodes import EdgeCondition, RunEvaluation
 
 # A graph has a slot for each number of events that a series must have: a greater one is tested.
@@ -72,10 +71,12 @@ def paths_of(runs: RunEvaluation) -> Paths:
 class States:
     """The components whose states count matches, and why they would not be enough.
 
-    The states that count may be too many for a graph; `too_large` says so.
+    The states that count may be too many for a graph; `too_large` says so. With `neighbours`, or
+    conditions on these in iterations, a graph it must be.
     """
 
     components: tuple[BoundComponent, ...]
+    neighbours: tuple[Conjunct, ...]
     reasons: tuple[str, ...]
     too_large: str | None = None
 
@@ -83,56 +84,36 @@ class States:
 def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
     """The states of runs with sets or groups whose simple conditions are pushed down."""
     names = {each.index: each.variable for each in runs.components}
-    bounds, reasons = LengthBounds(runs.components), list(_apart(runs))
+    bounds, reasons, found = LengthBounds(runs.components), list(_apart(runs)), list[Conjunct]()
     for edge in runs.conditions:
-        if not bounds.take(edge.conjunct.condition):
+        if runs.has_groups and adjacent_to(edge.conjunct, runs.components):
+            found.append(edge.conjunct)
+        elif not bounds.take(edge.conjunct.condition):
             text = condition_text(edge.conjunct.condition, names)
-            reasons.append(f"{text} is no condition on one event")
+            more = ", nor on neighbours" if runs.has_groups else ""
+            reasons.append(f"{text} is no condition on one event{more}")
     reasons += [
         f"HAVING {condition_text(each, names)} is on no length alone"
         for each in having
         if not bounds.take(each)
     ]
-    reasons += [reason for each in runs.components for reason in _of_iterations(each)]
+    levels = range(len(runs.components))
+    reasons += [reason for level in levels for reason in reasons_of(runs.components, level)]
     if runs.has_groups and runs.has_sets:
         reasons.append("a set is beside a repeated group")
     if (most := states_among(bounds.components)) > MOST_STATES:
         reasons.append(f"it has {most:,} states")
-    return States(bounds.components, tuple(reasons), _too_large(bounds.components))
+    too_large = _too_large(bounds.components)
+    is_tested = bool(found) or any(tests_neighbours(runs.components, level) for level in levels)
+    if too_large is not None and is_tested:
+        reasons.append(too_large)
+    return States(bounds.components, tuple(found), tuple(dict.fromkeys(reasons)), too_large)
 
 
 def _too_large(components: Sequence[BoundComponent]) -> str | None:
     """Why the graph of states has too many slots, if so."""
     slots = state_slots_of(components)
     return None if slots <= MOST_STATE_SLOTS else f"the graph of its states has {slots:,} slots"
-
-
-def _of_iterations(component: BoundComponent) -> Iterator[str]:
-    """Why states do not tell the iterations of a group."""
-    if component.group is None:
-        return
-    if len(component.group.branches) > 1:
-        yield "an iteration may be of several branches"
-    for branch in component.group.branches:
-        if branch.negations or any(each.negated for each in branch.elements):
-            yield "a negative component looks at whole iterations"
-        if not all(is_of_one_event(e, branch.variables[e.element]) for e in branch.conjuncts):
-            yield "a condition in an iteration is no condition on one event"
-
-
-def is_of_one_event(conjunct: IterationConjunct, variable: int) -> bool:
-    """Whether it is asked of each event of a variable of an iteration by itself."""
-    if conjunct.iterations is not When.EVERY or conjunct.when not in (When.EVENT, When.EVERY):
-        return False
-    found = list(references(conjunct.condition))
-    return bool(found) and all(
-        isinstance(each, Reference)
-        and each.part is Part.CURRENT
-        and each.inner is not None
-        and each.inner.variable == variable
-        and each.inner.part in (Part.EVENT, Part.CURRENT)
-        for each in found
-    )
 
 
 def states_among(components: Sequence[BoundComponent]) -> int:
@@ -157,7 +138,7 @@ def _steps(component: BoundComponent) -> int:
     """How many events are told apart; the first of a series from further ones, and iterations."""
     most = max(component.minimum, component.maximum or 1)
     if component.group is not None:
-        return 2 * (most + 1) * sum(map(_steps, component.group.branches[0].elements))
+        return 2 * (most + 1) * sum(map(_steps, _elements(component.group)))
     return most if component.maximum is not None else max(most, 2)
 
 
@@ -165,9 +146,13 @@ def _rungs(component: BoundComponent) -> int:
     """How many events are told apart; of a series also whether the last is simultaneous."""
     most = max(component.minimum, component.maximum or 1)
     if component.group is not None:
-        branch = component.group.branches[0]
-        return 2 * most * sum(map(_rungs, branch.elements))
+        return 2 * most * sum(map(_rungs, _elements(component.group)))
     return most if component.maximum == 1 else 2 * most
+
+
+def _elements(group: RepeatedGroup) -> list[BoundComponent]:
+    """What iterations bind, of every branch."""
+    return [branch.elements[place] for branch in group.branches for place in branch.positive]
 
 
 def _apart(runs: RunEvaluation) -> Iterator[str]:

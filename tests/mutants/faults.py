@@ -60,6 +60,7 @@ MATCH_WINDOWS, CONJUNCTS = (
 )
 
 SCRIPTS = "sase/engine/scripts"
+GRAPH, PASSES = "sase/engine/match_graph", "sase/engine/kernels/match_graph/passes.py"
 MERGE = f"{SCRIPTS}/stream_merge.py"
 
 FAULTS = [
@@ -819,7 +820,7 @@ FAULTS = [
         UNION,
         "held = (detected >= watermark.ts) | (measures >= passed)",
         "held = detected >= watermark.ts",
-        "sets",
+        "unions",
     ),
     Fault("never-the-same-match", DETECTION, "return own >= {", "return set() > {", "sets"),
     Fault(
@@ -999,5 +1000,97 @@ FAULTS = [
         f"{OPERATORS}/branches/bindings.py",
         "order = np.lexsort((self.slots, matches))",
         "order = np.lexsort((self.slots, self.events, matches))",
+    ),
+    # ------------------------------------------------------------ compressed sets
+    Fault(
+        "simultaneous-places-follow-each-other",
+        PASSES,
+        "        if graph.events.before[place] == place:\n            for slot",
+        "        if True:\n            for slot",
+        "graphs",
+    ),
+    Fault(
+        "what-is-simultaneous-is-not-held",
+        PASSES,
+        "needed[1, source] = graph.events.before[place]",
+        "pass",
+        "graphs",
+    ),
+    Fault(
+        "simultaneous-paths-in-ranks",
+        "sase/engine/kernels/match_graph/ranks.py",
+        "return counts.running[place - low, source] - earlier",
+        "return counts.running[place - low, source]",
+        "graphs",
+    ),
+    Fault(
+        "simultaneous-paths-uncounted",
+        f"{GRAPH}/totals.py",
+        "counts[slot] += sum(fresh.counts[s] for s in tied[slot])",
+        "pass",
+        "graphs",
+    ),
+    Fault(
+        "cuts-as-of-earlier-events",
+        f"{GRAPH}/walk.py",
+        "self.slots.tied_target_masks if is_tied else self.slots.target_masks",
+        "self.slots.target_masks",
+        "graphs",
+    ),
+    Fault(
+        "iterations-in-any-order",
+        f"{GRAPH}/state_slots.py",
+        "for step in steps], _iterations(steps)",
+        "for step in steps], []",
+        "graphs",
+    ),
+    Fault(
+        "groups-left-too-soon",
+        f"{GRAPH}/group_states.py",
+        "iterations >= own.minimum)",
+        "iterations >= 1)",
+        "graphs",
+    ),
+    Fault(
+        "iterations-of-the-first-branch",
+        f"{GRAPH}/group_states.py",
+        "for branch in range(len(self.parts[number])):",
+        "for branch in range(1):",
+        "graphs",
+    ),
+    Fault(
+        "neighbours-of-one-iteration-or-two",
+        f"{GRAPH}/slots.py",
+        "later.further, later.begins)",
+        "later.further, False)",
+        "graphs",
+    ),
+    Fault(
+        "further-events-begin",
+        f"{GRAPH}/links.py",
+        "entering = stream.takes if pair.further else stream.begins",
+        "entering = stream.begins",
+        "graphs",
+    ),
+    Fault(
+        "absence-from-the-earlier-event-on",
+        f"{OPERATORS}/groups/match_set_evaluation.py",
+        "counts[bit][behind[earlier]]",
+        "counts[bit][before[earlier]]",
+        "graphs",
+    ),
+    Fault(
+        "branches-of-iterations-never-alike",
+        "sase/planning/iteration_paths.py",
+        "return next(orders) == next(orders)",
+        "return False",
+        "graphs",
+    ),
+    Fault(
+        "aggregate-of-another-variable",
+        "sase/engine/set_results/counted_union.py",
+        "own = np.flatnonzero(each.levels.slots == level)",
+        "own = np.flatnonzero(each.levels.slots != level)",
+        "graphs",
     ),
 ]

@@ -30,6 +30,8 @@ RETURNED = f"{GREEDY} HAVING b.len > 1 RETURN a.seq AS first, b.len AS n, d.ts -
 # Each two events are two matches, of which the variables say which one comes first.
 EITHER = "EVENT SET(ANY(A, B) x, ANY(A, B) y) WITHIN 4"
 BESIDE = "EVENT SEQ(SET(ANY(A, B) x, ANY(A, B) y), (C c)+ g[]) WITHIN 6"
+# Of two matches one is often the end of the other.
+ENDING = "EVENT SEQ(A+ a[], B b) WITHIN 6"
 EVENTS = "EVENT SEQ(A a, SET(B b, C+ c[])) WHERE earliest_maximal WITHIN 6 EVENTS"
 
 # Each with how it is cut, and a limit.
@@ -78,8 +80,8 @@ def test_in_sql(spark: SparkSession) -> None:
     assert multiset(rows.toArrow().to_pylist()) == multiset(on_one_thread(GREEDY)) != multiset([])
 
 
-@pytest.mark.parametrize("query", [EITHER, BESIDE])
-def test_matches_of_the_same_events_are_sorted_by_their_variables(query: str) -> None:
+@pytest.mark.parametrize("query", [EITHER, BESIDE, ENDING])
+def test_matches_are_sorted_by_events_then_by_variables(query: str) -> None:
     plan = sase.compile(query, TABLE, seq="seq")
     matcher = plan.open()
     parts = [*matcher.push(TABLE.sort_by([("ts", "ascending"), ("seq", "ascending")])).parts]

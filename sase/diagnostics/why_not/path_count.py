@@ -117,7 +117,7 @@ class PathCounter:
         except BudgetSpent:
             until = pipeline.at.events
         graph = evaluation.collected().matches.graph
-        limit = self._unaffordable(graph, is_linked=bool(evaluation.node.early))
+        limit = self._unaffordable(graph, is_linked=evaluation.tests_neighbours)
         if limit is not None:
             until = limit if until is None else min(limit, until)
             graph = evaluation.collected(until).matches.graph

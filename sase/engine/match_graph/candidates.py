@@ -9,9 +9,23 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Of pairs of neighbours in a match: the places of the earlier events and their component, the
-# places of the later ones and theirs. Both arrays have the same length; True where the pair may be.
-Edge: TypeAlias = Callable[[NDArray[np.int64], int, NDArray[np.int64], int], NDArray[np.bool_]]
+
+class Neighbours(NamedTuple):
+    """What two events right after one another in a match are of, as bits of candidates.
+
+    The later one is a `further` event of its component, or one that begins it; with that an
+    iteration of a group may begin, too.
+    """
+
+    earlier: int
+    later: int
+    further: bool
+    begins: bool
+
+
+# Of neighbours in a match the places of the earlier events, as many of later ones, and what they
+# are of: True where a pair may be.
+Edge: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64], Neighbours], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from sase.binding.bound import BoundComponent
 from sase.engine.match_graph.states import Move, SubsetState, highest
@@ -16,26 +17,38 @@ from sase.engine.match_graph.states import Move, SubsetState, highest
 
 @dataclass(frozen=True)
 class IterationStates:
-    """The automaton of components, some of which are groups of one branch.
+    """The automaton of components, some of which are groups.
 
-    Of a state `element` is the component, and `bound` the iterations, the place in the iteration at
-    hand, and how many events there are at it.
+    Of a state `element` is the component, and `bound` the iterations, the branch of the iteration
+    at hand, the place in that, and how many events there are at it.
     """
 
     written: Sequence[BoundComponent]
 
     @cached_property
-    def parts(self) -> tuple[tuple[BoundComponent, ...], ...]:
-        """What an iteration is of, or a component by itself."""
+    def parts(self) -> tuple[tuple[tuple[BoundComponent, ...], ...], ...]:
+        """What an iteration of each branch is of, or a component by itself."""
         return tuple(
-            (each,) if each.group is None else each.group.branches[0].elements
+            ((each,),)
+            if each.group is None
+            else tuple(
+                tuple(branch.elements[place] for place in branch.positive)
+                for branch in each.group.branches
+            )
             for each in self.written
         )
 
     @cached_property
     def components(self) -> tuple[BoundComponent, ...]:
         """The components by level, those of groups one after the other."""
-        return tuple(part for parts in self.parts for part in parts)
+        return tuple(part for parts in self.parts for branch in parts for part in branch)
+
+    @cached_property
+    def _first(self) -> dict[tuple[int, int], int]:
+        """The first level of each branch of each component."""
+        branches = [(n, b) for n, parts in enumerate(self.parts) for b in range(len(parts))]
+        sizes = (len(self.parts[number][branch]) for number, branch in branches)
+        return dict(zip(branches, accumulate(sizes, initial=0), strict=False))
 
     def closes(self, state: SubsetState) -> bool:
         """Whether a match may end there."""
@@ -49,21 +62,26 @@ class IterationStates:
             if not self._is_left(state):
                 return
         for number in range(state.element + 1, len(self.written)):
-            yield from self._begun(number, 1, 0, begins=True)
+            yield from self._iteration(number, 1)
             if self.written[number].minimum:
                 return
 
     def _within(self, state: SubsetState) -> Iterator[Move]:
         """What an event may do in the component at hand."""
-        number, (iterations, place, count) = state.element, state.bound
-        own, part = self.written[number], self.parts[number][place]
+        number, (iterations, branch, place, count) = state.element, state.bound
+        own, part = self.written[number], self.parts[number][branch][place]
         if part.maximum is None or count < part.maximum:
-            yield self._move(number, iterations, place, count, begins=False)
+            yield self._move(number, (iterations, branch, place, count), begins=False)
         if count < part.minimum or own.group is None:
             return
-        yield from self._begun(number, iterations, place + 1, begins=False)
+        yield from self._begun(number, (iterations, branch, place + 1), begins=False)
         if self._is_through(state) and (own.maximum is None or iterations < own.maximum):
-            yield from self._begun(number, min(iterations + 1, highest(own)), 0, begins=True)
+            yield from self._iteration(number, min(iterations + 1, highest(own)))
+
+    def _iteration(self, number: int, iterations: int) -> Iterator[Move]:
+        """The events that a component may begin with, or another iteration of it."""
+        for branch in range(len(self.parts[number])):
+            yield from self._begun(number, (iterations, branch, 0), begins=True)
 
     def settled(self, state: SubsetState) -> SubsetState:
         """The state that is left when time goes on."""
@@ -77,23 +95,26 @@ class IterationStates:
         """Nothing: all events of a match are strictly one after the other."""
         return iter(())
 
-    def _begun(self, number: int, iterations: int, place: int, *, begins: bool) -> Iterator[Move]:
+    def _begun(self, number: int, at: tuple[int, int, int], *, begins: bool) -> Iterator[Move]:
         """The events that the rest of an iteration may go on with."""
-        for each in range(place, len(self.parts[number])):
-            yield self._move(number, iterations, each, 0, begins=begins)
-            if self.parts[number][each].minimum:
+        iterations, branch, place = at
+        for each in range(place, len(self.parts[number][branch])):
+            yield self._move(number, (iterations, branch, each, 0), begins=begins)
+            if self.parts[number][branch][each].minimum:
                 return
 
-    def _move(self, number: int, iterations: int, place: int, count: int, *, begins: bool) -> Move:
-        level = sum(map(len, self.parts[:number])) + place
-        more = min(count + 1, highest(self.parts[number][place]))
+    def _move(self, number: int, at: tuple[int, int, int, int], *, begins: bool) -> Move:
+        """One more event where there are some already, or none."""
+        iterations, branch, place, count = at
+        more = min(count + 1, highest(self.parts[number][branch][place]))
+        target = SubsetState(number, (iterations, branch, place, more))
         begins = begins and self.written[number].group is not None
-        return Move(level, count > 0, SubsetState(number, (iterations, place, more)), begins)
+        return Move(self._first[number, branch] + place, count > 0, target, begins)
 
     def _is_through(self, state: SubsetState) -> bool:
         """Whether the iteration may end."""
-        _, place, count = state.bound
-        first, *rest = self.parts[state.element][place:]
+        _, branch, place, count = state.bound
+        first, *rest = self.parts[state.element][branch][place:]
         return count >= first.minimum and not any(each.minimum for each in rest)
 
     def _is_left(self, state: SubsetState) -> bool:

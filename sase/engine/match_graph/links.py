@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import EventPlaces, Links
-from sase.engine.match_graph.candidates import CandidateEvents, Edge
+from sase.engine.match_graph.candidates import CandidateEvents, Edge, Neighbours
 from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.slots import SlotAutomaton
 from sase.engine.resources import Check, no_check
@@ -38,8 +38,8 @@ def linked(
     holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
     check(2 * INT64 * len(slots.pairs) * len(stream.before))
-    for earlier, later in slots.pairs:
-        found, counts = _arcs(stream, holds, earlier, later, options, kept, check)
+    for pair in slots.pairs:
+        found, counts = _arcs(stream, holds, pair, options, kept, check)
         bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
         places.append(found)
         kept += len(found)
@@ -51,7 +51,7 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
     """The tests of the partitions as one: pairs come partition by partition."""
 
     def holds(
-        earlier: NDArray[np.int64], one: int, later: NDArray[np.int64], other: int
+        earlier: NDArray[np.int64], later: NDArray[np.int64], pair: Neighbours
     ) -> NDArray[np.bool_]:
         owners = np.searchsorted(offsets, later, side="right") - 1
         changes = np.flatnonzero(np.diff(owners)) + 1
@@ -59,8 +59,8 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
         for start, stop in pairwise([0, *changes.tolist(), len(later)]):
             edge, offset = partitions[owners[start]].edge, offsets[owners[start]]
             if edge is not None:
-                pairs = earlier[start:stop] - offset, later[start:stop] - offset
-                found[start:stop] = edge(pairs[0], one, pairs[1], other)
+                places = earlier[start:stop] - offset, later[start:stop] - offset
+                found[start:stop] = edge(*places, pair)
         return found
 
     return holds
@@ -69,16 +69,15 @@ def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int6
 def _arcs(
     stream: EventPlaces,
     edge: Edge,
-    earlier: int,
-    later: int,
+    pair: Neighbours,
     options: GraphOptions,
     kept: int,
     check: Check,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The earlier places of each place, one after the other, and how many each has."""
-    former = np.flatnonzero(((stream.begins | stream.takes) >> earlier) & 1)
-    entering = stream.takes if earlier == later else stream.begins
-    targets = np.flatnonzero((entering >> later) & 1)
+    former = np.flatnonzero(((stream.begins | stream.takes) >> pair.earlier) & 1)
+    entering = stream.takes if pair.further else stream.begins
+    targets = np.flatnonzero((entering >> pair.later) & 1)
     starts = np.searchsorted(former, stream.lowest[targets])
     widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
     counts = np.zeros(len(stream.before), np.int64)
@@ -91,7 +90,7 @@ def _arcs(
         offsets = np.cumsum(widths[chosen]) - widths[chosen]
         steps = np.arange(len(owners)) - np.repeat(offsets, widths[chosen])
         sources, ends = former[starts[owners] + steps], targets[owners]
-        holds = edge(sources, earlier, ends, later)
+        holds = edge(sources, ends, pair)
         found.append(sources[holds].astype(np.int32))
         counts += np.bincount(ends[holds], minlength=len(counts))
         kept += len(found[-1])

@@ -11,7 +11,7 @@ The first slot of a component is for events that begin it, the others for furthe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
+from sase.engine.match_graph.candidates import Neighbours
 
 # Of a source that is not tested.
 NO_PAIR = -1
@@ -50,7 +51,7 @@ class Levels:
 class Slot:
     """A step of matches: an event of a component, its first or a `further` one.
 
-    It is admitted by its bit of the number `bit`.
+    It is admitted by its bit of the number `bit`. An iteration of a group `begins` with some.
     """
 
     level: int
@@ -58,6 +59,7 @@ class Slot:
     further: bool
     opens: bool
     closes: bool
+    begins: bool = field(default=False, kw_only=True)
 
 
 class SlotAutomaton:
@@ -100,14 +102,18 @@ class SlotAutomaton:
         return found
 
     @cached_property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The components that neighbours in a match can be of."""
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """What neighbours in a match can be of."""
         found = {
-            (self.all[source].level, self.all[target].level)
+            self._neighbours(source, target)
             for target, sources in enumerate(self.sources)
             for source in sources
         }
         return tuple(sorted(found))
+
+    def _neighbours(self, source: int, target: int) -> Neighbours:
+        earlier, later = self.all[source], self.all[target]
+        return Neighbours(earlier.bit, later.bit, later.further, later.begins)
 
     @cached_property
     def source_masks(self) -> tuple[int, ...]:
@@ -134,11 +140,11 @@ class SlotAutomaton:
         return sum(1 << slot for slot, each in enumerate(chosen) if each)
 
     def pair(self, source: int, target: int) -> int:
-        """The number of the pair of components of two slots."""
-        return self._numbers[self.all[source].level, self.all[target].level]
+        """The number of the pair of what two slots are of."""
+        return self._numbers[self._neighbours(source, target)]
 
     @cached_property
-    def _numbers(self) -> dict[tuple[int, int], int]:
+    def _numbers(self) -> dict[Neighbours, int]:
         return {pair: number for number, pair in enumerate(self.pairs)}
 
     @cached_property

@@ -46,6 +46,7 @@ class StateSlots(SlotAutomaton):
                     move.is_further,
                     opens=move in opening,
                     closes=automaton.closes(move.target),
+                    begins=move.begins,
                 )
                 for move in self.moves
             ],

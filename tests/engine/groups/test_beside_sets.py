@@ -25,6 +25,16 @@ def test_the_engine_is_the_naive_matcher() -> None:
         assert fault is None, fault
 
 
+@pytest.mark.parametrize(
+    ("kinds", "count"), [("PNCBD", 1), ("CNPBD", 1), ("PCNBD", 0), ("CPBND", 1)]
+)
+def test_an_absence_behind_a_set_begins_with_the_last_of_it(kinds: str, count: int) -> None:
+    """Whichever member that binds."""
+    events = [{"ts": n, "type": kind} for n, kind in enumerate(kinds)]
+    query = "EVENT SEQ(SET(C c, P p), !N n, (SEQ(B b, D d))+ g[])"
+    assert len(sase.match(query, events)) == count
+
+
 @pytest.mark.parametrize("word", ["HELD", "OPEN", "LACKS", "BEFORE"])
 def test_a_run_that_holds_something_else_is_refused(word: str) -> None:
     plan = sase.compile(QUERY, [{"ts": n, "type": kind} for n, kind in enumerate("CPBD")])

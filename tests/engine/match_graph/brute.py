@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from sase.engine.match_graph import Binding, CandidateEvents, Levels
+from sase.engine.match_graph import Binding, CandidateEvents, Levels, Neighbours
 from sase.engine.match_graph.state_slots import StateSlots
 
 
@@ -93,6 +93,8 @@ def is_match(candidates: CandidateEvents, binding: Binding) -> bool:
                 return False
             nodes.append((place, level))
     return candidates.edge is None or all(
-        candidates.edge(np.array([i]), one, np.array([j]), other)[0]
+        candidates.edge(np.array([i]), np.array([j]), Neighbours(one, other, one == other, False))[
+            0
+        ]
         for (i, one), (j, other) in pairwise(nodes)
     )

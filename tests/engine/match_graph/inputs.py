@@ -96,7 +96,7 @@ def bits(random: np.random.Generator, size: int, count: int):
 
 def random_edge(random: np.random.Generator, size: int, count: int) -> Edge:
     holds = random.random((size, count, size, count)) < 0.8
-    return lambda earlier, one, later, other: holds[earlier, one, later, other]
+    return lambda earlier, later, pair: holds[earlier, pair.earlier, later, pair.later]
 
 
 def random_values(random: np.random.Generator, size: int, whole: bool) -> list[float | None]:

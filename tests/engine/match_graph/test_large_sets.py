@@ -68,7 +68,7 @@ def test_windows_over_many_events_are_exact(span):
 
 def test_tested_neighbours_are_counted_exactly_where_numbers_are_large():
     """Every second event at most: Fibonacci numbers."""
-    apart = series(400, edge=lambda earlier, _, later, __: later - earlier >= 2)
+    apart = series(400, edge=lambda earlier, later, _: later - earlier >= 2)
     one, other = 1, 1
     for end in apart.counts_by_end():
         assert end.count == one
@@ -110,7 +110,7 @@ class Over(Exception):
     pass
 
 
-@pytest.mark.parametrize("edge", [None, lambda earlier, _one, later, _other: later > earlier])
+@pytest.mark.parametrize("edge", [None, lambda earlier, later, _pair: later > earlier])
 def test_passes_ask_between_blocks_whether_to_go_on(edge: Edge | None) -> None:
     """In kernels, modulo primes, and in integers of any size."""
     small = replace(GRAPH_OPTIONS, steps=1 << 5)
@@ -140,7 +140,7 @@ def test_passes_are_broken_off(at: int) -> None:
     assert len(asked) == at + 1
 
 
-@pytest.mark.parametrize("edge", [None, lambda earlier, _one, later, _other: later > earlier])
+@pytest.mark.parametrize("edge", [None, lambda earlier, later, _pair: later > earlier])
 def test_what_matches_hold_is_marked_block_by_block(edge: Edge | None) -> None:
     """From the last event of a match back, also where one window has all events."""
     asked = list[int]()

@@ -134,20 +134,28 @@ class GroupStates:
     @cached_property
     def states(self) -> tuple[NfaState, ...]:
         """All states, those of earlier levels first."""
-        found: list[NfaState] = []
-        index = 1 + max(each.index for each in self.components)
+        return self._numbered(0, self.components, negated=False)
+
+    @cached_property
+    def negatives(self) -> tuple[NfaState, ...]:
+        """The negative elements of iterations, numbered behind the states."""
+        return self._numbered(len(self.states), (*self.components, *self.flat), negated=True)
+
+    def _numbered(
+        self, first: int, others: Sequence[BoundComponent], *, negated: bool
+    ) -> tuple[NfaState, ...]:
+        """States by level, branch and element, with indexes that no other component has."""
+        found, index = list[NfaState](), 1 + max(each.index for each in others)
         for level, component in enumerate(self.components):
             if component.group is None:
-                found.append(NfaState(len(found), component, level))
+                found += [] if negated else [NfaState(len(found), component, level)]
                 continue
             for branch, each in enumerate(component.group.branches):
-                for place, (element, slot) in enumerate(
-                    zip(each.elements, each.variables, strict=True)
-                ):
-                    if not element.negated:
+                for place, element in enumerate(each.elements):
+                    if element.negated == negated:
+                        at = level, self.levels.index(level), branch, place, each.variables[place]
                         own = replace(element, index=index + len(found))
-                        group = self.levels.index(level)
-                        found.append(NfaState(len(found), own, level, group, branch, place, slot))
+                        found.append(NfaState(first + len(found), own, *at))
         return tuple(found)
 
     def group(self, group: int) -> RepeatedGroup:
@@ -253,7 +261,7 @@ class GroupStates:
         words = (NOTHING,) * 3
         if group is not None:
             words = group, self.count_at(group), self.before_at(group)
-        place = state.level, state.branch, state.slot, self._rank(state)
+        place = state.level, state.branch, state.slot, self.rank(state)
         least, own = component.minimum, self.set_of(state)
         held = (0, NOTHING, NOTHING)
         if own and self.members is not None:
@@ -261,7 +269,7 @@ class GroupStates:
             held = bits(own), count_at, self.members.entry(own)
         return [least, most, int(not component.is_single), *words, *place, *behind, limit, *held]
 
-    def _rank(self, state: NfaState) -> int:
+    def rank(self, state: NfaState) -> int:
         """The place of its variable among all, in the order of first writing."""
         level, own = state.level, self.set_of(state)
         if own:

@@ -7,7 +7,7 @@ and events evicted that no window reaches any more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -15,12 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Conjunct, Part, Reference, ranks_of
+from sase.binding.bound import Condition, Conjunct, Part, Reference, ranks_of
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import ProgramLayout
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
-from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph import (
+    Binding,
+    CandidateEvents,
+    Edge,
+    Levels,
+    MatchSet,
+    Neighbours,
+)
 from sase.engine.match_graph.slots import SlotAutomaton, Slots
 from sase.engine.match_graph.state_counts import count_by_states
 from sase.engine.match_graph.state_slots import StateSlots
@@ -46,13 +53,22 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
-        self._neighbours = NeighbourConditions(context, node.early)
+        self._neighbours = self._tested()
         self._parts, self._is_restored = [np.empty((7, 0), np.int64)], False
         # Else all events stay until the set is asked for.
         self._lists = node.evaluation is How.EXPANDED
         # A single event agrees with no other, but must have what negative components share.
         alone = self._rest if node.is_alone else []
         self._shared = [context.dictionary.key((test,)) for test in alone]
+
+    def _tested(self) -> NeighbourConditions:
+        """The conditions on neighbours."""
+        return neighbour_conditions(self._context, self.node.early)
+
+    @property
+    def tests_neighbours(self) -> bool:
+        """Whether it depends on each other which events may be neighbours in a match."""
+        return bool(self._neighbours)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """Keep the candidates of a block; if matches are listed, yield those completed."""
@@ -125,7 +141,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         key = self._context.dictionary.size(self._key)
         saved.check(bool(((events[KEY] >= 0) & (events[KEY] < key)).all()), "there is no such key")
         levels = events[BEGINS] | events[TAKES]
-        is_level = (levels > 0) & (levels >> self._context.levels == 0)
+        is_level = (levels > 0) & (levels >> self._width == 0)
         saved.check(bool(is_level.all()), "there is no such level")
         self._parts, self._is_restored = [events], True
 
@@ -155,7 +171,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def count(self) -> int:
         """The number of matches, of a pattern with sets or groups by its states."""
-        if not (self.node.has_sets or self.node.has_groups):
+        if self.tests_neighbours or not (self.node.has_sets or self.node.has_groups):
             return self.collected().matches.count()
         candidates = [self._candidates(part) for part in self._partitions(None)]
         return count_by_states(self._automaton(), candidates, self._span, self._context.check)
@@ -181,7 +197,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
 
     def _candidates(self, events: Numbers) -> CandidateEvents:
-        edge: Edge | None = partial(self._holds, events[NUMBER]) if self._neighbours else None
+        edge = self._edge(events) if self.tests_neighbours else None
         rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
@@ -193,11 +209,10 @@ class MatchSetEvaluationState(RunEvaluationBase):
             )
         return CandidateEvents(positions, ties, measures, begins, takes, edge)
 
-    def _holds(
-        self, numbers: Numbers, earlier: Numbers, one: int, later: Numbers, other: int
-    ) -> NDArray[np.bool_]:
-        """Whether neighbours in a match may stand at these places of a partition."""
-        return self._neighbours.evaluate(numbers[earlier], one, numbers[later], other)
+    def _edge(self, events: Numbers) -> Edge:
+        """Whether neighbours in a match may stand at two places of a partition."""
+        numbers, tested = events[NUMBER], self._neighbours
+        return lambda earlier, later, pair: tested.evaluate(numbers[earlier], numbers[later], pair)
 
 
 def _levels(bounds: Sequence[tuple[int, int | None]], events: int) -> Levels:
@@ -212,32 +227,52 @@ def _levels(bounds: Sequence[tuple[int, int | None]], events: int) -> Levels:
 class NeighbourConditions:
     """Conditions on two neighbours in a match, as residual filters of pairs of events."""
 
-    def __init__(self, context: Context, conjuncts: Sequence[Conjunct]) -> None:
-        self._filters: dict[tuple[int, int], list[ResidualFilter]] = defaultdict(list)
-        for conjunct in conjuncts:
-            levels = neighbours(conjunct, context.components)
-            assert levels is not None, "only conditions on neighbours are tested here"
-            kind = _NeighboursOfSeries if levels[0] == levels[1] else ProgramLayout
-            pair = {context.components[level].index: row for row, level in enumerate(levels)}
-            found = ResidualFilter(
-                context, [], [[conjunct.condition], []], 2, partial(kind.over, positions=pair)
-            )
-            self._filters[levels].append(found)
+    def __init__(self) -> None:
+        self._filters: dict[Neighbours, list[ResidualFilter]] = defaultdict(list)
 
     def __bool__(self) -> bool:
         return bool(self._filters)
 
-    def evaluate(self, earlier: Numbers, one: int, later: Numbers, other: int) -> NDArray[np.bool_]:
+    def add(self, pair: Neighbours, tested: ResidualFilter) -> None:
+        """Ask of a pair what a filter of both asks."""
+        self._filters[pair].append(tested)
+
+    def evaluate(self, earlier: Numbers, later: Numbers, pair: Neighbours) -> NDArray[np.bool_]:
         """Whether all conditions hold, for each pair of event numbers."""
         holds, pairs = np.ones(len(earlier), np.bool_), np.stack([earlier, later])
-        for residual in self._filters.get((one, other), ()):
+        for residual in self._filters.get(pair, ()):
             at = np.flatnonzero(holds)
             holds[at] = residual.select(pairs[:, at])
         return holds
 
 
-class _NeighboursOfSeries(ProgramLayout):
-    """The earlier event of a series in row 0, the later one in row 1."""
+def neighbour_conditions(context: Context, conjuncts: Sequence[Conjunct]) -> NeighbourConditions:
+    """The conditions on neighbours of components one after the other."""
+    found = NeighbourConditions()
+    for conjunct in conjuncts:
+        levels = neighbours(conjunct, context.components)
+        assert levels is not None, "only conditions on neighbours are tested here"
+        is_series = levels[0] == levels[1]
+        layout = PreviousAndCurrent if is_series else ProgramLayout
+        rows = {context.components[level].index: row for row, level in enumerate(levels)}
+        pair = Neighbours(*levels, further=is_series, begins=False)
+        found.add(pair, filter_of_pairs(context, conjunct.condition, layout, rows))
+    return found
+
+
+def filter_of_pairs(
+    context: Context,
+    condition: Condition,
+    layout: type[ProgramLayout],
+    rows: Mapping[int, int],
+) -> ResidualFilter:
+    """What a condition asks of two events, of components in these rows."""
+    conditions = [[condition], list[Condition]()]
+    return ResidualFilter(context, [], conditions, 2, partial(layout.over, positions=rows))
+
+
+class PreviousAndCurrent(ProgramLayout):
+    """The earlier event, which is the previous one, in row 0, and the later one in row 1."""
 
     def row(self, reference: Reference) -> int:
         """The row of a referenced event."""

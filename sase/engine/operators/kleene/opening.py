@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
-from sase.engine.operators.groups.evaluation import GroupEvaluationState, GroupMatchSetState
+from sase.engine.operators.groups.evaluation import GroupEvaluationState
+from sase.engine.operators.groups.match_set_evaluation import GroupMatchSetState
 from sase.engine.operators.kleene.history_counting import HistoryCountingState
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState

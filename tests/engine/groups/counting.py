@@ -1,0 +1,167 @@
+"""Look for repeated groups whose matches states count otherwise than the naive matcher.
+
+    python -m tests.engine.groups.counting SEED COUNT
+
+tries queries from SEED on, with branches, absences and conditions on neighbours in iterations. It
+prints each that fails, and how many were counted, looked at one by one, and found matches.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from random import Random
+from typing import Any
+
+import sase
+from sase.lang.parser import parse_query
+from tests import naive
+from tests.engine.set_results.comparing import unlike
+
+Row = dict[str, Any]
+# Of more matches the naive matcher takes its time.
+MOST = 300
+
+
+class Writer:
+    """Writes a query."""
+
+    def __init__(self, random: Random) -> None:
+        self.random, self.asked = random, list[str]()
+        self.one, self.names = random.choice, iter("bcdefhjklmnopqrs")
+
+    def chance(self, percent: int) -> bool:
+        return self.random.randrange(100) < percent
+
+    def element(self, form: str | None = None) -> str:
+        """An element, with what is asked of it alone."""
+        name, kind = next(self.names), self.one(["A", "B", "C", "ANY(A, B)", "ANY", "ANY"])
+        form = self.one(["", "", "", "+", "{1,2}", "?", "*"]) if form is None else form
+        is_series = form not in ("", "?")
+        if self.chance(8):
+            self.asked.append(f"{name}{'[i]' * is_series}.v {self.one(['>', '<', '!='])} 1")
+        if is_series and self.chance(30):
+            self.asked.append(f"{name}[i].v {self.one(['>=', '<='])} {name}[i-1].v")
+        return f"{kind}{form} {name}{'[]' * is_series}"
+
+    def branch(self) -> str:
+        parts = [self.element(self.one(["", "", "", "+", "?"]))]
+        for _ in range(self.one([0, 1, 1, 2])):
+            before = parts[-1]
+            is_firm = "?" not in before and "*" not in before
+            if is_firm and self.chance(25):
+                negative = next(self.names)
+                parts.append(f"!{self.one('ABC')} {negative}")
+                if self.chance(40):
+                    self.asked.append(f"{negative}.v {self.one(['>', '<'])} 2")
+                if self.chance(5):
+                    self.asked.append(f"{negative}.v > {_last(before)}.v")
+                parts.append(self.element(self.one(["", "", "+"])))
+            else:
+                parts.append(self.element())
+        if not any("?" not in part and "*" not in part for part in parts):
+            parts.append(self.element(""))
+        for one, other in zip(parts, parts[1:], strict=False):
+            if "!" not in one + other and self.chance(35):
+                self.asked.append(f"{_last(one)}.v {self.one(['<', '<=', '!='])} {_first(other)}.v")
+        self.ends = parts[0], parts[-1]
+        return parts[0] if len(parts) == 1 else f"SEQ({', '.join(parts)})"
+
+    def query(self) -> str:
+        group = self.branch()
+        (first, _), (_, last) = self.ends, self.ends
+        if self.chance(45):
+            other = self.one([self.branch, self.shuffled(group)])()
+            group = f"{group} OR {other}"
+        group = f"({group}){self.one(['+', '+', '+', '*', '{2}', '{2,}', '{1,3}'])} g[]"
+        firm = not any(each in first + last for each in "?[")
+        if firm and self.chance(50):
+            where = f"g[i].{_first(first)}.v", f"g[i-1].{_last(last)}.v"
+            self.asked.append(f"{where[0]} {self.one(['>', '>=', '='])} {where[1]}")
+        parts = [*self.one([[], ["A x"], ["B? x"], ["C+ x[]"]]), group, *self.one([[], ["B z"]])]
+        if firm and len(parts) > 1 and parts[0] != group and self.chance(60):
+            self.asked.append(f"{_last(parts[0])}.v <= g[1].{_first(first)}.v")
+        if firm and parts[-1] == "B z" and self.chance(60):
+            self.asked.append(f"z.v >= g[g.len].{_last(last)}.v")
+        if "*" in group.split(")")[-1] or len(parts) > 1:
+            parts.append("C y")
+        self.asked += self.one([[], [], [], ["[k]"], ["g.len < 3"]])
+        where = f" WHERE {' AND '.join(self.asked)}" if self.asked else ""
+        window = self.one(["", " WITHIN 4", " WITHIN 5 EVENTS"])
+        pattern = f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
+        return f"EVENT {pattern}{where}{window}"
+
+    def shuffled(self, branch: str) -> Any:
+        """The same variables in another order, or one with another."""
+        parts = branch.removeprefix("SEQ(").removesuffix(")").split(", ")
+        if any("!" in each or "ANY" in each for each in parts):
+            return self.branch
+        parts = self.random.sample([*parts, self.element("")], len(parts) + 1)
+        return lambda: f"SEQ({', '.join(parts)})"
+
+
+def _name(part: str) -> str:
+    return part.split(" ")[-1].removesuffix("[]")
+
+
+def _last(part: str) -> str:
+    name = _name(part)
+    return f"{name}[{name}.len]" if part.endswith("[]") else name
+
+
+def _first(part: str) -> str:
+    return f"{_name(part)}[1]" if part.endswith("[]") else _name(part)
+
+
+def draw(number: int) -> tuple[str, list[Row]]:
+    """A query and a stream."""
+    random = Random(number)
+    query, ts, rows = Writer(random).query(), 0, list[Row]()
+    for _ in range(9):
+        ts += random.choice([0, 1, 1, 1])
+        value = random.choice([*range(4), *range(4), *range(4), None])
+        key = random.choice([1, 1, 1, 2, None])
+        rows.append({"type": random.choice("ABC"), "ts": ts, "k": key, "v": value})
+    return query, rows
+
+
+def compared(query: str, rows: list[Row]) -> tuple[str | None, str]:
+    """What is wrong, if anything, and how the matches were counted."""
+    try:
+        count = sase.match(query, rows, output="count")
+    except sase.SaseError as error:
+        return None, f"refused: {str(error).splitlines()[0]}"
+    if count > MOST:
+        return None, "too many"
+    try:
+        wanted = len(naive.match(parse_query(query), rows))
+    except NotImplementedError as error:
+        return None, f"refused by the naive matcher: {error}"
+    if count != wanted:
+        return f"{count}, and not {wanted}", ""
+    compressed = sase.match(query, rows, output="compressed")
+    listed = sase.match(query, rows).rows.to_pylist()
+    if compressed.expand().rows.to_pylist() != listed:
+        return "other matches", ""
+    times = [row["ts"] for row in rows]
+    fault = next(unlike(compressed, listed, times), None)
+    return fault, ("counted" if count.is_counted else "looked at") + " and found" * bool(count)
+
+
+def main(first: int, count: int) -> int:
+    """Try so many; 1 if there are faults."""
+    seen, faults = Counter[str](), 0
+    for number in range(first, first + count):
+        query, rows = draw(number)
+        fault, how = compared(query, rows)
+        seen[how] += 1
+        if fault is not None:
+            faults += 1
+            print(number, fault, query, rows, flush=True)
+    for how, times in seen.most_common():
+        print(times, how)
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:3])))
