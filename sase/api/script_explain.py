@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
-from sase.engine.pipeline.fused.choose import scans_admitted
+from sase.binding.types import Kind
+from sase.engine.pipeline.fused.choose import open_pipeline, scans_admitted
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.planning.explain import Explanation
@@ -26,7 +27,8 @@ class SharedInput:
 
     `admitted` is by what is asked of an event: its type, and the value of an attribute where one
     is asked for. Statements `of_all` are given every event. Those that are `fused` scan what they
-    are dealt by one kernel, as no condition is left to test; by themselves they may have some. In a
+    are dealt by one kernel, as no condition is left to test; by themselves they may have some. By
+    attribute the `texts` of keys are coded once, where rows are pushed, for those statements. In a
     run each statement was `given` some of so many `events`.
     """
 
@@ -37,6 +39,7 @@ class SharedInput:
     fused: tuple[str, ...] = ()
     events: int = 0
     given: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -61,7 +64,8 @@ class SharedInput:
             for statement, plan in plans.items()
             if Asking.of(plan).is_all and scans_admitted(plan)
         ]
-        return cls(name, tuple(plans), admitted, tuple(of_all), tuple(fused), events, dict(given))
+        readers = tuple(plans), admitted, tuple(of_all), tuple(fused)
+        return cls(name, *readers, events, dict(given), _texts_of_keys(plans))
 
     def lines(self) -> Iterator[str]:
         """What is shared, as text: of what a single statement asks how much there is."""
@@ -78,6 +82,8 @@ class SharedInput:
             yield f"  every event → {', '.join(self.of_all)}"
         if self.fused:
             yield f"  by the fused scan in {', '.join(self.fused)}"
+        for attribute, names in self.texts.items():
+            yield f"  texts of {attribute}, pushed, coded once for {', '.join(names)}"
         if self.given:
             some = ", ".join(f"{count:,} to {name}" for name, count in self.given.items())
             yield f"  given of {self.events:,} events: {some}"
@@ -101,7 +107,19 @@ class SharedInput:
             "fused": list(self.fused),
             "events": self.events if self.given else None,
             "given": dict(self.given),
+            "texts": {name: list(statements) for name, statements in self.texts.items()},
         }
+
+
+def _texts_of_keys(plans: Mapping[str, EnginePlan]) -> dict[str, tuple[str, ...]]:
+    """By attribute the statements of which it is a key, where its values are texts."""
+    found: dict[str, list[str]] = {}
+    for statement, plan in plans.items():
+        keys = open_pipeline(plan, streaming=True).dictionary.sizes
+        tests = {test for key in keys for test in key.tests if not test.attributes}
+        for attribute in {test.attribute for test in tests if test.type.kind is Kind.STRING}:
+            found.setdefault(attribute, []).append(statement)
+    return {name: tuple(found[name]) for name in sorted(found) if len(found[name]) > 1}
 
 
 def _plain(value: Value) -> int | str | dict[str, int | float | None]:

@@ -183,3 +183,15 @@ def test_how_many_events_each_statement_was_given_is_told_of_a_run() -> None:
     assert (shared["events"], shared["given"]["query_2"]) == (1000, 9)
     (expected,) = script.explain(rows).to_dict()["shared"]
     assert (expected["events"], expected["given"]) == (None, {})
+
+
+def test_the_keys_whose_texts_are_looked_up_once_are_told() -> None:
+    rows = [{"type": "A", "ts": 1, "k": "x", "n": 3, "m": "y"}]
+    text = (
+        "EVENT SEQ(A a, B b) WHERE [k] AND [n]; EVENT SEQ(A a, B b) WHERE [k] AND [m] WITHIN 4;"
+        " EVENT SEQ(B a, A b) WHERE a.k = 'x'"
+    )
+    explained = sase.Script(text, rows).explain()
+    assert "  texts of k, pushed, coded once for query_1, query_2" in str(explained).splitlines()
+    (shared,) = explained.to_dict()["shared"]
+    assert shared["texts"] == {"k": ["query_1", "query_2"]}

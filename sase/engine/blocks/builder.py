@@ -63,7 +63,9 @@ class BlockBuilder:
         self._every = every
         self.coding, self.ranked = coding, ranked
         # Codes of its own, never recycled: a rank may be asked for at any time.
-        self._rank_coding = PlanDictionary(coding.type_dictionary, streaming=coding.streaming)
+        self._rank_coding = PlanDictionary(
+            coding.type_dictionary, streaming=coding.streaming, key_texts=coding.shared_texts
+        )
         self._rank_key = self._rank_coding.key(ranked)
         self.at = StreamPosition()
         self._counts = np.zeros(0, np.int64)

@@ -14,7 +14,8 @@ from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.schema import OTHERS
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
-from sase.engine.blocks.key_dictionary import KeyDictionary, TextDictionary
+from sase.engine.blocks.key_dictionary import KeyDictionary
+from sase.engine.blocks.key_texts import KeyTexts, SharedTexts
 from sase.engine.columns import EventColumn
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, Vector, vector_of
@@ -24,8 +25,8 @@ from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 
-# A dictionary of no more values is taken as a whole.
-FEW = 64
+# Of texts that plans share each has few: so many bits their dense codes have at most.
+BITS_OF_SHARED = 10
 
 
 class TypeDictionary:
@@ -95,14 +96,21 @@ class PlanDictionary:
     """Codes of strings and of keys, which last for a run.
 
     Where the whole input has one dictionary for a column its own codes are keys. In a stream,
-    where dictionaries come and go, strings are known by their text.
+    where dictionaries come and go, strings are known by their text: those of keys by codes that all
+    plans of an input may share.
     """
 
-    def __init__(self, types: TypeDictionary, *, streaming: bool = False) -> None:
+    def __init__(
+        self,
+        types: TypeDictionary,
+        *,
+        streaming: bool = False,
+        key_texts: SharedTexts | None = None,
+    ) -> None:
         self.type_dictionary, self.texts, self.streaming = types, Interner(), streaming
+        self.shared_texts, self._key_texts = key_texts, KeyTexts(key_texts)
         self._keys: dict[Tests, Key] = {}
         self._key_codes: dict[Key, KeyDictionary] = {}
-        self._key_texts: dict[str, TextDictionary] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
 
     def types(self, block: Block) -> NDArray[np.int16]:
@@ -154,7 +162,10 @@ class PlanDictionary:
     def codes(self, block: Block, key: Key) -> Numbers:
         """The codes of a block's events; of a single test also `UNDECLARED`."""
         vectors = [self._key(block, test) for test in key.tests]
-        codes = self._key_codes[key].encode_vectors(vectors, block.numbers)
+        known = self._key_codes[key]
+        if self.shared_texts is not None and any(self._is_text(block, t) for t in key.tests):
+            known.bits = BITS_OF_SHARED
+        codes = known.encode_vectors(vectors, block.numbers)
         if len(key.tests) == 1:
             # All types of its components declare the attributes of an inferred test.
             attribute = key.tests[0].attribute
@@ -167,15 +178,14 @@ class PlanDictionary:
         """Recycle codes that no event from the horizon on has."""
         for codes in self._key_codes.values():
             codes.recycle(horizon)
-        for texts in self._key_texts.values():
-            texts.recycle(horizon)
+        self._key_texts.recycle(horizon)
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values; keys in the order in which they were asked for."""
         return {
             "texts": self.texts.checkpoint(),
             "keys": [codes.checkpoint() for codes in self._key_codes.values()],
-            "key_texts": {name: codes.checkpoint() for name, codes in self._key_texts.items()},
+            "key_texts": self._key_texts.checkpoint(),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -187,9 +197,7 @@ class PlanDictionary:
         parts = saved.part("keys").parts(len(self._key_codes))
         for codes, state in zip(self._key_codes.values(), parts, strict=True):
             codes.restore(state)
-        for name, state in saved.part("key_texts").members():
-            self._key_texts[name] = TextDictionary()
-            self._key_texts[name].restore(state)
+        self._key_texts.restore(saved.part("key_texts"))
 
     @property
     def sizes(self) -> dict[Key, int]:
@@ -233,6 +241,12 @@ class PlanDictionary:
 
     # ------------------------------------------------------------ keys
 
+    def _is_text(self, block: Block, test: EquivalenceTest) -> bool:
+        """Whether the values of a test are texts that have lasting codes."""
+        column = block.events.columns.get(test.attribute)
+        is_coded = column is not None and column.dictionary is not None
+        return is_coded and self.streaming and not test.attributes
+
     def _key(self, block: Block, test: EquivalenceTest) -> Vector:
         """The values that a test compares."""
         if test.attributes:
@@ -246,7 +260,7 @@ class PlanDictionary:
             return block.vector(attribute)
         codes = column.values[block.rows].astype(np.int64)
         if self.streaming:
-            codes = self._by_text(codes, column.dictionary, attribute, block)
+            codes = self._key_texts.codes(attribute, codes, column.dictionary, block.numbers)
         known = codes >= 0 if column.valid is not None else None
         declared = self._declared(block, attribute)
         if declared is not None:
@@ -262,20 +276,3 @@ class PlanDictionary:
             values[mine] = np.ascontiguousarray(vector.values).view(np.int64)[mine]
             tags[mine] = np.broadcast_to(vector.tags, len(block))[mine]
         return Vector(values, tags, tags != 0)
-
-    def _by_text(self, codes: Numbers, dictionary: Any, attribute: str, block: Block) -> Numbers:
-        """Lasting codes for the strings of a dictionary."""
-        known = self._key_texts.setdefault(attribute, TextDictionary())
-        last, count = int(block.numbers[-1]) if len(block) else 0, len(dictionary)
-        if count > FEW + 4 * len(codes):
-            used, places = np.unique(codes, return_inverse=True)
-            texts = dictionary.take(used[used >= 0]).to_pylist()
-            found = known.codes(texts, last)
-            return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
-        # By value, the last of which is NULL: there are not many more than events.
-        is_used, found = np.zeros(count + 1, np.bool_), np.full(count + 1, NOTHING)
-        is_used[codes] = True
-        used = np.flatnonzero(is_used[:-1])
-        values = dictionary.to_pylist()
-        found[used] = known.codes([values[code] for code in used.tolist()], last)
-        return found[codes]

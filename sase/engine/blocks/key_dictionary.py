@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
@@ -38,6 +38,8 @@ class KeyDictionary:
 
     def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
         self._streaming = streaming
+        # The bits of the widest dense codes, if they are to be fewer than they may be.
+        self.bits: int | None = None
         # The tag of each value; None where they may be of several kinds.
         self._tags: list[int | None] = [INTEGER] * values
         # Of each value the least, its bits in a code, and their shift.
@@ -96,7 +98,7 @@ class KeyDictionary:
         if not rows.shape[1]:
             return True
         least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
-        most_bits = self._most_bits(events)
+        most_bits = self._most_bits(events) if self.bits is None else self.bits
         if self._digits is None:
             begins = [0 if counts_from_zero(low) else low for low in least]
             widths = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
@@ -280,71 +282,6 @@ def _empty(room: int, rows: int) -> KeyTable:
         np.zeros(room, np.int64),
         np.zeros(2, np.int64),
     )
-
-
-class TextDictionary:
-    """Codes of strings that come with ever new dictionaries; recycled too."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._texts: list[str] = []
-        self._used = np.zeros(0, np.int64)
-        self._free: list[int] = []
-        self._most = ROOM
-
-    def codes(self, texts: list[str], last: int) -> Numbers:
-        """The codes of distinct strings, the last of which are used by an event up to `last`."""
-        found = np.fromiter(map(self._code, texts), np.int64, len(texts))
-        if len(self._texts) > len(self._used):
-            self._used = grown(self._used, 2 * len(self._texts))
-        self._used[found] = last
-        return found
-
-    def _code(self, text: str) -> int:
-        code = self._codes.get(text)
-        if code is None:
-            if self._free:
-                code = self._free.pop()
-                self._texts[code] = text
-            else:
-                code = len(self._texts)
-                self._texts.append(text)
-            self._codes[text] = code
-        return code
-
-    def recycle(self, horizon: int) -> None:
-        """Recycle the codes of strings without an event from the horizon on, once they are many."""
-        if len(self._codes) <= self._most:
-            return
-        for text, code in list(self._codes.items()):
-            if self._used[code] < horizon:
-                del self._codes[text]
-                self._free.append(code)
-        self._most = max(ROOM, 2 * len(self._codes))
-
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        return {
-            "texts": list(self._codes),
-            "codes": np.array(list(self._codes.values()), np.int64),
-            "used": self._used[: len(self._texts)],
-            "free": np.array(self._free, np.int64),
-            "most": self._most,
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: a code is that of one text, or free."""
-        texts = saved.part("texts").texts()
-        codes, free = saved.part("codes").array(len(texts)), saved.part("free").array(None)
-        count = len(codes) + len(free)
-        every = np.sort(np.append(codes, free))
-        saved.check(bool((every == np.arange(count)).all()), "a code is not there, or twice")
-        self._codes = dict(zip(texts, codes.tolist(), strict=True))
-        self._used, self._free = saved.part("used").array(count), free.tolist()
-        self._texts = [""] * count
-        for text, code in self._codes.items():
-            self._texts[code] = text
-        self._most = saved.part("most").count()
 
 
 def has_exact_numbers(vector: Vector) -> bool:

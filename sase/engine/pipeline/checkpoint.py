@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.live_events import live_events
@@ -71,9 +72,16 @@ def _saved(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def restored(
-    plan: EnginePlan, data: bytes, key: bytes | None = None, guard: RunGuard | None = None
+    plan: EnginePlan,
+    data: bytes,
+    key: bytes | None = None,
+    guard: RunGuard | None = None,
+    key_texts: SharedTexts | None = None,
 ) -> Pipeline:
-    """A pipeline that goes on from a state of one of the same plan, signed with a key if given."""
+    """A pipeline that goes on from a state of one of the same plan, signed with a key if given.
+
+    What it shares with others, such as the texts of keys, is restored before.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     state = migrated(codec.from_bytes(verified(bytes(data), key)))
@@ -83,7 +91,13 @@ def restored(
             "this is the snapshot of another plan: restore it with the plan of the same query,"
             " compiled with the same schema and options, best kept beside it as  plan.to_json()"
         )
-    pipeline = open_pipeline(plan, streaming=True, watch=watch_of(guard), check=check_of(guard))
+    pipeline = open_pipeline(
+        plan,
+        streaming=True,
+        watch=watch_of(guard),
+        check=check_of(guard),
+        key_texts=key_texts,
+    )
     try:
         _fill(pipeline, saved)
     except (SchemaError, DataError) as problem:

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -88,6 +89,7 @@ class Matcher:
 
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed. A
     `guard` ends calls that exceed its limits, `check` the run that the calls are part of.
+    `key_texts` are those of all matchers of a stream.
     """
 
     def __init__(
@@ -99,12 +101,18 @@ class Matcher:
         clock: Callable[[], int] | None = None,
         check: Check = no_check,
         guard: RunGuard | None = None,
+        key_texts: SharedTexts | None = None,
     ) -> None:
         if guard is not None:
             watch, check = guard.note_rows, guard.check
             guard.unbounded = plan.unbounded
         self.pipeline = open_pipeline(
-            plan, streaming=streaming, watch=watch, clock=clock, check=check
+            plan,
+            streaming=streaming,
+            watch=watch,
+            clock=clock,
+            check=check,
+            key_texts=key_texts,
         )
         self.is_free, self.guard = Lock(), guard
 

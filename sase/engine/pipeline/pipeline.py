@@ -19,6 +19,7 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.builder import BlockBuilder, StreamPosition, any_of, loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
+from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -80,7 +81,7 @@ class Pipeline:
     The event that comes next has the position `at`. Of a time `slice` it reads the events, and
     yields the results that the slice owns. `watch` is told, block by block, how many rows have been
     searched; `clock` only runs forward; `check` is called between the pieces of a run, which it
-    ends by an exception.
+    ends by an exception. `key_texts` are those of all plans that read the same stream.
     """
 
     def __init__(
@@ -92,11 +93,12 @@ class Pipeline:
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] | None = None,
         check: Check = no_check,
+        key_texts: SharedTexts | None = None,
     ) -> None:
         self.plan, self.watch, self.check = plan, watch, check
         components = plan.components
         self.types = TypeDictionary(plan.schema, components)
-        self.dictionary = PlanDictionary(self.types, streaming=streaming)
+        self.dictionary = PlanDictionary(self.types, streaming=streaming, key_texts=key_texts)
         self.context = Context(
             plan.schema,
             plan.options,
@@ -397,6 +399,15 @@ class Pipeline:
         if self.at.events - self.state.evicted >= self.plan.options.stack:
             self.state.evicted = self.at.events
             self.evict()
+
+    def pass_time(self, to: int) -> None:
+        """Evict what no event from a time on needs, where nothing comes of the time itself."""
+        if self.is_done():
+            self.dictionary.recycle(self.at.events)
+            return
+        for found in self.ingest(self.reorder_buffer.advance(to)):
+            assert not len(found), "nothing comes of this time"
+        self.evict()
 
     def evict(self) -> None:
         """Free what stands before the first event that some operator may need."""

@@ -25,6 +25,9 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
         "version": release(),
         "numbered": pipeline.numbered,
         "inputs": {_written(name): each.checkpoint() for name, each in pipeline.inputs.items()},
+        "key_texts": {
+            _written(name): texts.checkpoint() for name, texts in pipeline.key_texts.items()
+        },
         "statements": {name: _statement(each) for name, each in pipeline.statements.items()},
     }
     return signed(codec.to_bytes(state), key)
@@ -49,10 +52,9 @@ def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> 
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
     pipeline = ScriptPipeline(plan)
-    inputs = {_written(name): each for name, each in pipeline.inputs.items()}
     pipeline.numbered = saved.part("numbered").count()
     try:
-        _fill(pipeline.statements, inputs, saved)
+        _fill(pipeline, saved)
     except (SchemaError, DataError) as problem:
         raise SnapshotError(
             f"this snapshot was changed: the rows that it holds are none of this script: {problem}"
@@ -60,11 +62,15 @@ def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> 
     return pipeline
 
 
-def _fill(
-    statements: Mapping[str, RunningStatement], inputs: Mapping[str, Any], saved: Saved
-) -> None:
+def _fill(pipeline: ScriptPipeline, saved: Saved) -> None:
+    statements = pipeline.statements
+    inputs = {_written(name): each for name, each in pipeline.inputs.items()}
+    key_texts = {_written(name): each for name, each in pipeline.key_texts.items()}
     _check_names("statements", statements, saved)
     _check_names("inputs", inputs, saved)
+    _check_names("key_texts", key_texts, saved)
+    for name, part in saved.part("key_texts").members():
+        key_texts[name].restore(part)
     for name, part in saved.part("inputs").members():
         inputs[name].restore(part)
     for name, part in saved.part("statements").members():
@@ -76,7 +82,8 @@ def _fill(
             statement.matcher.pipeline.state.is_finished = True
             continue
         plan = statement.plan.plan
-        statement.matcher = Matcher.of(restored(plan, state.array(None, dtype="uint8").tobytes()))
+        data, shared = state.array(None, dtype="uint8").tobytes(), pipeline.texts_of(statement.plan)
+        statement.matcher = Matcher.of(restored(plan, data, key_texts=shared))
 
 
 def _check_names(what: str, known: Mapping[str, object], saved: Saved) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.schema import MERGED
+from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
@@ -49,6 +50,8 @@ class ScriptPipeline:
             each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
         }
         self._streaming, self._check = streaming, check
+        # The texts of keys, which all statements have that read an input alone.
+        self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
         self.statements = {each.name: self._opened(each) for each in plan.statements}
         self._shared = dict(self._shared_readings())
         # The greatest number that a statement has had: none is used again.
@@ -59,10 +62,27 @@ class ScriptPipeline:
         self.is_in_midst = self.is_finished = False
 
     def _opened(self, plan: StatementPlan) -> RunningStatement:
-        matcher = Matcher(plan.plan, streaming=self._streaming, check=self._check)
-        if len(plan.sources) > 1 or plan.sources[0] not in self.inputs:
+        key_texts = self.texts_of(plan)
+        matcher = Matcher(
+            plan.plan, streaming=self._streaming, check=self._check, key_texts=key_texts
+        )
+        if key_texts is None:
             matcher.pipeline.expect_pieces()  # as what others find comes
         return RunningStatement(plan, matcher)
+
+    def texts_of(self, plan: StatementPlan) -> SharedTexts | None:
+        """The texts of keys that a statement shares with all others that read its input alone."""
+        return self.key_texts.get(plan.sources[0]) if len(plan.sources) == 1 else None
+
+    def _recycle_texts(self, name: str | None) -> None:
+        """Forget texts of keys, once they are many: also statements that are given nothing do."""
+        texts = self.key_texts[name]
+        if not texts.is_full:
+            return
+        for each in self.statements.values():
+            if each.plan.sources == (name,) and not each.is_over:
+                each.matcher.pipeline.pass_time(self.inputs[name].buffer.floor)
+        texts.recycle()
 
     def exchange(self, plan: ScriptPlan) -> None:
         """Run the statements of another plan over the same inputs from now on.
@@ -92,7 +112,9 @@ class ScriptPipeline:
         self.is_in_midst = True
         stretches = self._stretches(name, fed)
         dealt = None if stretches is None else self._shared[name].dealt(stretches)
-        return self._pass_on({name: fed}, dealt)
+        found = self._pass_on({name: fed}, dealt)
+        self._recycle_texts(name)
+        return found
 
     def search(self, inputs: Mapping[str | None, InputRows]) -> Iterator[Found]:
         """The same of inputs that are all there is: as many rows at a time as may be held.
@@ -111,6 +133,7 @@ class ScriptPipeline:
             fed = self.inputs[name].push(*piece)
             floors[name] = fed.floor
             yield from self._searched(name, fed)
+            self._recycle_texts(name)
 
     def _searched(self, name: str | None, fed: Fed) -> Iterator[Found]:
         """What rows of an input complete, of which some go through all statements at a time."""

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary, TextDictionary
+from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary
+from sase.engine.blocks.key_texts import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING

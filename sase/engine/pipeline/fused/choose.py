@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
 from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
@@ -48,10 +49,17 @@ def open_pipeline(
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] | None = None,
     check: Check = no_check,
+    key_texts: SharedTexts | None = None,
 ) -> Pipeline:
     """Open a plan, with the fused paths that execute it."""
     pipeline = Pipeline(
-        plan, streaming=streaming, slice=slice, watch=watch, clock=clock, check=check
+        plan,
+        streaming=streaming,
+        slice=slice,
+        watch=watch,
+        clock=clock,
+        check=check,
+        key_texts=key_texts,
     )
     for kernel in pipeline.context.kernels:
         compile_ahead(kernel)

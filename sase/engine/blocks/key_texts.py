@@ -1,0 +1,263 @@
+"""Codes of the texts of keys, in a stream, where dictionaries come and go.
+
+Plans that read the same input share them: a text is looked up once, however many plans ask for it.
+It is forgotten when none of them has a live event with it.
+
+    plan 1   events 0 … 40 │ 41 … 90     marks: its events from 41 on were read in round 7
+    plan 2   events 0 … 3  │ 4 … 9              those from 4 on in round 8
+    texts    "ann" used in round 8, "bob" in round 5: no live event has it
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+
+# So many texts are kept before dead ones are looked for.
+ROOM = 1 << 10
+# A dictionary of no more values is taken as a whole.
+FEW = 64
+# No code is known yet of a value; beside `NOTHING`, which is that of NULL.
+UNASKED = -2
+# The last event with a code that no text has.
+FREE = np.iinfo(np.int64).max
+# A plan marks so many rounds, then every second one.
+MOST_MARKS = 1 << 10
+
+
+class _ReadDictionary:
+    """The codes of the values of a dictionary, as far as they were asked for; the last of NULL."""
+
+    def __init__(self, dictionary: Any) -> None:
+        self.dictionary = dictionary
+        self.codes = np.full(len(dictionary) + 1, UNASKED)
+        self.codes[-1] = NOTHING
+
+    def read(self, values: Numbers, known: TextDictionary, now: int) -> Numbers:
+        """The codes of values by their place in the dictionary."""
+        found: Numbers = self.codes[values]
+        is_new = found == UNASKED
+        if is_new.any():
+            is_asked = np.zeros(len(self.codes), np.bool_)
+            is_asked[values[is_new]] = True
+            asked = np.flatnonzero(is_asked)
+            every = len(asked) == len(self.dictionary)
+            texts = self.dictionary if every else self.dictionary.take(asked)
+            self.codes[asked] = known.codes(texts.to_pylist(), now)
+            found = self.codes[values]
+        known.use(found[found != NOTHING], now)
+        return found
+
+
+class SharedTexts:
+    """Codes of texts by attribute, for all plans that read an input: each is a `KeyTexts`."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, TextDictionary] = {}
+        self._read: dict[str, _ReadDictionary] = {}
+        # By attribute a dictionary of more values than were asked of it at once.
+        self._large: dict[str, Any] = {}
+        self._readers = WeakSet[KeyTexts]()
+        # How often codes were asked for, which is the time of what is here.
+        self.round = 0
+
+    def join(self, reader: KeyTexts) -> None:
+        """Keep the texts that a plan has marked."""
+        self._readers.add(reader)
+
+    def codes(self, attribute: str, values: Numbers, dictionary: Any) -> Numbers:
+        """Lasting codes for values of a dictionary, given by their places."""
+        self.round += 1
+        known = self._known.setdefault(attribute, TextDictionary())
+        read = self._read.get(attribute)
+        if read is None or read.dictionary is not dictionary:
+            is_large = len(dictionary) > FEW + 4 * len(values)
+            if is_large and self._large.get(attribute) is not dictionary:
+                self._large[attribute] = dictionary  # if it is asked for again all have a place
+                return self._of_few(values, dictionary, known)
+            self._large.pop(attribute, None)
+            read = self._read[attribute] = _ReadDictionary(dictionary)
+        return read.read(values, known, self.round)
+
+    def _of_few(self, values: Numbers, dictionary: Any, known: TextDictionary) -> Numbers:
+        """The same where there are few of them beside all that the dictionary has."""
+        used, places = np.unique(values, return_inverse=True)
+        texts = dictionary.take(used[used >= 0]).to_pylist()
+        found = known.codes(texts, self.round)
+        return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many texts that it is worth to look for those that are dead."""
+        return any(each.is_full for each in self._known.values())
+
+    def recycle(self) -> None:
+        """Recycle the codes of texts of which no plan has a live event, once they are many."""
+        if not self.is_full:
+            return
+        horizon = min((each.oldest for each in self._readers), default=self.round + 1)
+        self._read.clear()  # which may have codes that are given up
+        for each in self._known.values():
+            each.recycle(horizon)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many texts are known of each attribute."""
+        return {name: each.size for name, each in self._known.items()}
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        known = {name: each.checkpoint() for name, each in self._known.items()}
+        return {"round": self.round, "texts": known}
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        self.round = saved.part("round").count()
+        for name, state in saved.part("texts").members():
+            self._known[name] = TextDictionary()
+            self._known[name].restore(state)
+
+
+class KeyTexts:
+    """The texts of the keys of a plan, its own or those of an input that others read, too."""
+
+    def __init__(self, shared: SharedTexts | None = None) -> None:
+        self._texts, self._is_alone = shared or SharedTexts(), shared is None
+        # From which event on codes were asked for in which round; and the last event of all.
+        self._marks = deque[tuple[int, int]]()
+        self._last = NOTHING
+        self._texts.join(self)
+
+    def codes(self, attribute: str, values: Numbers, dictionary: Any, numbers: Numbers) -> Numbers:
+        """Lasting codes for values of a dictionary, by their places, of events by number."""
+        if not len(values):
+            return values
+        found = self._texts.codes(attribute, values, dictionary)
+        first, self._last = int(numbers[0]), max(int(numbers[-1]), self._last)
+        if not self._marks or self._marks[-1][0] < first:
+            self._marks.append((first, self._texts.round))
+            if len(self._marks) > MOST_MARKS:
+                self._marks = deque([*self._marks][::2])
+        return found
+
+    @property
+    def oldest(self) -> int:
+        """The first round in which a live event was read: what is not used since is dead."""
+        return self._marks[0][1] if self._marks else self._texts.round + 1
+
+    def recycle(self, horizon: int) -> None:
+        """Give up the texts of events before the horizon; of its own also the codes."""
+        marks = self._marks
+        while len(marks) > 1 and marks[1][0] <= horizon:
+            marks.popleft()
+        if self._last < horizon:
+            marks.clear()
+        if self._is_alone:
+            self._texts.recycle()
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The state as arrays and plain values; what is shared is saved by who shares it."""
+        marks = np.array([*self._marks], np.int64).reshape(-1, 2)
+        own = self._texts.checkpoint() if self._is_alone else None
+        return {"marks": marks, "last": self._last, "own": own}
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint, with what is shared restored already."""
+        own = saved.part("own")
+        own.check(own.is_none is not self._is_alone, "texts are of a plan, or of several")
+        if self._is_alone:
+            self._texts.restore(own)
+        marks = saved.part("marks").array(None, 2, low=0, high=MOST_COUNTED)
+        is_forward = bool((np.diff(marks, axis=0) > 0).all())
+        saved.check(is_forward, "marks do not go forward")
+        saved.check(not len(marks) or marks[-1, 1] <= self._texts.round, "a mark is to come")
+        self._marks = deque((first, at) for first, at in marks.tolist())
+        self._last = saved.part("last").number(NOTHING, MOST_COUNTED)
+
+
+class TextDictionary:
+    """Codes of strings that come with ever new dictionaries; recycled too."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._used = np.zeros(0, np.int64)
+        self._free: list[int] = []
+        self._most = ROOM
+
+    def codes(self, texts: list[str], last: int) -> Numbers:
+        """The codes of distinct strings, the last of which are used by an event up to `last`."""
+        found = np.fromiter(map(self._code, texts), np.int64, len(texts))
+        if len(self._texts) > len(self._used):
+            self._used = grown(self._used, 2 * len(self._texts))
+        self.use(found, last)
+        return found
+
+    def use(self, codes: Numbers, last: int) -> None:
+        """Note that codes which were given out are used by an event up to `last`."""
+        self._used[codes] = last
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many strings that it is worth to look for those that are dead."""
+        return len(self._codes) > self._most
+
+    def _code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            if self._free:
+                code = self._free.pop()
+                self._texts[code] = text
+            else:
+                code = len(self._texts)
+                self._texts.append(text)
+            self._codes[text] = code
+        return code
+
+    @property
+    def size(self) -> int:
+        """How many strings have a code."""
+        return len(self._codes)
+
+    def recycle(self, horizon: int) -> None:
+        """Recycle the codes of strings without an event from the horizon on, once they are many."""
+        if not self.is_full:
+            return
+        dead = np.flatnonzero(self._used[: len(self._texts)] < horizon)
+        for code in dead.tolist():
+            del self._codes[self._texts[code]]
+        self._free += dead.tolist()
+        self._used[dead] = FREE
+        self._most = max(ROOM, 2 * len(self._codes))
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        return {
+            "texts": list(self._codes),
+            "codes": np.array(list(self._codes.values()), np.int64),
+            "used": self._used[: len(self._texts)],
+            "free": np.array(self._free, np.int64),
+            "most": self._most,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: a code is that of one text, or free."""
+        texts = saved.part("texts").texts()
+        codes, free = saved.part("codes").array(len(texts)), saved.part("free").array(None)
+        count = len(codes) + len(free)
+        every = np.sort(np.append(codes, free))
+        saved.check(bool((every == np.arange(count)).all()), "a code is not there, or twice")
+        self._codes = dict(zip(texts, codes.tolist(), strict=True))
+        self._used, self._free = saved.part("used").array(count), free.tolist()
+        self._used[free] = FREE
+        self._texts = [""] * count
+        for text, code in self._codes.items():
+            self._texts[code] = text
+        self._most = saved.part("most").count()
