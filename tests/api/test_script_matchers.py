@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -245,3 +247,36 @@ def test_a_number_of_units_is_no_time_of_inputs_that_count_differently() -> None
     matcher.advance(5, "p")
     alike = sase.Script("FROM p, q EVENT SEQ(A a, B b)", streams={"p": schema, "q": schema})
     alike.open().advance(5)
+
+
+BAD: Rows = [
+    {"type": "A", "ts": 1, "v": 1},
+    {"type": "A", "ts": 2, "v": "x"},
+    {"type": "B", "ts": 3, "v": 1.5},
+    {"type": "A", "ts": 4, "v": {1, 2}},
+    {"type": "B", "ts": 5, "v": datetime(2026, 1, 1, tzinfo=UTC)},
+    {"type": "B", "ts": 6, "v": 4, "w": [1, "of two kinds"]},
+    {"type": "A", "ts": 7},
+    {"type": "B", "ts": 8, "v": Decimal("2.50")},
+]
+
+
+@pytest.mark.parametrize("cut", range(1, len(BAD) + 1))
+def test_bad_values_that_wait_are_in_a_snapshot(cut: int) -> None:
+    schema = pa.schema([("type", pa.string()), ("ts", pa.int64()), ("v", pa.int64())])
+    text = "EVENT SEQ(A a, B b) WHERE a.v > 0; EVENT B b WHERE b.v > 1"
+    script = sase.Script(text, schema, on_bad_row="quarantine", lateness=50)
+    told = []
+    for restarts in (False, True):
+        matcher, parts = script.open(), []
+        for rows in (BAD[:cut], BAD[cut:], [{"type": "B", "ts": 100, "v": 3}]):
+            parts.append(matcher.push(None, rows))
+            if restarts:
+                matcher = script.restore(matcher.snapshot())
+        parts.append(matcher.finish())
+        bad = matcher.take_quarantined()[None]
+        reports = {name: (each.rows, each.bad) for name, each in matcher.reports.items()}
+        told.append((shown(*parts), [*map(str, bad.to_pylist())], reports))
+    assert told[0] == told[1]
+    assert len(told[0][1]) == 5
+    assert told[0][2]["query_2"] == (9, 5)

@@ -21,7 +21,9 @@ from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.slice import by_table
 from sase.errors import DataError
 
-_MARKS = ("sase_row", "sase_type", "sase_column", "sase_reason")
+# The mark that has the column which makes a row bad.
+COLUMN = "sase_column"
+_MARKS = ("sase_row", "sase_type", COLUMN, "sase_reason")
 # A name, and which column of this name it is: a table may have several.
 _Key = tuple[str, int]
 _Chunks = list[pa.Array]
@@ -141,7 +143,7 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 def each_once(bad: pa.Table) -> pa.Table:
     """Return bad rows by their number, each once for a column, though several plans refused it."""
-    name = next(name for name in bad.column_names if name.startswith(_MARKS[2]))
+    name = next(name for name in bad.column_names if name.startswith(COLUMN))
     row, by = bad.column(0).to_numpy(), bad.column(name).combine_chunks().dictionary_encode()
     codes = by.indices.to_numpy()
     order = np.lexsort((codes, row))

@@ -14,6 +14,7 @@ from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.gather import indexed
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
+from sase.engine.columns.saved_values import restored_values, saved_values
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
 
@@ -103,27 +104,67 @@ def tidied(table: pa.Table) -> pa.Table:
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:
-    """Return an input as plain values, without unreadable columns."""
+    """Return an input as plain values."""
+    return {"typed": inputs.typed, "tables": [_saved_table(each) for each in inputs.tables]}
+
+
+def _saved_table(table: Input) -> dict[str, Any]:
+    """Return a table with what is kept of values beside its columns, as long as none is read."""
+    rows = None
+    if table.rows is not None:
+        names = dict.fromkeys(name for row in table.rows for name in row)
+        rows = {name: saved_values([row.get(name) for row in table.rows]) for name in names}
+    misfits = {name: [[*each] for each in found] for name, found in table.misfits.items()}
     return {
-        "typed": inputs.typed,
-        "tables": [
-            [each.type_name, each.is_sparse, to_bytes(tidied(_table(each)))]
-            for each in inputs.tables
-        ],
+        "type": table.type_name,
+        "is_sparse": table.is_sparse,
+        "columns": to_bytes(tidied(_table(table))),
+        "unreadable": {name: str(why) for name, why in table.unreadable.items()},
+        "rows": rows,
+        "misfits": misfits,
+        "texts": {name: saved_values(values) for name, values in table.texts.items()},
     }
 
 
 def restored(saved: Saved) -> Inputs:
     """Restore an input that was saved."""
-    tables = []
-    for part in saved.part("tables").parts():
-        type_name, is_sparse, data = part.parts(3)
-        name = None if type_name.is_none else type_name.text()
-        tables.append(Input(from_bytes(data), name, is_sparse=is_sparse.flag()))
+    tables = tuple(map(_restored_table, saved.part("tables").parts()))
     typed = saved.part("typed").flag()
     saved.check(typed or len(tables) == 1, "there is not one table")
     saved.check(all((each.type_name is not None) == typed for each in tables), "types are missing")
-    return Inputs(tuple(tables), typed)
+    return Inputs(tables, typed)
+
+
+def _restored_table(saved: Saved) -> Input:
+    type_name, source = saved.part("type"), from_bytes(saved.part("columns"))
+    count, rows = source.num_rows, None
+    if not saved.part("rows").is_none:
+        names, columns = [], []
+        for name, part in saved.part("rows").members():
+            names.append(name)
+            columns.append(restored_values(part, count))
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        saved.check(len(rows) == count, "there is not a row for each")
+    misfits = {
+        name: tuple(_restored_misfits(part, count) for part in found.parts())
+        for name, found in saved.part("misfits").members()
+    }
+    texts = {name: restored_values(p, count) for name, p in saved.part("texts").members()}
+    saved.check(misfits.keys() <= texts.keys(), "what is wrong has no texts")
+    return Input(
+        source,
+        None if type_name.is_none else type_name.text(),
+        {name: DataError(part.text()) for name, part in saved.part("unreadable").members()},
+        is_sparse=saved.part("is_sparse").flag(),
+        rows=rows,
+        misfits=misfits,
+        texts=texts,
+    )
+
+
+def _restored_misfits(saved: Saved, count: int) -> tuple[str, Numbers]:
+    why, rows = saved.parts(2)
+    return why.text(), rows.array(None, low=0, high=count - 1)
 
 
 def _table(table: Input) -> pa.Table:

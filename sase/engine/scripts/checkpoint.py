@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from sase.engine.columns.quarantine import COLUMN
+from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.scripts.pipeline import ScriptPipeline
@@ -28,6 +31,7 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
         "key_texts": {
             _written(name): texts.checkpoint() for name, texts in pipeline.key_texts.items()
         },
+        "bad": {_written(name): to_bytes(each) for name, each in pipeline.bad_rows().items()},
         "statements": {name: _statement(each) for name, each in pipeline.statements.items()},
     }
     return signed(codec.to_bytes(state), key)
@@ -73,6 +77,10 @@ def _fill(pipeline: ScriptPipeline, saved: Saved) -> None:
         key_texts[name].restore(part)
     for name, part in saved.part("inputs").members():
         inputs[name].restore(part)
+    known = {_written(name): name for name in (*pipeline.inputs, *statements)}
+    bad = saved.part("bad")
+    bad.check({name for name, _ in bad.members()} <= known.keys(), "bad rows are of none")
+    pipeline.put_back_bad({known[name]: _bad_rows(part) for name, part in bad.members()})
     for name, part in saved.part("statements").members():
         statement = statements[name]
         if statement.merge is not None:
@@ -84,6 +92,16 @@ def _fill(pipeline: ScriptPipeline, saved: Saved) -> None:
         plan = statement.plan.plan
         data, shared = state.array(None, dtype="uint8").tobytes(), pipeline.texts_of(statement.plan)
         statement.matcher = Matcher.of(restored(plan, data, key_texts=shared))
+
+
+def _bad_rows(saved: Saved) -> Any:
+    """A table of bad rows, with their numbers and the columns that made them bad."""
+    table = from_bytes(saved)
+    names = [name for name in table.column_names if name.startswith(COLUMN)]
+    saved.check(bool(names), "bad rows have no columns that make them bad")
+    for column, kind in ((table.column(0), pa.int64()), (table[names[0]], pa.string())):
+        saved.check(column.type == kind and not column.null_count, "these are no bad rows")
+    return table
 
 
 def _check_names(what: str, known: Mapping[str, object], saved: Saved) -> None:

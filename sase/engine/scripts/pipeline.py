@@ -192,6 +192,18 @@ class ScriptPipeline:
             found[name] = each_once(joined(tables if of_all is None else [of_all, *tables]))
         return found
 
+    def bad_rows(self) -> dict[str | None, pa.Table]:
+        """What `take_bad` would give of those that have bad rows, which it still gives then."""
+        tables = {name: [each.bad_rows()] for name, each in self.inputs.items()}
+        for name, more in self._bad.items():
+            tables[name] = [*tables.get(name, ()), *more]
+        some = {n: [e for e in each if e is not None and len(e)] for n, each in tables.items()}
+        return {name: joined(each) for name, each in some.items() if each}
+
+    def put_back_bad(self, tables: Mapping[str | None, pa.Table]) -> None:
+        """Have `take_bad` give bad rows that were not taken yet."""
+        self._bad = {name: [table] for name, table in tables.items()}
+
     def given(self, name: str | None) -> tuple[int, Mapping[str, int]]:
         """How many events of a shared input there were, and how many each statement was given."""
         shared = self._shared.get(name)
