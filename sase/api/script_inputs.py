@@ -9,7 +9,7 @@ from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import with_longest
 from sase.engine.sources.discovered import Discovered
-from sase.errors import PlanError
+from sase.errors import PlanError, SchemaError
 
 # Inputs by name, None for the one that has none.
 Sources: TypeAlias = Mapping[str | None, Discovered]
@@ -30,11 +30,21 @@ def discovered(
     for name, each in given.items():
         own = of_input(options, name, given)
         if not known:
-            found[name] = Discovered.of(each, InputOptions(**own))
+            found[name] = _described(name, each, InputOptions(**own))
         elif name in known:
             own.pop("types", None)  # its schema has them
             found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
     return found
+
+
+def _described(name: str | None, events: object, options: InputOptions) -> Discovered:
+    """What events say of themselves; errors name the input, as several may lack the same."""
+    try:
+        return Discovered.of(events, options)
+    except SchemaError as problem:
+        if name is None:
+            raise
+        raise SchemaError(f"input `{name}`: {problem}") from problem
 
 
 def open_inputs(

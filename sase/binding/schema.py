@@ -67,6 +67,11 @@ class Schema:
         if self.time_unit is not None and self.time_unit.lower() not in UNITS:
             hint = did_you_mean(self.time_unit, UNITS) or (f"units are {', '.join(NANOSECONDS)}",)
             raise SchemaError(f"`{self.time_unit}` is not a unit of time; {hint[0]}")
+        if not all(isinstance(each, EventType) for each in self.types or ()):
+            raise SchemaError(
+                "a schema takes no dict of types: give it as  types=…  to  sase.compile, sase.match"
+                "  or  sase.Script"
+            )
         self._check_until()
         derive = partial(object.__setattr__, self)  # the dataclass is frozen, its caches are not
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.event_arguments import discovered, on_bad_row, one_query, query_options
+from sase.cli.event_arguments import on_bad_row, one_query, query_options
 from sase.cli.messages import counted, notify, warnings_as_messages
 from sase.cli.output_files import STANDARD_INPUT, write_file
 from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import named_inputs
+from sase.cli.script_arguments import discovered_input, named_inputs
 from sase.cli.script_results import SHOWN, check_form_of_all, statement_files, write_lines
 from sase.cli.signals import Ending
 from sase.cli.spark import session
@@ -87,7 +87,7 @@ def _compiled(
     for each in inputs.values():
         if each.events == STANDARD_INPUT:
             raise ArgumentError("--events -: only  sase run  reads events from standard input")
-    given = {name: discovered(each, judges=False) for name, each in inputs.items()}
+    given = {name: discovered_input(name, each, judges=False) for name, each in inputs.items()}
     options = query_options(arguments)
     graph = StatementGraph.of(text, given)
     script = CompiledScript(graph, given, options["params"], options["plan"])

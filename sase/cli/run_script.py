@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from sase.cli.event_arguments import discovered, limit_options, one_query, query_options
+from sase.cli.event_arguments import limit_options, one_query, query_options
 from sase.cli.follow import lateness_of
 from sase.cli.messages import counted, notify, notify_late, notify_warnings, warnings_as_messages
 from sase.cli.output_files import write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
-from sase.cli.script_arguments import named_inputs
+from sase.cli.script_arguments import discovered_input, named_inputs
 from sase.cli.script_results import (
     SHOWN,
     bad_row_files,
@@ -48,7 +48,7 @@ def run_script(arguments: Namespace, ending: Ending) -> int:
     with ExitStack() as stack:
         for each in inputs.values():
             stack.enter_context(events_in_a_file(each))
-        given = {name: discovered(each) for name, each in inputs.items()}
+        given = {name: discovered_input(name, each) for name, each in inputs.items()}
         return _run(text, given, inputs, arguments, ending)
 
 

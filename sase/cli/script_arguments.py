@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sase.cli.event_arguments import discovered, one_query
 from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.queries import ArgumentError, named_value
+from sase.errors import SchemaError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -82,6 +83,19 @@ def events_of_script(
     arguments: Namespace,
 ) -> tuple[Discovered | None, dict[str, Discovered] | None]:
     """The events of the input without a name, and of those that have one."""
-    found = {name: discovered(each) for name, each in named_inputs(arguments).items()}
+    found = {name: discovered_input(name, e) for name, e in named_inputs(arguments).items()}
     unnamed = found.pop(None, None)
     return unnamed, {str(name): each for name, each in found.items()} or None
+
+
+def discovered_input(
+    name: str | None, arguments: Namespace, *, judges: bool | None = None
+) -> Discovered:
+    """The events of an input, which errors name, as several may lack the same."""
+    try:
+        return discovered(arguments, judges=judges)
+    except (ArgumentError, SchemaError) as problem:
+        if name is None:
+            raise
+        how = f"what holds of this input alone is told by  --input {name}=PATH,time=COLUMN"
+        raise type(problem)(f"--input {name}: {problem}; {how}") from problem

@@ -148,3 +148,10 @@ def test_long_chains_have_an_order() -> None:
     text = ";".join([*links, f"CREATE STREAM s{count} AS EVENT A x"])
     order = [each.name for each in StatementGraph.of(text).order]
     assert order == [f"s{n}" for n in range(count, -1, -1)]
+
+
+def test_what_an_input_lacks_is_said_with_its_name() -> None:
+    text = "FROM a EVENT A x; FROM b EVENT A x"
+    streams = {"a": [{"ts": 1, "type": "A"}], "b": [{"when": 1, "type": "A"}]}
+    with pytest.raises(sase.SchemaError, match="input `b`: there is no time column `ts`"):
+        sase.Script(text, streams=streams)

@@ -190,3 +190,8 @@ def test_a_wrong_schema_says_where(data: object, message: str) -> None:
     """The path into the file, and the nearest word."""
     with pytest.raises(SchemaError, match=message):
         schema_from(data)
+
+
+def test_a_schema_takes_no_dict_of_types() -> None:
+    with pytest.raises(SchemaError, match="a schema takes no dict of types: give it as  types=…"):
+        Schema(time="ts", types={"A": {"v": "int64"}})  # type: ignore[arg-type]

@@ -346,3 +346,17 @@ def test_bad_rows_that_are_followed_are_lines_as_they_come(tmp_path: Path) -> No
         [3, "v", "9", "bad"],
         [4, "ts", "y", "2"],
     ]
+
+
+def test_what_an_input_lacks_is_said_with_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, time in (("logins", "ts"), ("trades", "day_of")):
+        (tmp_path / f"{name}.csv").write_text(EVENTS.replace("ts", time, 1))
+    inputs = [f"--input={each}={tmp_path / each}.csv" for each in ("logins", "trades")]
+    text = "FROM logins EVENT Failure a; FROM trades EVENT Failure a"
+    assert main(["run", "-q", text, *inputs]) == 2
+    told = capsys.readouterr().err
+    assert "--input trades: no column has a usual name for the time of events" in told
+    assert "--input trades=PATH,time=COLUMN" in told
+    assert main(["run", "-q", text, *inputs[:1], f"{inputs[1]},time=day_of"]) == 0
