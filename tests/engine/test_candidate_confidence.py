@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from math import prod
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sase.binding.folding import INT64_MAX
@@ -20,6 +21,9 @@ from sase.engine.operators.imprecise.candidate_confidence import (
     TimeBounds,
 )
 from sase.engine.operators.imprecise.confidence import OrderConfidence
+from tests.seeds import draw_numbers
+
+EXAMPLES = settings().max_examples
 
 Steps = list[list[TimeBounds]]
 
@@ -90,6 +94,43 @@ def test_windows_over_long_intervals(unit: int) -> None:
         expected = OrderConfidence(reach).of(lo, hi)
         found = CandidateConfidence(reach).of([[each] for each in events], [])
         assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.random
+def test_the_sum_over_first_times_is_that_of_each_by_itself() -> None:
+    """Of long intervals, whose worlds are too many: pieces are summed by a few places."""
+    for number in draw_numbers(EXAMPLES):
+        random = Random(number)
+        longest, at, steps = random.choice((30, 70, 150)), 0, list[list[TimeBounds]]()
+        for _ in range(random.choice((1, 2, 2, 3, 4))):
+            at += random.randrange(longest // 2)
+            steps.append([drawn(random, at, longest)])
+        negatives = [
+            PlacedNegative(
+                drawn(random, random.randrange(-longest, at + 2 * longest), longest),
+                random.randrange(len(steps) + 1),
+            )
+            for _ in range(random.randrange(4))
+        ]
+        confidence, (first,) = CandidateConfidence(random.randrange(1, 2 * longest)), steps[0]
+        times = [TimeBounds(time, time) for time in range(first.lo, first.hi + 1)]
+        expected = sum(confidence.of([[time], *steps[1:]], negatives) for time in times)
+        found = confidence.of(steps, negatives)
+        assert found == pytest.approx(expected / first.size, abs=1e-11), number
+
+
+def drawn(random: Random, at: int, longest: int) -> TimeBounds:
+    """An interval that begins before a time."""
+    lo = at - random.randrange(longest)
+    return TimeBounds(lo, lo + random.randrange(longest))
+
+
+def test_an_absence_before_a_long_interval() -> None:
+    """What is within the window before the event goes by where that is, beyond its own end."""
+    times = [sum(-5 <= n <= 20 for n in (time - 2, time - 1)) for time in range(-4, 56)]
+    expected = 1 - sum(times) / 26 / 60
+    step, negative = [TimeBounds(-4, 55)], PlacedNegative(TimeBounds(-5, 20), 0)
+    assert CandidateConfidence(2).of([step], [negative]) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_negated_end_over_long_intervals() -> None:

@@ -39,16 +39,25 @@ def insert(cuts: OutInts, count: int, bound: int, low: int, high: int) -> int:
 
 @linked
 def insert_all(
-    cuts: OutInts, count: int, lo: Ints, hi: Ints, events: int, reach: int, low: int, high: int
-) -> int:
-    """Insert where events begin and end, and where they come within reach."""
+    cuts: OutInts, count: int, lo: Ints, hi: Ints, events: int, reach: int, low: int, high: int,
+    behind: Ints,
+) -> int:  # fmt: skip
+    """Insert where events begin and end, and where they come within reach.
+
+    What is negative before the first event is within reach of the last: it moves the other way.
+    """
+    is_before = False
+    for event in range(behind.shape[0]):
+        is_before = is_before or behind[event] == 0
     for event in range(events):
         for side in range(2):
             bound = lo[event] if side == 0 else hi[event] + 1
             for step in range(2):
                 count = insert(cuts, count, bound + step, low, high)
-            if bound >= EARLIEST + reach:
-                count = insert(cuts, count, bound - reach, low, high)
+                if bound >= EARLIEST + reach and (step == 0 or behind.shape[0] > 0):
+                    count = insert(cuts, count, bound - reach + step, low, high)
+                if is_before and bound < LATEST - reach:
+                    count = insert(cuts, count, bound + reach + step, low, high)
     return count
 
 
@@ -174,9 +183,11 @@ def likelihood_by_first_time(
                 return FULL
             total *= float(first_hi - level) + 1.0
             lo[0] = first_lo
-    parts = insert_all(pieces, 0, lo, hi, count, reach, first_lo, high)
-    parts = insert_all(pieces, parts, other_lo, other_hi, asked, reach, first_lo, high)
-    parts = insert_all(pieces, parts, end_lo, end_hi, end_lo.shape[0], reach, first_lo, high)
+    parts = insert_all(pieces, 0, lo, hi, count, reach, first_lo, high, behind)
+    parts = insert_all(pieces, parts, other_lo, other_hi, asked, reach, first_lo, high, behind)
+    parts = insert_all(
+        pieces, parts, end_lo, end_hi, end_lo.shape[0], reach, first_lo, high, behind
+    )
     for part in range(parts + 1 if high > first_lo else 0):
         start = first_lo if part == 0 else pieces[part - 1]
         length = (high if part == parts else pieces[part]) - start

@@ -118,7 +118,7 @@ class GapConfidence:
         """Make room for so many events, and segments that have a polynomial of them each."""
         self._most, self._segments = count, segments
         nodes = max(FEW, count + 2, (count + 1) ** 2 // 4)
-        self._pieces, self._places = np.empty(6 * count, np.int64), np.empty(nodes, np.int64)
+        self._pieces, self._places = np.empty(12 * count, np.int64), np.empty(nodes, np.int64)
         self._weights, self._matrix = np.empty(nodes), np.empty((count + 2, count + 2))
         self._cuts = np.empty(2 * count, np.int64)
         self._starts, self._degrees = np.empty(2 * segments, np.int64), np.empty(segments, np.int64)
