@@ -30,10 +30,13 @@ from experiments.plain_windows import searched_by_itself
 from experiments.window_findings import METHODS, PLAIN, Figures, Point, findings
 from experiments.window_streams import DAY, ONCO_EVENTS, ONCO_TYPES, nyse, onco
 
-TRADES = 1_000_000
+TRADES, DAYS, MILLISECONDS = 1_000_000, range(5, 51, 5), range(10, 101, 10)
 TRADED = tuple(f"S{number}" for number in range(1, 51))
 PONCO = "SEQ(SET(C c, D d), SET(P+ p[], R+ r[]), SET(B b, H h))"
 PNYSE = "SEQ(SET(S1+ a[], S2+ g[]), S3+ i[])"
+# What a tree joins of them: no series.
+TREE_ONCO = "SEQ(SET(C c, D d), SET(B b, H h))"
+TREE_NYSE = "SEQ(SET(S1 a, S2 g), S3 i)"
 RISING = ("a[i].price > a[i-1].price", "g[i].price > g[i-1].price", "i[i].price < i[i-1].price")
 RUNS = ("evaluate_runs", "push_simple_conditions")
 TREE = (
@@ -46,7 +49,8 @@ TREE = (
     "join_by_tree",
 )
 SET_TREE = ("evaluate_runs", "partition_stacks", "push_simple_conditions", "join_sets")
-FORMS = {"runs": RUNS, "tree": TREE, "tree of sets": SET_TREE}
+TREE_OF_SETS = "tree of sets"
+FORMS = {"runs": RUNS, "tree": TREE, TREE_OF_SETS: SET_TREE}
 
 
 @dataclass(frozen=True)
@@ -185,22 +189,52 @@ def _pnyse(milliseconds: int) -> str:
 def by_days(events: int | None, patterns: int) -> Iterator[Cell]:
     """Windows of 5 to 50 days."""
     table = onco(events or ONCO_EVENTS)
-    for days in range(5, 51, 5):
+    for days in DAYS:
         yield Cell(f"{days} days", (_ponco(days),), table)
+
+
+def tree_by_days(events: int | None, patterns: int) -> Iterator[Cell]:
+    """The same for what a tree joins: the single events, of which it finds every match."""
+    table = onco(events or ONCO_EVENTS)
+    for days in DAYS:
+        query = f"EVENT {TREE_ONCO} WHERE [pid] WITHIN {days * DAY} INCLUSIVE"
+        yield Cell(f"{days} days", (query,), table, TREE_OF_SETS)
 
 
 def by_milliseconds(events: int | None, patterns: int) -> Iterator[Cell]:
     """Windows of 10 to 100 milliseconds."""
     table = nyse(events or TRADES)
-    for milliseconds in range(10, 101, 10):
+    for milliseconds in MILLISECONDS:
         yield Cell(f"{milliseconds} ms", (_pnyse(milliseconds),), table)
+
+
+def tree_by_milliseconds(events: int | None, patterns: int) -> Iterator[Cell]:
+    """The same for single events, which a tree joins."""
+    table = nyse(events or TRADES)
+    for milliseconds in MILLISECONDS:
+        yield Cell(f"{milliseconds} ms", (_tree_of_nyse(milliseconds),), table, TREE_OF_SETS)
 
 
 def by_events(events: int | None, patterns: int) -> Iterator[Cell]:
     """Streams of 100 events up to the most, ten times as many each."""
-    count, most = 100, events or TRADES
-    while count <= most:
+    for count in _up_to(events or TRADES):
         yield Cell(f"{count:,}", (_pnyse(20),), nyse(count))
+
+
+def tree_by_events(events: int | None, patterns: int) -> Iterator[Cell]:
+    """The same for single events, which a tree joins."""
+    for count in _up_to(events or TRADES):
+        yield Cell(f"{count:,}", (_tree_of_nyse(20),), nyse(count), TREE_OF_SETS)
+
+
+def _tree_of_nyse(milliseconds: int) -> str:
+    return f"EVENT {TREE_NYSE} WITHIN {milliseconds * 1000} INCLUSIVE"
+
+
+def _up_to(most: int) -> Iterator[int]:
+    count = 100
+    while count <= most:
+        yield count
         count *= 10
 
 
@@ -212,10 +246,13 @@ FIGURES: dict[str, Cells] = {
     "6e": by_days,
     "6f": by_milliseconds,
     "7a": by_length("SEQ", trades=False, form="tree"),
-    "7b": by_length("SET", trades=False, form="tree of sets"),
+    "7b": by_length("SET", trades=False, form=TREE_OF_SETS),
     "7c": by_length("SEQ", trades=True, form="tree"),
-    "7d": by_length("SET", trades=True, form="tree of sets"),
+    "7d": by_length("SET", trades=True, form=TREE_OF_SETS),
+    "7e": tree_by_days,
+    "7f": tree_by_milliseconds,
     "8a": by_events,
+    "8b": tree_by_events,
 }
 
 

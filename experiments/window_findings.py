@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 PLAIN, METHODS = "plain", ("f", "fp", "fpc", "fc")
 # What is measured twice differs by as much.
 NOISE = 0.9
+# Figures of runs, and those of trees.
+OF_TREES = {"6a": "7a", "6b": "7b", "6c": "7c", "6d": "7d", "6e": "7e", "6f": "7f", "8a": "8b"}
 MANY, OF_MANY, SLOWEST, MOST_APART, LARGE = 100.0, 6, 1 / 1.05, 1.5, 10_000
 
 
@@ -94,7 +96,7 @@ def findings(figures: Figures) -> Iterator[str]:
         yield f"{figure}: fpc >= fp >= f >= 1 at {met} of {len(points)} points"
     for sequences, sets in (("6a", "6b"), ("6c", "6d")):
         yield from _of_lengths(sequences, figures.get(sequences, []), sets, figures.get(sets, []))
-    for runs, tree in (("6a", "7a"), ("6b", "7b"), ("6c", "7c"), ("6d", "7d")):
+    for runs, tree in OF_TREES.items():
         pairs = list(zip(figures.get(runs, []), figures.get(tree, []), strict=False))
         if pairs:
             met = sum(one.best >= other.best for one, other in pairs)
@@ -103,9 +105,13 @@ def findings(figures: Figures) -> Iterator[str]:
         gained = [each.factor("fpc") for each in points]
         is_met = gained[-1] > gained[0]
         yield _said("6e: more is gained in longer windows", is_met, gained)
-    if large := [each.best for each in figures.get("8a", []) if each.number >= LARGE]:
-        is_met = max(large) <= MOST_APART * min(large)
-        yield _said("8a: what is gained does not go by the number of events", is_met, large)
+    for figure in ("8a", "8b"):
+        if large := [each.best for each in figures.get(figure, []) if each.number >= LARGE]:
+            is_met, what = (
+                max(large) <= MOST_APART * min(large),
+                "does not go by the number of events",
+            )
+            yield _said(f"{figure}: what is gained {what}", is_met, large)
 
 
 def _is_more_gained_by_more(point: Point) -> bool:

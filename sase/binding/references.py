@@ -228,13 +228,16 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
         named = (c.variable for c in scope.inner_components if c.named)
         owner = owners[0] if owners else next(named, "x")
         count = len(scope.inner_components)
+        hint = f"write it with its variable:  {owner}.{name} ; a text stands in quotes:  '{name}'"
+        if scope.schema.is_imprecise and not owners and nearest(name, ["confidence"]):
+            hint = "did you mean confidence, that of the match?"
         error(
             "unqualified-attribute",
             f"`{name}` could belong to any of {count} components"
             if count > 1
             else f"`{name}` is written without the component inside of the group",
             node.span,
-            f"write it with its variable:  {owner}.{name} ; a text stands in quotes:  '{name}'",
+            hint,
         )
     return None
 

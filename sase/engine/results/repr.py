@@ -72,7 +72,8 @@ def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
 
 def _heading(count: int, report: Report) -> str:
     found = "no match" if not count else "1 match" if count == 1 else f"{count:,} matches"
-    return f"{found} in {report.rows:,} rows"
+    # What is chosen from compressed matches was found in no rows of its own.
+    return f"{found} in {report.rows:,} rows" if report.rows or not count else found
 
 
 def _footing(count: int, report: Report) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
@@ -233,6 +234,8 @@ def notes(reasons: tuple[str, ...]) -> Iterator[str]:
         yield f"the matches are looked at one by one, since {'; '.join(reasons)}"
 
 
-def _check_number(number: int) -> None:
+def _check_number(number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise PlanError(f"{number!r}: give a whole number of matches")
     if number < 0:
         raise PlanError(f"{number}: a number of matches is not negative")

@@ -38,6 +38,17 @@ def test_the_likeliest_come_first() -> None:
     assert pairs(every.top(3)) == [(1, 4), (1, 2), (3, 4)]
 
 
+@pytest.mark.parametrize("number", ["2", 1.5, True, None])
+def test_how_many_is_a_whole_number(number: Any) -> None:
+    for ask in (compressed().top, compressed().sample, compressed().first):
+        with pytest.raises(PlanError, match="give a whole number of matches"):
+            ask(number)
+
+
+def test_what_is_chosen_is_of_no_rows_of_its_own() -> None:
+    assert str(compressed().top(2)).startswith("2 matches\n")
+
+
 def test_of_as_likely_ones_the_first_in_order_come_first() -> None:
     rows = [{"type": "A", "lo": n, "hi": n, "n": n} for n in range(300)]
     matches = sase.match("EVENT A a", rows, time=("lo", "hi"), type="type", output="compressed")
