@@ -85,6 +85,11 @@ def compare(
     source = Discovered.of(events, InputOptions(**options))
     # Bound as it is, for errors in its own words.
     own = compile_query(query, source, params=params, plan=plan)
+    if own.bound.confidence is not None:
+        raise PlanError(
+            "strategies are compared, and with imprecise time there is one, skip_till_any_match:"
+            f" name the time that the others are to go by, as in  time={source.schema.time!r}"
+        )
 
     def compiled(text: str) -> CompiledQuery:
         return compile_query(text, own.source, params=params, plan=plan)

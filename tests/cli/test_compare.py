@@ -13,6 +13,7 @@ import sase
 from sase.api import compare as comparing
 from sase.cli.main import main
 from sase.engine.operators.kleene import run_evaluation
+from sase.errors import PlanError
 from sase.lang.parser import parse_query
 from tests import naive
 
@@ -159,6 +160,13 @@ def test_what_is_wrong_is_said(
     out, err = capsys.readouterr()
     assert said in err
     assert out == ""
+
+
+def test_imprecise_time_has_one_strategy() -> None:
+    """And the message is not about a strategy that nobody wrote."""
+    rows = [{"lo": at, "hi": at + 1, "type": name} for at, name in enumerate("AB")]
+    with pytest.raises(PlanError, match=r"there is one, skip_till_any_match: .* time='lo'"):
+        sase.compare("EVENT SEQ(A a, B b)", rows, time=("lo", "hi"))
 
 
 def test_limits_of_each_run(capsys: pytest.CaptureFixture[str]) -> None:
