@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,22 +44,28 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The places in the source that decide where lines break: its comments and its brackets."""
+    """The places in the source that decide where lines break: its comments and its brackets.
+
+    Brackets are by their sign; all are in the order of the source.
+    """
 
     comments: list[Comment]
-    brackets: list[tuple[int, str]]
+    brackets: dict[str, list[int]]
 
     def comment_between(self, start: int, end: int) -> bool:
         """Whether a comment begins between two offsets."""
-        return any(start < comment.start < end for comment in self.comments)
+        place = bisect_right(self.comments, start, key=lambda comment: comment.start)
+        return place < len(self.comments) and self.comments[place].start < end
 
     def opening(self, offset: int) -> int:
         """Where the last bracket opens before an offset."""
-        return max(place for place, sign in self.brackets if sign == "(" and place < offset)
+        places = self.brackets["("]
+        return places[bisect_left(places, offset) - 1]
 
     def closing(self, offset: int, sign: str = ")") -> int:
         """Where the first bracket closes from an offset on."""
-        return min(place for place, found in self.brackets if found == sign and place >= offset)
+        places = self.brackets[sign]
+        return places[bisect_left(places, offset)]
 
 
 def format_text(text: str, name: str = "query") -> str:
@@ -213,7 +220,7 @@ def _output(output: ast.Output, marks: Marks) -> Iterator[Line]:
 
 
 def _marks(text: str) -> Marks:
-    marks = Marks([], [])
+    marks = Marks([], {sign: [] for sign in "()}"})
     trailing = False
     for token in parser().lex(text, dont_ignore=True):
         start = token.start_pos or 0
@@ -223,8 +230,8 @@ def _marks(text: str) -> Marks:
             trailing = trailing and "\n" not in token
         else:
             trailing = True
-            if token in ("(", ")", "}"):
-                marks.brackets.append((start, str(token)))
+            if token in marks.brackets:
+                marks.brackets[str(token)].append(start)
     return marks
 
 

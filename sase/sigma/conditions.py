@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -99,8 +99,7 @@ class ConditionReader:
     def _several(self, word: str) -> Tree:
         """`1 of them`, `all of selection*`."""
         pattern = "*" if self._next(2) == "them" else "".join(self._tokens[2:3])
-        fitting = ".*".join(map(re.escape, pattern.split("*")))
-        names = [each for each in self._names if re.fullmatch(fitting, each)]
+        names = [each for each in self._names if _fits(each, pattern.split("*"))]
         if pattern == "*":
             names = [each for each in names if not each.startswith("_")]
         if not names:
@@ -125,6 +124,23 @@ class ConditionReader:
             message = "an aggregation behind `|` has no equal in a script"
             return self._part.error("sigma-no-equal", message, "write a correlation of this rule")
         return self._part.error("sigma-rule", f"{word} is not expected in this condition")
+
+
+def _fits(name: str, parts: Sequence[str]) -> bool:
+    """Whether a name is these parts with anything between them, each as early as can be."""
+    first, *others = parts
+    if not others:
+        return name == first
+    *between, last = others
+    place = len(first)
+    if not name.startswith(first) or not name.endswith(last):
+        return False
+    for part in between:
+        found = name.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return place <= len(name) - len(last)
 
 
 def _joined(kind: type[AllOf] | type[OneOf], operands: Iterable[Tree]) -> Tree:

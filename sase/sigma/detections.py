@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 
+from sase.errors import WORDS
 from sase.lang import ast
+from sase.printable import on_one_line
 from sase.sigma.conditions import AllOf, ConditionReader, Negated, OneOf, SearchName, Tree
 from sase.sigma.documents import Scalar, YamlPart
 
@@ -173,7 +175,8 @@ def _literal(part: YamlPart) -> ast.Expression:
             return ast.Integer(value) if value >= 0 else ast.Negative(ast.Integer(-value))
         case float() if isfinite(value):
             return ast.Float(value) if value >= 0 else ast.Negative(ast.Float(-value))
-    raise part.error("sigma-no-equal", f"there is no number {value} in a script")
+    written = on_one_line(str(part.node.value), WORDS)
+    raise part.error("sigma-no-equal", f"there is no number {written} in a script")
 
 
 # ---------------------------------------------------------------- one value

@@ -10,8 +10,10 @@ from sase.errors import Diagnostic, RuleError, SchemaError
 from sase.source import Source, Span
 
 Scalar = str | int | float | bool | None
-NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-BOOLEAN, NULL = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"
+_TAG = "tag:yaml.org,2002:"
+_TAGS = ("str", "int", "float", "bool", "null", "map", "seq")
+NUMBERS = (f"{_TAG}int", f"{_TAG}float")
+BOOLEAN, NULL = f"{_TAG}bool", f"{_TAG}null"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class YamlPart:
         for key, value in self.node.value:
             part = YamlPart(key, self.source)
             name = part.text("a key")
+            if key.tag == f"{_TAG}merge":
+                raise part.error("sigma-no-equal", "`<<` stands for keys of another part")
             if name in seen:
                 raise part.error("sigma-rule", f"the key {name} stands here twice")
             seen.add(name)
@@ -110,8 +114,13 @@ def _yaml() -> Any:
 
 
 def _refuse_anchors(source: Source, yaml: Any) -> None:
-    """A few of them can stand for a document of any size."""
+    """A few of them can stand for a document of any size; tags say that a value is none of ours."""
     for event in yaml.parse(source.text, yaml.SafeLoader):
+        tag = getattr(event, "tag", None)
+        if tag not in (None, "!") and tag.removeprefix(_TAG) not in _TAGS:
+            place = Span(event.start_mark.index, event.start_mark.index + 1)
+            message = f"a value with the tag {tag} has no equal in a script"
+            raise RuleError([Diagnostic("sigma-no-equal", message, place, source)])
         if isinstance(event, yaml.AliasEvent):
             place = Span(event.start_mark.index, event.end_mark.index)
             message = f"*{event.anchor} stands for another part of the document"

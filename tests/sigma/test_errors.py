@@ -52,6 +52,10 @@ NO_EQUAL = {
     "an old aggregation": (detection("s: {a: 1}, condition: s | count() by user > 5")),
     "an old time frame": (detection("s: {a: 1}, timeframe: 5m, condition: s")),
     "several values that it is not": (search("a|neq: [1, 2]")),
+    "a number of many digits": (search(f"a: 0x{'f' * 5000}")),
+    "bytes": (search("a: !!binary aGVsbG8=")),
+    "a call": (search('a: !!python/object/apply:os.system ["id"]')),
+    "merged keys": (search("<<: {a: 1}")),
     "a number that is none": (search("a: .nan")),
     "a filter": (f"{BASE}---\ntitle: F\nfilter: {{rules: [base]}}\n"),
     "an action": ("action: global\ntitle: A\n"),
@@ -145,7 +149,21 @@ EXPECTED = {
         "4:24 sigma-no-equal: `neq` of several values may mean any of them, or all",
     ],
     "a number that is none": [
-        "4:20 sigma-no-equal: there is no number nan in a script",
+        "4:20 sigma-no-equal: there is no number .nan in a script",
+    ],
+    "a number of many digits": [
+        f"4:20 sigma-no-equal: there is no number 0x{'f' * 57}… in a script",
+    ],
+    "bytes": [
+        "4:20 sigma-no-equal: a value with the tag tag:yaml.org,2002:binary has no equal in a"
+        " script",
+    ],
+    "a call": [
+        "4:20 sigma-no-equal: a value with the tag tag:yaml.org,2002:python/object/apply:os.system"
+        " has no equal in a script",
+    ],
+    "merged keys": [
+        "4:17 sigma-no-equal: `<<` stands for keys of another part",
     ],
     "a filter": [
         "8:9 sigma-no-equal: a filter of other rules has no equal in a script",
@@ -317,3 +335,28 @@ def test_each_is_said_at_its_place(name: str, text: str) -> None:
 def test_what_is_refused_has_the_code_that_says_why() -> None:
     assert all("sigma-no-equal: " in EXPECTED[name][0] for name in NO_EQUAL)
     assert not any("sigma-no-equal: " in EXPECTED[name][0] for name in NO_RULE)
+
+
+def test_a_pattern_of_names_takes_time_in_its_length() -> None:
+    """With a regular expression it never ended."""
+    name, pattern = "a" * 100, "a*" * 40
+    rule = detection(f"{name}: {{f: 1}}, condition: 1 of {pattern}")
+    assert "e.f = 1" in script_of([(rule, "rule")])
+    with pytest.raises(RuleError, match="no search is called"):
+        script_of([(rule.replace(pattern, f"{pattern}b"), "rule")])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fitting"),
+    [("a*", "ab abb"), ("*b", "ab abb b"), ("a*b", "ab abb"), ("*b*b", "abb"), ("*", "ab abb b"),
+     ("ab*b", "abb"), ("abb*b", ""), ("ab", "ab")],
+)  # fmt: skip
+def test_the_names_of_a_pattern(pattern: str, fitting: str) -> None:
+    searches = ", ".join(f"{name}: {{f: {name}}}" for name in ("ab", "abb", "b"))
+    rule = detection(f"{searches}, condition: all of {pattern}")
+    if not fitting:
+        with pytest.raises(RuleError, match="no search is called"):
+            script_of([(rule, "rule")])
+        return
+    script = script_of([(rule, "rule")])
+    assert [n for n in ("ab", "abb", "b") if f"'{n}'" in script] == fitting.split()
