@@ -48,6 +48,15 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def distinct_types(arrays: Iterable[pa.Array]) -> list[pa.DataType]:
+    """Return the types of arrays, each once; extension types of users may have no hash."""
+    found: list[pa.DataType] = []
+    for array in arrays:
+        if array.type not in found:
+            found.append(array.type)
+    return found
+
+
 def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
     """Return the type that has the values of all these, if there is one."""
     known = [value_type(kind) for kind in kinds]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.data_types import common_type
+from sase.engine.columns.data_types import common_type, distinct_types
 
 # The values of a small dictionary.
 SMALL = 1 << 12
@@ -29,10 +30,29 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     ]
     if len(parts) < 2:
         return pa.chunked_array(parts, chunks[0].type)
-    whole = pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
+    whole = _joined(parts)
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
     return pa.chunked_array([whole.take(pa.array(back))])
+
+
+def _joined(parts: list[pa.Array]) -> pa.Array:
+    """Concatenate parts of one type, whose dictionaries may differ."""
+    try:
+        return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
+    except pa.ArrowNotImplementedError:  # of values such as lists: each may stand there twice
+        kind = parts[0].type
+        sizes = np.cumsum([0, *(len(part.dictionary) for part in parts[:-1])])
+        codes = [
+            pc.add(part.indices.cast(pa.int64()), int(size))
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+        values = pa.chunked_array([part.dictionary for part in parts]).combine_chunks()
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks)
+        return pa.DictionaryArray.from_arrays(
+            pa.concat_arrays(codes).cast(kind.index_type), values, ordered=kind.ordered
+        )
 
 
 def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -72,10 +92,13 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     Timestamps of several zones become the same instants in UTC, and dates their midnights; where
     one is too far away for the finest unit all are strings.
     """
-    kinds = list(dict.fromkeys(chunk.type for chunk in chunks))
+    kinds = distinct_types(chunks)
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
         return chunks
+    if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
+        # One that is not registered comes back from a snapshot as what it is stored as.
+        return alike([c.storage if isinstance(c, pa.ExtensionArray) else c for c in chunks])
     target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()

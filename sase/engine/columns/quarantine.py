@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers, by_part
-from sase.engine.columns.data_types import common_type
+from sase.engine.columns.data_types import common_type, distinct_types
 from sase.engine.columns.events import Refused
 from sase.engine.columns.gather import takeable
 from sase.engine.columns.input import Input, Inputs, Origin
@@ -220,7 +220,7 @@ def _nothing(kind: pa.DataType) -> pa.Array:
 def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
     """Cast chunks of several tables to one type that has all their values, or to text."""
     chunks = [chunk for part in parts for chunk in part]
-    kinds = [kind for kind in dict.fromkeys(chunk.type for chunk in chunks) if kind != pa.null()]
+    kinds = [kind for kind in distinct_types(chunks) if kind != pa.null()]
     if len(kinds) <= 1:
         target = kinds[0] if kinds else pa.null()
     else:

@@ -100,7 +100,9 @@ def tidied(table: pa.Table) -> pa.Table:
     columns = [_own(column) for column in table.columns]
     if not columns:
         return table
-    return pa.Table.from_arrays(columns, schema=table.schema)
+    both = zip(table.schema, columns, strict=True)
+    fields = [field.with_type(column.type) for field, column in both]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:
@@ -200,6 +202,9 @@ def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return _one(column)
+    if pa.types.is_dictionary(kind.value_type):  # which Arrow writes, and does not read again
+        decoded = [chunk.dictionary_decode() for chunk in column.chunks]
+        return _own(pa.chunked_array(decoded, kind.value_type))
     try:
         coded = column.cast(kind.value_type).dictionary_encode()
         chunks = [indexed(chunk, kind) for chunk in coded.chunks]
