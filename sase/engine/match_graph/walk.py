@@ -14,6 +14,7 @@ every step belongs to a match. Hence the delay between two matches:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,9 @@ class GraphWalk:
         self._opening = self.slots.mask([slot.opens for slot in self.slots.all])
         self._closing = self.slots.mask([slot.closes for slot in self.slots.all])
         self._levels = [slot.level for slot in self.slots.all]
+        self._are_tied = any(self.slots.tied)
         # Views read single numbers faster than arrays do.
+        self._before = graph.stream.before.data
         self._latest = [column.data for column in graph.latest.T.copy()]
         self._previous = [_previous(column).data for column in graph.latest.T]
 
@@ -59,15 +62,13 @@ class GraphWalk:
 
     def _earlier(self, step: _Step, low: int) -> Iterator[_Step]:
         """What may come right before, the more recent first."""
-        return self._by_arcs(step, low) if self._linked else self._by_slot(step, low)
-
-    def _by_slot(self, step: _Step, low: int) -> Iterator[_Step]:
+        if self._linked:
+            return self._by_arcs(step, low)
         place, mask = step
-        earlier = int(self.graph.stream.before[place])
-        tied = self._wanted(mask, self.slots.tied_masks)
-        if tied:
-            yield from self._down(tied, place, max(earlier, low), low)
-        yield from self._down(self._wanted(mask, self.slots.source_masks), earlier, low, low)
+        earlier = self._before[place]
+        found = self._down(self._wanted(mask, self.slots.source_masks), earlier, low, low)
+        tied = self._wanted(mask, self.slots.tied_masks) if self._are_tied else 0
+        return chain(self._down(tied, place, max(earlier, low), low), found) if tied else found
 
     @staticmethod
     def _wanted(mask: int, sources: tuple[int, ...]) -> int:
@@ -109,7 +110,9 @@ class GraphWalk:
         if not steps[-1][1] & self._opening:
             return
         places = tuple(place for place, _ in reversed(steps))
-        cuts = sorted(self._cuts(steps), key=lambda cut: self.slots.order(*cut))
+        cuts = self._cuts(steps)
+        if len(cuts) > 1:
+            cuts.sort(key=lambda cut: self.slots.order(*cut))
         yield from (self.graph.binding(places, *cut) for cut in cuts)
 
     def _cuts(self, steps: list[_Step]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -131,7 +134,7 @@ class GraphWalk:
 
     def _following(self, place: int, slot: int, later: _Step) -> int:
         """The slots that come next; one at least does, so a single one needs no test."""
-        is_tied = place >= self.graph.stream.before[later[0]]
+        is_tied = self._are_tied and place >= self._before[later[0]]
         targets = self.slots.tied_target_masks if is_tied else self.slots.target_masks
         following = later[1] & targets[slot]
         if not self._linked or following & (following - 1) == 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -315,5 +315,7 @@ class CollectedMatches:
             np.cumsum([len(each) for each in events], dtype=np.int64),
             np.ascontiguousarray(lengths.reshape(len(matches), self.levels).T),
         )
-        slots = np.concatenate([empty, *(np.array(each.slots, np.int64) for each in matches)])
-        return self._formed(found, slots, self.matches.graph.slots)
+        automaton, slots = self.matches.graph.slots, empty
+        if automaton.is_told:
+            slots = np.fromiter(chain.from_iterable(each.slots for each in matches), np.int64)
+        return self._formed(found, slots, automaton)
