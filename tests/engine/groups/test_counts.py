@@ -123,6 +123,7 @@ def listed(query: str, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "EVENT (SEQ(B b, C c))+ g[] WHERE g[i].b.v > g[i-1].c.v",
         "EVENT (SEQ(B b, (C c OR D d)))+ g[]",
         "EVENT (SEQ(B b, C c) OR SEQ(C c, B b))+ g[]",
+        "EVENT (SEQ(B b, C c)){2} g[]",
         "EVENT (SEQ(B b, !(D d), C c))+ g[] WHERE d.v < 2",
         "EVENT SEQ(A a, (SEQ(B b, C c))+ g[], D d) WHERE a.v < g[1].b.v OR a.v > 3",
         "EVENT SEQ(A a, (SEQ(B b, C c))+ g[], D d) WHERE d.v != g[g.len].c.v",
