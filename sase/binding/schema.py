@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
 from sase.errors import SchemaError
@@ -96,7 +96,7 @@ class Schema:
         others = (OTHERS,) if self.has_others else ()
         return None if self.types is None else (*self._by_name, *others)
 
-    @property
+    @cached_property
     def texts(self) -> frozenset[str]:
         """The columns that are text wherever they are declared."""
         everywhere = [

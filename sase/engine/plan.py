@@ -194,7 +194,7 @@ class EnginePlan:
         """Every column that the plan reads."""
         return frozenset((*self.schema.roles, *self.attributes))
 
-    @property
+    @cached_property
     def reading(self) -> dict[str, Any]:
         """How files of CSV are read, as `open_files` takes it."""
         options = self.options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,13 +106,21 @@ def lower_terms(
     terms: Sequence[tuple[Condition | Expression, ProgramLayout]],
 ) -> tuple[Lowered, list[int]]:
     """One program of conditions and values with layouts of their own, and where each begins."""
-    writer, starts = _Assembler(terms[0][1] if terms else ProgramLayout({})), []
+    if not terms:
+        return _nothing(), []
+    writer, starts = _Assembler(terms[0][1]), []
     for term, layout in terms:
         writer.layout, writer.height = layout, 0
         starts.append(len(writer.code))
         writer.term(term)
         writer.write(Op.END)
     return writer.finished(columns_needed(term for term, _ in terms)), starts
+
+
+@cache
+def _nothing() -> Lowered:
+    """The program of no terms, which most plans have somewhere."""
+    return _Assembler(ProgramLayout({})).finished(())
 
 
 @dataclass
