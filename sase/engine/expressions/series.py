@@ -150,8 +150,13 @@ class Fills:
             if component in (self.term.own, self.term.judged):
                 continue
             if any(part in (*AT, *BEFORE) for part in parts):
-                self.loops.append((self.levels[component], any(p.is_earlier for p in parts)))
+                is_earlier = any(part.is_earlier for part in parts)
+                self.loops.append(self._over(self.levels[component], int(is_earlier)))
                 self._loops[component] = len(self.loops)
+
+    def _over(self, level: int, exempt: int) -> tuple[int, ...]:
+        """The loop over the events of a level, of which the first may be exempt."""
+        return level, exempt
 
     def _loop(self, component: int) -> int:
         return 0 if component == self.term.own else self._loops[component]

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sase.binding.bound import Aggregate, Predicate
+from sase.binding.bound import Aggregate
 from sase.binding.bound import Reference as EventReference
-from sase.binding.parts import references
-from sase.engine.expressions.series import AT, BEFORE, Fills, Term
+from sase.engine.expressions.series import BEFORE, Fills, Term
 from sase.engine.kernels.kleene import predicates
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
@@ -52,18 +51,8 @@ class SetFills(Fills):
 
     sets: SetWords = NO_SETS
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.term.term, Predicate):
-            return
-        found = list(references(self.term.term))
-        for component in dict.fromkeys(each.component for each in found):
-            parts = [each.part for each in found if each.component == component]
-            if component in (self.term.own, self.term.judged):
-                continue
-            if any(part in (*AT, *BEFORE) for part in parts):
-                exempt = int(any(part.is_earlier for part in parts))
-                self.loops.append(loop_row(self.levels[component], exempt, self.sets))
-                self._loops[component] = len(self.loops)
+    def _over(self, level: int, exempt: int) -> tuple[int, ...]:
+        return loop_row(level, exempt, self.sets)
 
     def is_bound_before(self, own: int, level: int) -> bool:
         """Whether an event of a level may be bound before one of another."""
