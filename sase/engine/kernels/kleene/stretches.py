@@ -8,8 +8,11 @@ begin: no event is kept but in the chain that leads from each event to the one b
 
 What a run may do with an event is the same for all runs at a level: a bit for each move, of which
 comparisons with the event before it leave some. The runs of a key stand in the order of results,
-the youngest first.
+the youngest first. Where a run has to leave its first level at the event after it, as most do not,
+the last event of the key is marked as fresh, and only the next one makes a run of it.
 """
+
+# long because: it is one loop over the records of keys and runs
 
 from __future__ import annotations
 
@@ -38,16 +41,18 @@ from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
-# Of a key: its first run, how many events it had, the rank and the row of the last one that may be
-# in a run, the rank that no run begins before, and what is compared of that event.
-HEAD, RANK, SEEN, ROW, OLDEST, VALUES = range(6)
+# Of a key: its youngest run, how many events it had, the rank and the row of the last one that may
+# be in a run, its oldest run if it has any, and what is compared of that event.
+HEAD, RANK, SEEN, ROW, TAIL, VALUES = range(6)
 KEY_FIELDS = 8
 MOST_COMPARED = KEY_FIELDS - VALUES
-# Of a run: the next one of its key, the measure of its first event, its level, and the ranks at
-# which its levels begin.
-NEXT, START, LEVEL, BEGINS = range(4)
+# Of a run: the next one of its key, the measure of its first event, its level, how many runs the
+# key has, told by the oldest of them alone, and the ranks at which its levels begin.
+NEXT, START, LEVEL, COUNT, BEGINS = range(5)
 # The first run: 0 is none.
 FIRST_RUN = 16
+# Added to a head: the last event of the key is the first of a run, which is none yet.
+FRESH = 1
 # What a move is: a further event of a level, or from here on the first one of it.
 BEGIN = 8
 # What is compared is read behind the other parts of a piece.
@@ -143,8 +148,9 @@ def free_run(cells: OutInts, ends: OutInts, run: int) -> None:
 
 @inlined
 def begin_run(
-    rules: StretchRules, keys: OutInts, cells: OutInts, ends: OutInts, key: int, measure: int
-) -> None:
+    rules: StretchRules, keys: OutInts, cells: OutInts, ends: OutInts, key: int, rank: int,
+    measure: int,
+) -> None:  # fmt: skip
     """Begin a run with an event, before the others of its key."""
     run = ends[FREE]
     if run == NOTHING:
@@ -153,8 +159,39 @@ def begin_run(
     else:
         ends[FREE] = cells[run + NEXT]
     cells[run + NEXT], cells[run + START], cells[run + LEVEL] = keys[key + HEAD], measure, 0
-    cells[run + BEGINS] = keys[key + RANK]
+    cells[run + BEGINS] = rank
+    if keys[key + HEAD] == 0:
+        keys[key + TAIL], cells[run + COUNT] = run, 0
+    cells[keys[key + TAIL] + COUNT] += 1
     keys[key + HEAD] = run
+
+
+@inlined
+def begin(rules: StretchRules, stretches: Stretches, key: int, measure: int) -> None:
+    """Begin a run with the event at hand, or mark it as fresh if the run needs another one next."""
+    keys = stretches.keys
+    if rules.levels > 1 and rules.least[0] == 1 and rules.most[0] == 1:
+        keys[key + HEAD] += FRESH
+    else:
+        rank = keys[key + RANK]
+        begin_run(rules, keys, stretches.cells, stretches.ends, key, rank, measure)
+
+
+@inlined
+def settle_fresh(
+    rules: StretchRules, stream: LineStream, stretches: Stretches, key: int, moves: int, bound: int
+) -> tuple[int, int]:
+    """Make a run of a fresh event, if the next one is behind it; return what ended and expired."""
+    keys, rank = stretches.keys, stretches.keys[key + RANK]
+    keys[key + HEAD] -= FRESH
+    row = keys[key + ROW]
+    measure = measure_of(rules, stream, row - stream.row, rank - 1)
+    if keys[key + SEEN] + 1 != rank or measure < bound:
+        return 1, 1
+    if (moves >> (BEGIN + 1)) & 1 == 0:
+        return 1, 0
+    begin_run(rules, keys, stretches.cells, stretches.ends, key, rank - 1, measure)
+    return 0, 0
 
 
 @linked
@@ -172,23 +209,28 @@ def lacks_output(
 
 
 @inlined
-def lacks_room(
-    rules: StretchRules, stretches: Stretches, written: MatchBuffer, key: int, moves: int
-) -> int:
-    """Return what an event may have no room for, or `DONE`."""
-    keys, ends, last = stretches.keys, stretches.ends, rules.levels - 1
+def lacks_run(rules: StretchRules, stretches: Stretches, head: int, moves: int) -> bool:
+    """Whether there is no room for a run that an event may begin, or a fresh one become."""
+    ends = stretches.ends
     is_full = ends[FREE] == NOTHING and ends[USED] + rules.width > stretches.cells.shape[0]
-    if is_full and (moves >> BEGIN) & 1:
-        return NO_LINE
+    return is_full and (moves >> BEGIN | head) & 1 == 1
+
+
+@inlined
+def lacks_matches(
+    rules: StretchRules, stretches: Stretches, written: MatchBuffer, key: int, moves: int
+) -> bool:
+    """Whether an event may complete more matches than there is room for."""
+    keys, last = stretches.keys, rules.levels - 1
     if (moves >> last) & (1 << BEGIN | 1) and keys[key + HEAD] != 0:
-        most, sizes = keys[key + RANK] - keys[key + OLDEST] + 1, written.sizes
+        oldest, sizes = stretches.cells[keys[key + TAIL] + BEGINS], written.sizes
+        most = keys[key + RANK] - oldest + 1
         is_enough = written.ends.shape[0] - sizes[0] >= most
         is_enough = is_enough and written.events.shape[0] - sizes[1] >= most * most
-        if not is_enough and lacks_output(
+        return not is_enough and lacks_output(
             stretches.cells, keys[key + HEAD], keys[key + RANK], written
-        ):
-            return FULL
-    return DONE
+        )
+    return False
 
 
 @inlined
@@ -217,6 +259,30 @@ def write_stretch(
 
 
 @inlined
+def advance_alike(
+    rules: StretchRules, stretches: Stretches, key: int, moves: int
+) -> tuple[int, int]:
+    """Have all runs of a key go on or end, if they are at one level and complete no match.
+
+    Return how many there were, 0 if each has to be looked at, and how many go on. The oldest run is
+    ahead of the others, or beside them with most events of its level.
+    """
+    keys, cells, ends = stretches.keys, stretches.cells, stretches.ends
+    first, tail = keys[key + HEAD], keys[key + TAIL]
+    count, level = cells[tail + COUNT], cells[tail + LEVEL]
+    if cells[first + LEVEL] != level:
+        return 0, 0
+    if (moves >> level) & 1:
+        size = keys[key + RANK] - cells[tail + BEGINS + level]
+        is_on = level < rules.levels - 1 and size < rules.most[level]
+        return (count, count) if is_on else (0, 0)
+    if (moves >> (BEGIN + 1 + level)) & 1:
+        return 0, 0
+    cells[tail + NEXT], ends[FREE], keys[key + HEAD] = ends[FREE], first, 0
+    return count, 0
+
+
+@inlined
 def advance_stretches(
     rules: StretchRules, stretches: Stretches, written: MatchBuffer, key: int, moves: int,
     measure: int, row: int, shift: int,
@@ -229,7 +295,11 @@ def advance_stretches(
     keys, cells, chain = stretches.keys, stretches.cells, stretches.chain
     least, most, last, rank = rules.least, rules.most, rules.levels - 1, keys[key + RANK]
     bound, is_gap = window_start(measure, rules.span), keys[key + SEEN] + 1 != rank
-    ahead, run, oldest, known, at = 0, keys[key + HEAD], rank, 0, row
+    if not is_gap and cells[keys[key + TAIL] + START] >= bound:
+        count, stay = advance_alike(rules, stretches, key, moves)
+        if count > 0:
+            return count, stay, 0, stay
+    ahead, run, known, at = 0, keys[key + HEAD], 0, row
     steps = made = expired = left = 0
     while run != 0:
         after, level = cells[run + NEXT], cells[run + LEVEL]
@@ -256,8 +326,7 @@ def advance_stretches(
         steps += 1
         made += moved
         if stays:
-            ahead, oldest = run, cells[run + BEGINS]
-            left += 1
+            ahead, left = run, left + 1
         else:
             if ahead == 0:
                 keys[key + HEAD] = after
@@ -265,7 +334,7 @@ def advance_stretches(
                 cells[ahead + NEXT] = after
             free_run(cells, stretches.ends, run)
         run = after
-    keys[key + OLDEST] = oldest
+    keys[key + TAIL], cells[ahead + COUNT] = ahead, left
     return steps, made, expired, left
 
 
@@ -311,11 +380,18 @@ def fused_stretches(
                 keys[key + SEEN] = NOTHING
             if has_ties and keys[key + HEAD] != 0 and stream.ties[before] == stream.ties[row]:
                 moves &= 1 << BEGIN
-            why = lacks_room(rules, stretches, written, key, moves)
-            if why != DONE:
+            if lacks_run(rules, stretches, keys[key + HEAD], moves):
                 count_stretches(state, i, steps, made, expired, begun, live, most_live)
-                return why
+                return NO_LINE
             measure = measure_of(rules, stream, i, keys[key + RANK])
+            if keys[key + HEAD] & FRESH:
+                ended, over = settle_fresh(
+                    rules, stream, stretches, key, moves, window_start(measure, rules.span)
+                )
+                steps, expired, live = steps + ended, expired + over, live - ended
+            if lacks_matches(rules, stretches, written, key, moves):
+                count_stretches(state, i, steps, made, expired, begun, live, most_live)
+                return FULL
             stretches.chain[row] = before
             if keys[key + HEAD] != 0:
                 met, moved, over, left = advance_stretches(
@@ -325,9 +401,7 @@ def fused_stretches(
                     steps + met, made + moved, expired + over, live + left - met
                 )  # fmt: skip
             if (moves >> BEGIN) & 1:
-                if keys[key + HEAD] == 0:
-                    keys[key + OLDEST] = keys[key + RANK]
-                begin_run(rules, keys, stretches.cells, stretches.ends, key, measure)
+                begin(rules, stretches, key, measure)
                 begun, live = begun + 1, live + 1
             most_live = max(most_live, live)
             for column in range(columns):
@@ -340,12 +414,22 @@ def fused_stretches(
 
 
 @kernel
-def expire_stretches(rules: StretchRules, stretches: Stretches, bound: int, row: int) -> None:
+def expire_stretches(
+    rules: StretchRules, stream: LineStream, stretches: Stretches, bound: int, row: int
+) -> None:
     """Remove the runs that a window has ended, or contiguity before a row."""
     keys, cells = stretches.keys, stretches.cells
     for key in range(0, keys.shape[0], KEY_FIELDS):
         is_left = rules.is_strict and keys[key + ROW] + 1 < row
-        ahead, run = 0, keys[key + HEAD]
+        is_fresh = keys[key + HEAD] & FRESH
+        keys[key + HEAD] -= is_fresh
+        if is_fresh:
+            before = keys[key + ROW] - stream.row
+            if is_left or measure_of(rules, stream, before, keys[key + SEEN]) < bound:
+                stretches.state[nodes.EXPIRED] += 1
+                stretches.state[nodes.LIVE] -= 1
+                is_fresh = 0
+        ahead, run, left = 0, keys[key + HEAD], 0
         while run != 0:
             after = cells[run + NEXT]
             if is_left or cells[run + START] < bound:
@@ -357,5 +441,7 @@ def expire_stretches(rules: StretchRules, stretches: Stretches, bound: int, row:
                 stretches.state[nodes.EXPIRED] += 1
                 stretches.state[nodes.LIVE] -= 1
             else:
-                ahead = run
+                ahead, left = run, left + 1
             run = after
+        keys[key + TAIL], cells[ahead + COUNT] = ahead, left
+        keys[key + HEAD] += is_fresh

@@ -93,11 +93,14 @@ class RunEvaluationBase:
         self._built += matches
         written.sizes[:] = 0, 0, self._built
         if matches:
-            found, room = detach(written.events, events)
-            self._written = written._replace(events=room)
-            yield Bindings(
-                found, written.ends[:matches].copy(), written.lengths[:, :matches].copy()
-            )
+            is_full = 2 * matches > len(written.ends)
+            if is_full and 2 * events < len(written.events):  # the next ones are as long
+                found, room = written.events[:events], np.empty(3 * events // 2 + 1, np.int64)
+            else:
+                found, room = detach(written.events, events)
+            ends, more = detach(written.ends, matches)
+            self._written = written._replace(events=room, ends=more)
+            yield Bindings(found, ends, written.lengths[:, :matches].copy())
 
     def _flush(self, why: int) -> Iterator[Bindings]:
         """Flush the match buffer after a kernel stopped; enlarge it if one match did not fit."""

@@ -48,8 +48,7 @@ class StretchEvaluationState(RunEvaluationState):
         self._compared: list[NDArray[Any]] = []
         self._rules: kernel.StretchRules | None = None
         self._read = np.empty(0, np.int64)
-        # How far the positions of events are behind their rows, as in a slice of time.
-        self._shift = 0
+        self._stream: LineStream | None = None
 
     @property
     def key(self) -> Key:
@@ -134,8 +133,7 @@ class StretchEvaluationState(RunEvaluationState):
     def push_stream(self, stream: LineStream, end: int) -> Iterator[Bindings]:
         """Apply events up to one, and yield what they complete when the buffer is full."""
         assert self._rules is not None and self._stretches is not None
-        self._shift = stream.position - stream.row
-        why = NOTHING
+        self._stream, why = stream, NOTHING
         while why != DONE:
             why = kernel.fused_stretches(
                 self._rules, stream, self._stretches, self._written, self._read, end
@@ -174,9 +172,11 @@ class StretchEvaluationState(RunEvaluationState):
 
     def _expire(self, bound: int) -> int:
         """Expire runs; of stretches no event is needed, as all are loaded."""
-        if self._stretches is None:
+        stream = self._stream
+        if self._stretches is None or stream is None:
             return super()._expire(bound)
         assert self._rules is not None
-        row = self._watermark.position - self._shift
-        kernel.expire_stretches(self._rules, self._stretches, bound, row)
+        # In a slice of time the positions of events are behind their rows.
+        row = self._watermark.position - (stream.position - stream.row)
+        kernel.expire_stretches(self._rules, stream, self._stretches, bound, row)
         return NOTHING
