@@ -21,7 +21,7 @@ from experiments.rivals.install import CannotInstall, install, interpreter, pyth
 from experiments.rivals.protocol import Run, Task
 from experiments.rivals.results import Place, Way
 from experiments.rivals.running import Outcome
-from experiments.rivals.streams import CONTESTS, Contest, with_codes
+from experiments.rivals.streams import CONTESTS, Contest, users, with_codes
 from sase.generate import stock_events, uniform_events
 
 pytestmark = pytest.mark.heavy
@@ -49,7 +49,7 @@ def contest() -> Contest:
         for c in steps[2]
         if a["attr1"] == b["attr1"] == c["attr1"] and a["ts"] < b["ts"] < c["ts"]
     ]
-    return Contest(first.name, first.text, tiny, len(found), sum(map(sum, found)), first.cell)
+    return Contest(first.name, first.text, tiny, len(found), sum(map(sum, found)), first.asked)
 
 
 def run(number: int = 1, seconds: float = 0.5, matches: int = 3, check: int | None = 6) -> Run:
@@ -59,7 +59,7 @@ def run(number: int = 1, seconds: float = 0.5, matches: int = 3, check: int | No
 def compared(outcomes: dict[str, Outcome], folder: Path, known: tuple[int, int]) -> Comparison:
     """One round of made-up outcomes, by form."""
     first = CONTESTS[0]
-    contest = Contest(first.name, first.text, tiny, *known, first.cell)
+    contest = Contest(first.name, first.text, tiny, *known, first.asked)
     runner = {name: lambda task, limit: outcomes[task.form] for name in ("ours", "other")}
     comparison = Comparison(Plan((1,), rounds=2), PLACE, folder, runner)
     comparison.cell(contest, [OTHER])
@@ -184,7 +184,7 @@ def test_who_takes_too_long_is_not_asked_again(tmp_path: Path) -> None:
         return outcomes[task.form]
 
     first = CONTESTS[0]
-    contest = Contest(first.name, first.text, tiny, 3, 6, first.cell)
+    contest = Contest(first.name, first.text, tiny, 3, 6, first.asked)
     comparison = Comparison(
         Plan((1,), rounds=2), PLACE, tmp_path, dict.fromkeys(("ours", "other"), runner)
     )
@@ -198,7 +198,7 @@ def test_another_meaning_is_judged_by_itself_and_said(tmp_path: Path) -> None:
     difference = Difference("starts", "It finds one match from each start.")
     other = Rival("other", "Other", forms=(Form("clause", ("Q1",), difference=difference),))
     first = CONTESTS[0]
-    contest = Contest(first.name, first.text, tiny, 3, 6, first.cell)
+    contest = Contest(first.name, first.text, tiny, 3, 6, first.asked)
 
     def judged(matches: int) -> Comparison:
         outcomes = {"plan": Outcome((run(),)), "clause": Outcome((run(1, 1.0, matches, None),))}
@@ -263,6 +263,8 @@ def test_forms_of_sql_find_what_ours_finds(tmp_path: Path) -> None:
     asked = rivals()["duckdb"].forms
     for contest in CONTESTS:
         small = stock_events(events=2_000, seed=3) if contest.query == "Q5" else tiny()
+        if contest.stream.startswith("K"):
+            small = users(50, 2_000)
         data = replace(contest, table=lambda table=small: table).write(tmp_path)
         for form in asked:
             if contest.query in form.queries:

@@ -53,7 +53,10 @@ class Rival:
 
 
 ENGINE = Rival(OURS, "this engine", forms=(Form("plan", ("Q1", "Q2", "Q3", "Q4", "Q5")),))
-PROGRAM = Rival(LIMIT, "C program", forms=(Form("by hand", ("Q1", "Q2", "Q3", "Q4", "Q5"), (1,)),))
+# The program of many keys is another one, of `experiments.many_keys`.
+OTHERS = ("K100k", "K1M", "K5M")
+BY_HAND = Form("by hand", ("Q1", "Q2", "Q3", "Q4", "Q5"), (1,), OTHERS)
+PROGRAM = Rival(LIMIT, "C program", forms=(BY_HAND,))
 
 
 def rivals(file: Path = FILE) -> dict[str, Rival]:

@@ -1,15 +1,17 @@
-"""The cells of the comparison: the throughput table's, and Q5 on the stock stream."""
+"""The cells of the comparison: the throughput table's, Q5 on the stock stream, and many keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.cells import CELLS, Q5_S5, WINDOW, Cell
+from experiments.cells import CELLS, Q5_S5, WINDOW, Cell, Query
+from experiments.many_keys import DAY, EVENTS, HOUR, SHAPES, Users
 from experiments.rivals.protocol import Task
 
 SHARE = 10  # of which a quick run takes one
@@ -24,7 +26,8 @@ class Contest:
     table: Callable[[], pa.Table]
     matches: int
     check: int
-    cell: Cell | None = None
+    asked: Query | None = None
+    window: int = WINDOW
 
     @property
     def query(self) -> str:
@@ -38,13 +41,13 @@ class Contest:
 
     def task(self, data: Path, form: str, threads: int, repeats: int, enough: float) -> Task:
         """What a way is told."""
-        query = self.cell.query if self.cell else None
+        query = self.asked
         return Task(
             cell=self.name,
             query=self.query,
             text=self.text,
             data=str(data),
-            window=WINDOW if query else 500,
+            window=self.window,
             steps=query.steps if query else 0,
             keys=query.keys if query else (),
             negated=query.negated if query else None,
@@ -75,10 +78,28 @@ def with_codes(table: pa.Table) -> pa.Table:
 
 def contest(cell: Cell) -> Contest:
     """A cell of the throughput table."""
-    return Contest(cell.name, cell.query.text, cell.stream.table, cell.matches, cell.row_sum, cell)
+    asked = cell.query
+    return Contest(cell.name, asked.text, cell.stream.table, cell.matches, cell.row_sum, asked)
+
+
+def users(keys: int, events: int = EVENTS) -> pa.Table:
+    """Views, carts and purchases of so many users, of which each time is the number of its row."""
+    table = Users.drawn(events, keys).table("dense")
+    return table.set_column(0, "ts", pa.array(range(events), pa.int64()))
+
+
+def of_users(name: str, keys: int, matches: int, check: int) -> Contest:
+    """A view, a cart and a purchase of one of many users, within the events of an hour."""
+    window = EVENTS * HOUR // DAY
+    text = f"EVENT {SHAPES['all']} WITHIN {window}"
+    asked = Query("Q1", 3, ("user",))
+    return Contest(f"Q1/{name}", text, partial(users, keys), matches, check, asked, window)
 
 
 CONTESTS = (
     *map(contest, CELLS),
-    Contest(Q5_S5.name, Q5_S5.text, Q5_S5.table, Q5_S5.matches, Q5_S5.held),
+    Contest(Q5_S5.name, Q5_S5.text, Q5_S5.table, Q5_S5.matches, Q5_S5.held, window=500),
+    of_users("K100k", 100_000, 1_179_877, 17_698_447_285_518),
+    of_users("K1M", 1_000_000, 11_871, 177_039_447_229),
+    of_users("K5M", 5_000_000, 458, 6_993_443_456),
 )
