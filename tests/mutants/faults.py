@@ -314,7 +314,12 @@ FAULTS = [
     ),
     Fault("touching-orders-apart", EXCLUSION, "return 0 in left", "return 0b010 in left"),
     Fault("undeclared-proves", "sase/planning/stretches.py", "== frozenset()", "!= 0"),
-    Fault("stretch-over-a-gap", STRETCHES, "keys[key + SEEN] + 1 != rank", "keys[key + SEEN] < 0"),
+    Fault(
+        "stretch-over-a-gap",
+        STRETCHES,
+        "is_gap = window_start(measure, rules.span), keys[key + SEEN] + 1 != rank",
+        "is_gap = window_start(measure, rules.span), keys[key + SEEN] < 0",
+    ),
     Fault("stretch-of-simultaneous-events", STRETCHES, "moves &= 1 << BEGIN", "moves &= moves"),
     Fault("stretch-too-short", STRETCHES, "size >= least[level]:", "size > 0:"),
     Fault("stretch-too-long", STRETCHES, "and size < most[level]", "and size <= most[level]"),
