@@ -20,7 +20,8 @@ from sase.engine.operators.imprecise.candidate_confidence import (
     PlacedNegative,
     TimeBounds,
 )
-from sase.engine.operators.imprecise.confidence import OrderConfidence
+from sase.engine.operators.imprecise.confidence import GapConfidence, OrderConfidence
+from sase.errors import BudgetError
 from tests.seeds import draw_numbers
 
 EXAMPLES = settings().max_examples
@@ -131,6 +132,13 @@ def test_an_absence_before_a_long_interval() -> None:
     expected = 1 - sum(times) / 26 / 60
     step, negative = [TimeBounds(-4, 55)], PlacedNegative(TimeBounds(-5, 20), 0)
     assert CandidateConfidence(2).of([step], [negative]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_more_uncertain_events_than_memory_can_hold() -> None:
+    """It was a bare error of NumPy: the cube of 20,000 has more bytes than there are addresses."""
+    lo, one = np.arange(20_000), np.zeros(1, np.int64)
+    with pytest.raises(BudgetError, match=r"20,001 events of it and around it"):
+        GapConfidence().of(lo, lo + 9, one, one + 9, one, one, np.ones(20_001, np.int64))
 
 
 def test_a_negated_end_over_long_intervals() -> None:

@@ -13,6 +13,14 @@ from sase.engine.kernels.confidence.first_times import FEW, likelihood_by_first_
 from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
 from sase.engine.operators.bindings import Bindings, match_arrays
+from sase.errors import BudgetError
+
+# How likely it is that other events are out of the way takes the cube of the number of them all.
+TOO_LONG = (
+    "how likely one candidate is beside what this query excludes needs more memory than there is:"
+    " {:,} events of it and around it are at uncertain times: bound its series, narrow its"
+    " conditions, or give it a smaller WITHIN"
+)
 
 
 class OrderConfidence:
@@ -116,13 +124,16 @@ class GapConfidence:
 
     def _grow(self, count: int, segments: int) -> None:
         """Make room for so many events, and segments that have a polynomial of them each."""
+        size = (count // 2 + 2) ** 2
+        try:
+            self._moments = np.empty(segments * size)
+        except MemoryError:
+            raise BudgetError(TOO_LONG.format(count)) from None
         self._most, self._segments = count, segments
         nodes = max(FEW, count + 2, (count + 1) ** 2 // 4)
         self._pieces, self._places = np.empty(12 * count, np.int64), np.empty(nodes, np.int64)
         self._weights, self._matrix = np.empty(nodes), np.empty((count + 2, count + 2))
         self._cuts = np.empty(2 * count, np.int64)
         self._starts, self._degrees = np.empty(2 * segments, np.int64), np.empty(segments, np.int64)
-        size = (count // 2 + 2) ** 2
         self._placed, self._longer = (np.empty((segments, count + 3)) for _ in range(2))
         self._table = np.empty((size + 2, count + 3))
-        self._moments = np.empty(segments * size)
