@@ -102,7 +102,7 @@ def test_a_match_beyond_the_most_is_named_by_its_rows() -> None:
 
 
 def test_matches_are_counted_and_held_one_by_one() -> None:
-    query = "EVENT SEQ(X x, (SEQ(A a, B? b) OR C+ c[])+ g[], Y y)"
+    query = "EVENT SEQ(X x, (SEQ(A a, B? b) OR SEQ(A a, B b))+ g[], Y y)"
     count = sase.match(query, EVENTS, output="count")
     assert (count, count.is_counted) == (len(found(query)), False)
     assert any(
