@@ -60,8 +60,14 @@ def part_of(text: str) -> str:
     return text
 
 
+def _off(threshold: re.Match[str]) -> str:
+    """A threshold that no confidence has: of what is within 1e-9 of one either is right."""
+    return f"{float(threshold.group()) * 0.99731:.9f}"
+
+
 def check(number: int) -> None:
     drawn = replace(draw(number), returned="", limit="")
+    drawn = replace(drawn, confidence=re.sub(r"[\d.]+", _off, drawn.confidence))
     if " OR " in drawn.pattern or "SEQ(!" in drawn.pattern[4:]:
         return
     try:
