@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DYING = """
+TEST = """
 import os
 
 import pytest
@@ -18,24 +18,30 @@ import pytest
 
 @pytest.mark.heavy
 def test_one():
-    os._exit(9)
+    {}
 """
+AGAIN = "TEST=test_this.py::test_one"
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("os._exit(9)", "crashed while running 'test_this.py::test_one'"),
+        ("assert 2 + 2 == 5", "assert (2 + 2) == 5"),
+    ],
+    ids=["dies", "fails"],
+)
+@pytest.mark.parametrize(
     ("arguments", "again"),
     [
-        (["-m", "heavy"], "make test-heavy TEST=test_dying.py::test_one"),
-        (
-            ["--hypothesis-profile=random", "--seed=7"],
-            "make test-random SEED=7 TEST=test_dying.py::test_one",
-        ),
+        (["-m", "heavy"], f"make test-heavy {AGAIN}"),
+        (["--hypothesis-profile=random", "--seed=7"], f"make test-random SEED=7 {AGAIN}"),
     ],
     ids=["heavy", "random"],
 )
-def test_a_process_that_dies(arguments: list[str], again: str, tmp_path: Path) -> None:
-    (tmp_path / "test_dying.py").write_text(DYING, encoding="utf-8")
+def test_it_is_told(body: str, told: str, arguments: list[str], again: str, tmp_path: Path) -> None:
+    (tmp_path / "test_this.py").write_text(TEST.format(body), encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = heavy", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-n1", *arguments]
     done = subprocess.run(
@@ -47,6 +53,6 @@ def test_a_process_that_dies(arguments: list[str], again: str, tmp_path: Path) -
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     lines = done.stdout.splitlines()
-    assert any("crashed while running 'test_dying.py::test_one'" in line for line in lines)
+    assert any(told in line for line in lines)
     (heading,) = [number for number, line in enumerate(lines) if " to repeat it " in line]
     assert lines[heading + 1] == again
