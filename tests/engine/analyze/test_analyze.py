@@ -16,7 +16,14 @@ from sase.engine.pipeline import analyze
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import QueryError
-from sase.planning.nodes import Selection, chain, find, rebuilt
+from sase.planning.nodes import (
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    chain,
+    find,
+    rebuilt,
+)
 from tests.engine.analyze.account import check_account
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.ways import Way, check, plan_of, push, ways
@@ -37,6 +44,13 @@ def shared(off: Any, on: Any) -> list[tuple[str, dict[str, Any]]]:
         (name, {key: more[key] for key in counted})
         for (name, counted), (_, more) in zip(off.report.counters, on.report.counters, strict=True)
     ]
+
+
+def walks_end_with_memory(plan: sase.Plan) -> bool:
+    """Whether walks visit all that is not evicted yet, which ANALYZE does at each block."""
+    scan = find(plan.operators, SequenceScan)
+    construction = find(plan.operators, SequenceConstruction)
+    return bool(scan and scan.window and construction and construction.window is None)
 
 
 @pytest.mark.parametrize("options", [Options(), TINY], ids=["usual", "tiny"])
@@ -62,7 +76,7 @@ def test_any_query(example: Example, way: Way) -> None:
     off = replace(plan, options=replace(way.options, analyze=False)).run(example.table, threads=1)
     assert on.rows == off.rows
     assert repr(on.to_pylist()) == repr(off.to_pylist())  # NaN is not equal to itself
-    assert shared(off, on) == [*off.report.counters]
+    assert walks_end_with_memory(plan) or shared(off, on) == [*off.report.counters]
     check_account(plan, on)
     if way.is_push(example):
         example = example.sorted
