@@ -2,20 +2,24 @@
 
     python -m tests.engine.groups.counting SEED COUNT
 
-tries queries from SEED on, with branches, absences and conditions on neighbours in iterations. It
-prints each that fails, and how many were counted, looked at one by one, and found matches.
+tries queries from SEED on, with branches, absences and conditions on neighbours in iterations, in
+one go and by every other way of collecting events (`counted_ways`). It prints each that fails, and
+how many were counted, looked at one by one, and found matches.
 """
 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
+from tests.engine.groups import counted_ways
 from tests.engine.set_results.comparing import unlike
 
 Row = dict[str, Any]
@@ -145,19 +149,46 @@ def compared(query: str, rows: list[Row]) -> tuple[str | None, str]:
         return "other matches", ""
     times = [row["ts"] for row in rows]
     fault = next(unlike(compressed, listed, times), None)
+    fault = fault or next(_other_totals(compressed, listed, rows), None)
     return fault, ("counted" if count.is_counted else "looked at") + " and found" * bool(count)
+
+
+def _other_totals(
+    compressed: sase.CompressedMatches, listed: list[Row], rows: list[Row]
+) -> Iterator[str]:
+    """Totals over all matches that are not those of the list."""
+    for name in compressed.names:
+        of = f"{name}{'[]' * any(isinstance(match[name], list) for match in listed)}"
+        held = [rows[row]["v"] for match in listed for row in counted_ways.rows_in(match[name])]
+        known = [value for value in held if value is not None]
+        totals = {"sum": sum(known), "min": min(known, default=None), "count": len(known)}
+        for function, total in totals.items():
+            got = compressed.aggregate(function, f"{of}.v")
+            if got != total and (known or got not in (None, 0)):
+                yield f"{function}({of}.v): {got}, and not {total}"
+
+
+def tried(number: int) -> tuple[str | None, str]:
+    """What is wrong with the query of a number by any way, and how its matches were counted."""
+    query, rows = draw(number)
+    fault, how = compared(query, rows)
+    if fault is None and how.startswith(("counted", "looked")):
+        fault = next(counted_ways.faults(query, rows, Random(number)), None)
+    return fault, how
 
 
 def main(first: int, count: int) -> int:
     """Try so many; 1 if there are faults."""
     seen, faults = Counter[str](), 0
     for number in range(first, first + count):
-        query, rows = draw(number)
-        fault, how = compared(query, rows)
+        try:
+            fault, how = tried(number)
+        except Exception:
+            fault, how = traceback.format_exc(), "raised"
         seen[how] += 1
         if fault is not None:
             faults += 1
-            print(number, fault, query, rows, flush=True)
+            print(number, fault, *draw(number), flush=True)
     for how, times in seen.most_common():
         print(times, how)
     return int(faults > 0)

@@ -10,7 +10,7 @@ import pytest
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.groups.counting import compared, draw
+from tests.engine.groups.counting import compared, draw, tried
 from tests.engine.set_results.comparing import unlike
 from tests.seeds import draw_numbers, tries
 
@@ -169,6 +169,19 @@ def test_what_states_count_is_as_the_naive_matcher_has_it() -> None:
             assert fault is None, (number, fault, query, given)
             seen += how == "counted and found"
         if seen >= 2:
+            break
+
+
+@pytest.mark.random
+def test_whatever_way_events_are_collected_the_set_is_the_same() -> None:
+    """In batches, out of order, late, pushed, restored, and by tasks."""
+    seen = 0
+    for first in tries(draw_numbers(1)[0]):
+        for number in range(first, first + 4):
+            fault, how = tried(number)
+            assert fault is None, (number, fault, *draw(number))
+            seen += how == "counted and found"
+        if seen >= 1:
             break
 
 
