@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,16 +80,14 @@ class _PartitionSearch:
         check: Check,
         pool: Pool | None,
     ) -> None:
-        search = PrefetchedSearch(self._find, MOST_WAITING)
+        search = PrefetchedSearch[Results](MOST_WAITING)
         self.pipeline = open_pipeline(plan, check=search.stopping(check))
-        self.positions, self._events = positions, events.at(positions)
+        self.positions = positions
         self.stop = search.stop
-        self.found: Callable[[], Iterator[Results]] = self._find if pool is None else search.found
+        find = partial(self.pipeline.results, events.at(positions))
+        self.found: Callable[[], Iterator[Results]] = find if pool is None else search.found
         if pool is not None:
-            pool.begin(search.run)
-
-    def _find(self) -> Iterator[Results]:
-        return self.pipeline.results(self._events)
+            pool.begin(partial(search.run, find))
 
 
 @contextmanager

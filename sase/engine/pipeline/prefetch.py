@@ -38,10 +38,13 @@ class StoppedError(Exception):
 
 
 class PrefetchedSearch(Generic[T]):
-    """A producer in a thread, and the bounded queue of what it found."""
+    """A producer in a thread, and the bounded queue of what it found.
 
-    def __init__(self, find: Callable[[], Iterator[T]], room: int) -> None:
-        self._find = find
+    It does not hold what it runs: that would hold it in turn, and the memory of a search would
+    stay until garbage is collected.
+    """
+
+    def __init__(self, room: int) -> None:
         # None marks the end; an exception is raised again in the consumer.
         self._out: Queue[tuple[T] | BaseException | None] = Queue(room)
         self._stop = Event()
@@ -57,10 +60,10 @@ class PrefetchedSearch(Generic[T]):
 
         return checked
 
-    def run(self) -> None:
+    def run(self, find: Callable[[], Iterator[T]]) -> None:
         """Produce everything in this thread, until stopped."""
         try:
-            for found in self._find():
+            for found in find():
                 if self._stop.is_set():
                     return
                 self._put((found,))

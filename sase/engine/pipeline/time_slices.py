@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -176,10 +177,11 @@ class _Task:
     """
 
     def __init__(self, plan: EnginePlan, events: Events, part: Slice, check: Check) -> None:
-        self._search = PrefetchedSearch(self._find, MOST_WAITING)
+        self._search = PrefetchedSearch[_Delivery](MOST_WAITING)
         check = self._search.stopping(check)
         self._pipeline = open_pipeline(plan, slice=part, check=check)
         self._events = events.between(part.first, part.last)
+        self._find = partial(_deliveries, self._pipeline, self._events)
         # Prepared here, one after the other: in threads this would be serial, and slower.
         if self._pipeline.loaded_path is not None:
             self._pipeline.loaded_path.prepare(self._events)
@@ -190,7 +192,7 @@ class _Task:
 
     def submit(self, pool: Pool) -> None:
         """Search in a thread of the pool."""
-        self._future = pool.begin(self._search.run)
+        self._future = pool.begin(partial(self._search.run, self._find))
 
     def claim(self) -> bool:
         """Take the search over, unless another thread has begun it; whether it is this thread's."""
@@ -228,10 +230,12 @@ class _Task:
         """Stop the search."""
         self._search.stop()
 
-    def _find(self) -> Iterator[_Delivery]:
-        for results in self._pipeline.results(self._events):
-            yield self._pipeline, results
-        yield self._pipeline, None
+
+def _deliveries(pipeline: Pipeline, events: Events) -> Iterator[_Delivery]:
+    """What is found in events; at last the pipeline alone."""
+    for results in pipeline.results(events):
+        yield pipeline, results
+    yield pipeline, None
 
 
 class _Searches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import random
 import threading
@@ -165,8 +166,8 @@ def test_what_goes_wrong_in_a_later_slice_goes_wrong_in_its_turn(
 def test_a_search_that_waits_for_room_ends_when_nobody_wants_more(
     find: Callable[[], Iterator[int]],
 ) -> None:
-    search = PrefetchedSearch(find, room=1)
-    thread = threading.Thread(target=search.run, daemon=True)
+    search = PrefetchedSearch[int](room=1)
+    thread = threading.Thread(target=search.run, args=(find,), daemon=True)
     thread.start()
     assert list(itertools.islice(search.found(), 3)) == [0, 1, 2]
     while find is not itertools.count and not search._out.full():
@@ -219,3 +220,27 @@ def test_what_is_known_at_the_end_of_time_only_keeps_its_order() -> None:
     assert sase.match(query, events, threads=3).rows == one
     assert sase.match(query + " LIMIT 4", events, threads=3).rows == one.slice(0, 4)
     assert plan.split.by_first
+
+
+def pipelines() -> int:
+    """Those that something holds."""
+    return sum(isinstance(each, Pipeline) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("query", [SLICED[0], SLICED[-1], KEYED[0], KEYED[2]])
+@pytest.mark.parametrize("ask", [lambda found: found.rows, lambda found: next(found.batches())])
+def test_what_threads_took_is_given_back_at_once(
+    monkeypatch: pytest.MonkeyPatch, query: str, ask: Callable[[Matches], object]
+) -> None:
+    """Not when garbage is collected: it is most of the memory of a run."""
+    monkeypatch.setattr(time_slices, "ENOUGH", 40)
+    plan = sase.compile(query, EVENTS)
+    ask(plan.run(EVENTS, threads=2))
+    gc.collect()
+    before = pipelines()
+    gc.disable()
+    try:
+        ask(plan.run(EVENTS, threads=2))
+        assert pipelines() == before
+    finally:
+        gc.enable()
