@@ -33,7 +33,7 @@ from sase.engine.kernels.sets.runs import (
     write_ended,
 )
 from sase.engine.operators.contract import span_of
-from sase.engine.operators.kleene import opening
+from sase.engine.operators.opening import runs as opening
 from sase.engine.operators.sets.evaluation import SetEvaluationState
 
 

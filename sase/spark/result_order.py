@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, as_bindings, ends_of
-from sase.engine.operators.branches.bindings import UnionBindings
-from sase.engine.operators.branches.iterations import (
+from sase.engine.operators.bindings.bindings import Bindings, as_bindings, ends_of
+from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.sets import SetBindings
+from sase.engine.operators.bindings.union_iterations import (
     GroupLevels,
     last_first,
     levels_of_events,
     ranks_of,
 )
-from sase.engine.operators.groups.bindings import GroupBindings
-from sase.engine.operators.sets.bindings import SetBindings
+from sase.engine.operators.bindings.unions import UnionBindings
 from sase.engine.results.batch import MatchBatch
 
 # What results are ordered by, between which events each lies, and its partition.

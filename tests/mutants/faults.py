@@ -31,6 +31,7 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
+OPENING = f"{OPERATORS}/opening/operators.py"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
 STRETCHES, EXCLUSION = f"{KLEENE}/stretches.py", "sase/planning/exclusion.py"
@@ -193,7 +194,7 @@ FAULTS = [
     ),
     Fault(
         "detected-wraps",
-        f"{OPERATORS}/negation.py",
+        f"{OPERATORS}/bindings/detection.py",
         "np.where(first > LATEST - size, LATEST, first + size)",
         "first + size",
     ),
@@ -352,8 +353,18 @@ FAULTS = [
     Fault(
         "by-time-untested", f"{OPERATORS}/negative_lists.py", "if test not in keyed]", "if False]"
     ),
-    Fault("pruned-before-having", f"{OPERATORS}/__init__.py", "top.having is not None or ", ""),
-    Fault("pruned-before-absence", f"{OPERATORS}/__init__.py", " or top.input is not bottom", ""),
+    Fault(
+        "pruned-before-having",
+        f"{OPERATORS}/opening/operators.py",
+        "top.having is not None or ",
+        "",
+    ),
+    Fault(
+        "pruned-before-absence",
+        f"{OPERATORS}/opening/operators.py",
+        " or top.input is not bottom",
+        "",
+    ),
     Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
     Fault("told-too-far", CANDIDATES, "if cell[ORDER] <= order:", "if True:"),
     Fault(
@@ -695,7 +706,7 @@ FAULTS = [
     ),
     Fault(
         "choices-wait-as-one",
-        f"{OPERATORS}/groups/states.py",
+        f"{OPERATORS}/programs/group_states.py",
         "        if path.option is not None:\n",
         "        if self.used:\n            return replace(path, option=0)\n"
         "        if path.option is not None:\n",
@@ -818,7 +829,7 @@ FAULTS = [
     Fault("whole-member-asked-early", CONJUNCTS, "whole[-1] if whole else last", "last", "sets"),
     Fault(
         "as-known-as-others",
-        f"{OPERATORS}/branches/bindings.py",
+        f"{OPERATORS}/bindings/unions.py",
         "is_told = plan.postponed is not None or found.detected is not None",
         "is_told = plan.postponed is not None",
         "sets",
@@ -1005,7 +1016,7 @@ FAULTS = [
     ),
     Fault(
         "orders-of-a-sequence-are-the-same",
-        f"{OPERATORS}/branches/bindings.py",
+        f"{OPERATORS}/bindings/unions.py",
         "order = np.lexsort((self.slots, matches))",
         "order = np.lexsort((self.slots, self.events, matches))",
     ),

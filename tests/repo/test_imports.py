@@ -72,7 +72,40 @@ KERNELS = [
     "confidence",
     "baselines",
 ]
-LAYERED = {"sase.engine": ENGINE, "sase.engine.kernels": KERNELS}
+# The same of operators: what all share, the forms of patterns, and what knows all forms.
+OPERATORS = [
+    "contract",
+    "bindings",
+    "timer_queue",
+    "taken_matches",
+    "non_overlap",
+    "residual_filter",
+    "scan_filter",
+    "selection",
+    "active_stacks",
+    "join_tree",
+    "programs",
+    "negative_lists",
+    "negative_sequences",
+    "tight_sequences",
+    "negation",
+    "kleene",
+    "sets",
+    "groups",
+    "imprecise",
+    "baselines",
+    "sequence_scan",
+    "sequence_construction",
+    "match_window",
+    "transformation",
+    "branches",
+    "opening",
+]
+LAYERED = {
+    "sase.engine": ENGINE,
+    "sase.engine.kernels": KERNELS,
+    "sase.engine.operators": OPERATORS,
+}
 # What is imported from these is a package or a module of them.
 PACKAGES = LAYERED | {"sase": [*PARTS]}
 BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
@@ -295,9 +328,15 @@ def test_the_engine_has_no_loose_files() -> None:
     assert beside == BESIDE
     folders = {path.parent.name for path in (ROOT / "sase" / "engine").glob("*/__init__.py")}
     assert folders == set(ENGINE)
-    kernels = ROOT / "sase" / "engine" / "kernels"
-    files = {path.stem for path in kernels.glob("*.py")} - {"__init__"}
-    assert files | {path.parent.name for path in kernels.glob("*/__init__.py")} == set(KERNELS)
+
+
+@pytest.mark.parametrize(("package", "layers"), LAYERED.items())
+def test_layers_are_all_that_there_is(package: str, layers: list[str]) -> None:
+    folder = ROOT / package.replace(".", "/")
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    found = files | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert found - (BESIDE if layers is ENGINE else set()) == set(layers)
+    assert len(set(layers)) == len(layers)
 
 
 def test_the_naive_matcher_shares_only_the_syntax_tree():
@@ -343,6 +382,8 @@ def test_a_wrong_direction_is_found(name, text):
         ("sase.engine.kernels.sets.runs", "from sase.engine.kernels.groups import automaton"),
         ("sase.engine.kernels.window", "from sase.engine.kernels.scan.stacks import Arrivals"),
         ("sase.engine.kernels.jit.linking", "from sase.engine.kernels import window"),
+        ("sase.engine.operators.kleene.runs", "from sase.engine.operators.sets.bindings import A"),
+        ("sase.engine.operators.contract", "from sase.engine.operators import negation"),
     ],
 )
 def test_an_import_of_a_layer_above_is_found(name: str, text: str) -> None:

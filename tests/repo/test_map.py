@@ -3,10 +3,11 @@
 import re
 
 from tests.repo.source import ROOT
-from tests.repo.test_imports import ENGINE
+from tests.repo.test_imports import ENGINE, OPERATORS
 
 DEVELOPMENT = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+FILES = {path.name for path in (ROOT / "sase" / "engine" / "operators").glob("*.py")}
 # Rows whose first cell names folders of the package, or files beside them.
 ROW = re.compile(r"^\| (`[^|]*`) \|", re.MULTILINE)
 
@@ -41,6 +42,12 @@ def test_the_map_has_every_folder_and_file_of_the_engine() -> None:
 def test_the_map_goes_down_as_imports_do() -> None:
     folders = [name for name in named("folder of `sase/engine/`") if name.count("/") == 1]
     assert folders == [f"{layer}/" for layer in reversed(ENGINE)]
+
+
+def test_the_map_of_operators_goes_down_as_imports_do() -> None:
+    parts = named("part of `sase/engine/operators/`")
+    listed = [name for name in parts if name.endswith("/") or name in FILES]
+    assert [name.removesuffix("/").removesuffix(".py") for name in listed] == OPERATORS[::-1]
 
 
 def test_modules_that_were_drawn_are_in_others() -> None:

@@ -23,8 +23,8 @@ from sase.diagnostics.why_not.query_parts import (
 from sase.diagnostics.why_not.relaxation import any_confidence, as_positive, with_group
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.operators.bindings.candidates import CandidateBindings
 from sase.engine.operators.contract import size_of
-from sase.engine.operators.imprecise.bindings import CandidateBindings
 from sase.engine.operators.transformation import Results
 
 # Matches that are known, and candidates whose confidences are.

@@ -19,7 +19,7 @@ from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings import as_bindings
+from sase.engine.operators.bindings.bindings import as_bindings
 from sase.engine.operators.contract import span_of
 from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files

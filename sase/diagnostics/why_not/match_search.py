@@ -32,7 +32,7 @@ from sase.diagnostics.why_not.relaxation import (
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings import as_bindings, begins_of
+from sase.engine.operators.bindings.bindings import as_bindings, begins_of
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 

@@ -15,7 +15,7 @@ from sase.diagnostics.why_not.query_parts import PartKind
 from sase.diagnostics.why_not.relaxation import bare
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultSchema

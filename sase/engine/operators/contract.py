@@ -31,7 +31,6 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
-from sase.engine.operators.forms import Form
 from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
@@ -141,6 +140,16 @@ class OverflowCounts:
             self.counts[self.arithmetic[number]] = counted
 
 
+class MatchForm(Protocol):
+    """What the matches of a plan hold beside their events, where that is more than lengths."""
+
+    def none(self) -> Any:
+        """No match."""
+
+    def restored(self, saved: Saved) -> Any:
+        """Matches from a checkpoint."""
+
+
 @dataclass
 class Context:
     """What the operators of a run share: the plan's surroundings, event buffer and dictionaries.
@@ -161,7 +170,7 @@ class Context:
     # The largest kernels of the operators, which a run compiles ahead.
     kernels: list[Any] = field(default_factory=list)
     # What matches hold beside events, where that is more than lengths.
-    form: Form | None = None
+    form: MatchForm | None = None
     # Those that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 

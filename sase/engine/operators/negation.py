@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import BoundWindow
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.negation_index import forbid, forbid_counted
-from sase.engine.kernels.sentinels import EARLIEST, LATEST
-from sase.engine.operators.bindings import Bindings
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.operators.bindings.detection import detected
+from sase.engine.operators.bindings.sets import SetForm
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -21,23 +21,23 @@ from sase.engine.operators.contract import (
     HasTimers,
     Sequences,
     bound_of,
-    size_of,
     span_of,
 )
 from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.negatives import NegativeComponent, NegativeSequence, SequenceSearch
+from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation
 from sase.planning.split import may_end
 
 if TYPE_CHECKING:
     from sase.engine.operators.negative_sequences import SequencesInGaps
     from sase.engine.operators.tight_sequences import TightSequences
+
+# Opens what forbids by matches of negative sequences.
+OpenSequences: TypeAlias = "Callable[[Negation, Context], list[SequencesInGaps | TightSequences]]"
 
 
 class NegationBase(HasTimers):
@@ -160,9 +160,9 @@ class NegationBase(HasTimers):
 class NegationState(NegationBase):
     """A running negation of sequences."""
 
-    def __init__(self, node: Negation, context: Context) -> None:
+    def __init__(self, node: Negation, context: Context, opened: OpenSequences) -> None:
         self._indexes = [_Index(negation, node, context) for negation in node.negations]
-        self._sequences = open_sequences(node, context)
+        self._sequences = opened(node, context)
         super().__init__(node, context, [*self._indexes, *self._sequences], of_series=False)
 
     def _pass(self, found: Sequences, *, at_end: bool) -> Sequences:
@@ -188,49 +188,6 @@ class NegationState(NegationBase):
         analysis["rejected"] = by_text(rejected)
         analysis["most_bytes"] += self._most_waiting * self._timers.width
         return analysis
-
-
-def detected(first: Numbers, window: BoundWindow) -> Numbers:
-    """The time of detection of a negated end, by the time of the first event."""
-    size = size_of(window)
-    return np.where(first > LATEST - size, LATEST, first + size)
-
-
-def detection(
-    plan: EnginePlan, first: Numbers, last: Numbers, found: Numbers | Bindings
-) -> Numbers:
-    """The time of detection of each match, by the times of its first and last event."""
-    if isinstance(found, SetBindings) and found.detected is not None:
-        last = found.detected
-    if plan.postponed is None:
-        return last
-    known = detected(first, plan.postponed)
-    if not isinstance(found, Bindings):
-        return known
-    is_end = [found.lengths[after + 1 :].sum(axis=0) == 0 for after in plan.ends]
-    return np.where(np.any(is_end, axis=0), known, last)
-
-
-def open_sequences(node: Negation, context: Context) -> list[SequencesInGaps | TightSequences]:
-    """What forbids by matches of negative sequences."""
-    return [_opened(each, node, context) for each in node.sequences]
-
-
-def _opened(
-    sequence: NegativeSequence, node: Negation, context: Context
-) -> SequencesInGaps | TightSequences:
-    # With kernels that a pattern without negative groups never loads.
-    if sequence.search is SequenceSearch.TIGHT:
-        from sase.engine.operators.tight_sequences import TightSequences
-
-        return TightSequences(sequence, node, context)
-    if context.has_groups:
-        from sase.engine.operators.groups.sequences import GroupSequencesInGaps
-
-        return GroupSequencesInGaps(sequence, node, context)
-    from sase.engine.operators.negative_sequences import SequencesInGaps
-
-    return SequencesInGaps(sequence, node, context)
 
 
 class _Index(IndexedEvents):

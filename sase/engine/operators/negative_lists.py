@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.negation_index import (
 )
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, measures_of, size_of, span_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement

@@ -28,11 +28,11 @@ from sase.engine.kernels.groups.negative_sequences import (
 )
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS
-from sase.engine.operators.bindings import Bindings, as_bindings, match_arrays
+from sase.engine.operators.bindings.bindings import Bindings, as_bindings, match_arrays
 from sase.engine.operators.contract import Context, Sequences
-from sase.engine.operators.kleene.evaluation import terms_at
-from sase.engine.operators.kleene.series_program import SeriesProgram
 from sase.engine.operators.negative_lists import NegativeLists
+from sase.engine.operators.programs.series_program import SeriesProgram
+from sase.engine.operators.programs.terms import terms_at
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Negation
 

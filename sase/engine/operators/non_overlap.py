@@ -11,7 +11,7 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.operators.bindings import Bindings, ends_of
+from sase.engine.operators.bindings.bindings import Bindings, ends_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
 from sase.engine.snapshots.saved_state import Saved
 

@@ -10,7 +10,7 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context
 from sase.engine.snapshots.saved_state import Saved
 

@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.tight_index import (
     note_chains,
 )
 from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
 from sase.engine.operators.negative_lists import NegativeLists
 from sase.engine.snapshots.saved_state import Saved

@@ -11,9 +11,8 @@ from sortedcontainers import SortedKeyList
 
 from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Sequences
-from sase.engine.operators.forms import Form
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.contract import Checkpoint, MatchForm, Sequences
 from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
@@ -47,7 +46,9 @@ class _TimerRun:
 class TimerQueue:
     """Sequences by time; those of the same time leave in the order in which they came."""
 
-    def __init__(self, levels: int, *, of_series: bool = False, form: Form | None = None) -> None:
+    def __init__(
+        self, levels: int, *, of_series: bool = False, form: MatchForm | None = None
+    ) -> None:
         self._levels, self._of_series, self._form = levels, of_series, form
         # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)

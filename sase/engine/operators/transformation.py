@@ -15,10 +15,10 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
-from sase.engine.operators.bindings import Bindings, ends_of
-from sase.engine.operators.branches.bindings import UnionBindings, likely_of
+from sase.engine.operators.bindings.bindings import Bindings, ends_of
+from sase.engine.operators.bindings.candidates import DETECTED
+from sase.engine.operators.bindings.unions import UnionBindings, likely_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
-from sase.engine.operators.imprecise.bindings import DETECTED
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches

@@ -25,8 +25,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
-from sase.engine.operators import open_operators
 from sase.engine.operators.contract import Context, HasBranches, OperatorState
+from sase.engine.operators.opening.operators import open_operators
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer

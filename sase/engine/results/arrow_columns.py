@@ -18,7 +18,7 @@ from sase.engine.expressions import Interner
 from sase.engine.expressions.constants import RESOLUTIONS, constant
 from sase.engine.expressions.lowering import CHOICES
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.errors import BudgetError, DataError
 
 SECONDS_OF_A_DAY = 86400

@@ -20,17 +20,16 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.time_column import microseconds
 from sase.engine.expressions import Interner, columns_needed
-from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.branches.bindings import (
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.candidates import CandidateBindings
+from sase.engine.operators.bindings.detection import detection, detection_by_branch
+from sase.engine.operators.bindings.forms import form_of
+from sase.engine.operators.bindings.groups import IterationForm
+from sase.engine.operators.bindings.unions import (
     UnionBindings,
-    detection_by_branch,
     levels_of,
     likely_of,
 )
-from sase.engine.operators.forms import form_of
-from sase.engine.operators.groups.bindings import IterationForm
-from sase.engine.operators.imprecise.bindings import CandidateBindings
-from sase.engine.operators.negation import detection
 from sase.engine.operators.transformation import Results
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (

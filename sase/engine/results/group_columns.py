@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.branches.bindings import UnionBindings
-from sase.engine.operators.groups.bindings import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.unions import UnionBindings
 from sase.engine.results.arrow_columns import list_offsets
 
 

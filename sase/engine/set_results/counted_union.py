@@ -16,7 +16,7 @@ from sase.engine.columns import Events
 from sase.engine.match_graph import Binding, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number, ValuedPaths, aggregated
 from sase.engine.match_graph.sampling import Estimate, exactly
-from sase.engine.operators.branches.bindings import BranchLevels, UnionBindings, levels_of
+from sase.engine.operators.bindings.unions import BranchLevels, UnionBindings, levels_of
 from sase.engine.operators.branches.union import UnionState
 from sase.engine.operators.kleene.match_set_evaluation import (
     CollectedMatches,

@@ -14,8 +14,8 @@ from sase.digits import digits
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain
 from sase.engine.match_graph.sampling import Estimate
-from sase.engine.operators.bindings import as_bindings, begins_of
-from sase.engine.operators.branches.bindings import likely_of
+from sase.engine.operators.bindings.bindings import as_bindings, begins_of
+from sase.engine.operators.bindings.unions import likely_of
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch

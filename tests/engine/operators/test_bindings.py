@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.operators.bindings import Bindings, ColumnarBindings
+from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings
 from sase.engine.snapshots.saved_state import LiveEvents, Saved
 
 Matches = list[tuple[list[int], ...]]

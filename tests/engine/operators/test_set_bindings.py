@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.snapshots.saved_state import LiveEvents, Saved
 from sase.errors import SnapshotError
 

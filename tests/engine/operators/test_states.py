@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.operators import open_operators
+from sase.engine.operators.opening.operators import open_operators
 from sase.engine.options import Options
 from sase.engine.pipeline.fused.choose import choose
 from sase.engine.pipeline.live_events import live_events

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.operators.kleene import opening
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
+from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.options import Options
 from sase.planning.nodes import Transformation, require
 from tests.engine.series.test_merging import OPTIONS
@@ -95,7 +95,7 @@ def test_they_are_runs(strategy: str, step: int) -> None:
     results, found = 0, {query: ran(query, LineEvaluationState, OPTIONS) for query in some}
     for query, (rows, parts, counted) in found.items():
         shared = replace(OPTIONS, lines=False)
-        known, _, expected = ran(query, opening.RunEvaluationState, shared)
+        known, _, expected = ran(query, RunEvaluationState, shared)
         assert rows == parts == known, query
         assert counted == expected, query
         results += bool(known)

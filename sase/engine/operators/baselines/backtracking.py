@@ -12,7 +12,7 @@ from sase.engine.kernels.baselines import backtracking as of
 from sase.engine.kernels.baselines import rereading as again
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.taken_matches import TakenMatches

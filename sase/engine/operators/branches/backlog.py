@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.branches.bindings import UnionBindings
+from sase.engine.operators.bindings.unions import UnionBindings
 
 
 class Head(NamedTuple):

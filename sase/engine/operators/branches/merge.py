@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.branches.bindings import UnionBindings
+from sase.engine.operators.bindings.unions import UnionBindings
 
 # What some branches find in order, by their numbers.
 FoundByBranches: TypeAlias = tuple[tuple[int, ...], Iterator[UnionBindings]]

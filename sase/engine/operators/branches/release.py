@@ -12,7 +12,7 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
-from sase.engine.operators.branches.bindings import UnionBindings
+from sase.engine.operators.bindings.unions import UnionBindings
 from sase.engine.operators.contract import Checkpoint, size_of
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.detection import CopyWait, branches_with_copies, wait_for_copies

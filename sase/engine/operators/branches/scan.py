@@ -17,7 +17,7 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.stacks import TAG_AT, TAG_BITS
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.branches.bindings import (
+from sase.engine.operators.bindings.unions import (
     BranchLevels,
     BranchSequences,
     UnionBindings,

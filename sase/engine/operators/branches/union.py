@@ -14,14 +14,15 @@ from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.union_order import UnitedMatches, order_matches
-from sase.engine.operators.branches.backlog import UnionBacklog
-from sase.engine.operators.branches.bindings import (
+from sase.engine.operators.bindings.candidates import DETECTED
+from sase.engine.operators.bindings.detection import detection_by_branch
+from sase.engine.operators.bindings.union_iterations import ranks_of, with_sizes
+from sase.engine.operators.bindings.unions import (
     BranchLevels,
     UnionBindings,
-    detection_by_branch,
     levels_of,
 )
-from sase.engine.operators.branches.iterations import ranks_of, with_sizes
+from sase.engine.operators.branches.backlog import UnionBacklog
 from sase.engine.operators.branches.merge import BranchMerge
 from sase.engine.operators.branches.release import UnionRelease
 from sase.engine.operators.branches.scan import BranchScan, Open
@@ -33,7 +34,6 @@ from sase.engine.operators.contract import (
     HasTimers,
     OperatorState,
 )
-from sase.engine.operators.imprecise.bindings import DETECTED
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved

@@ -18,11 +18,9 @@ from sase.engine.kernels.groups.iteration_checks import (
     select_groups,
 )
 from sase.engine.kernels.kleene.run_nodes import Machine
+from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.matches import matches_of, shape_of
-from sase.engine.operators.groups.program import GroupProgram
-from sase.engine.operators.groups.states import GroupStates
 from sase.engine.operators.kleene.series_negation import (
     SeriesAbsence,
     SeriesCheck,
@@ -30,6 +28,8 @@ from sase.engine.operators.kleene.series_negation import (
     SeriesNegationState,
     SeriesValues,
 )
+from sase.engine.operators.programs.group_program import GroupProgram
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.planning.negatives import NegativeComponent
 
 Arguments: TypeAlias = tuple[Machine, NfaGraph, Shape, Numbers, GroupMatches]

@@ -15,16 +15,16 @@ from sase.engine.kernels.groups.automaton import GroupBuffer
 from sase.engine.kernels.groups.runs import advance_automaton
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
+from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context, detach
-from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.events import GroupEvents, condition_on_one
 from sase.engine.operators.groups.negation import IterationAbsences
-from sase.engine.operators.groups.program import GroupProgram, iteration_terms, outer_terms
 from sase.engine.operators.groups.saved_automaton import check_automaton_runs
-from sase.engine.operators.groups.states import GroupStates
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.series_program import SeriesProgram
+from sase.engine.operators.programs.group_program import GroupProgram, iteration_terms, outer_terms
+from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 

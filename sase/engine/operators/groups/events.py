@@ -16,8 +16,8 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.states import GroupStates, NfaState
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
+from sase.engine.operators.programs.group_states import GroupStates, NfaState
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.iteration_paths import is_of_negative, is_of_one_event
 from sase.planning.nodes import RunEvaluation

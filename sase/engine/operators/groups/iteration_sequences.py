@@ -18,11 +18,11 @@ from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.forbidden_groups import ASKED, forbid_iterations_by_sequences
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.matches import matches_of
 from sase.engine.operators.groups.sequences import GroupSequencesInGaps
-from sase.engine.operators.groups.states import GroupStates
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Negation, RunEvaluation

@@ -19,10 +19,9 @@ from sase.engine.match_graph.group_states import IterationStates
 from sase.engine.match_graph.slots import SlotAutomaton
 from sase.engine.match_graph.state_slots import StateSlots
 from sase.engine.match_graph.states import CountingStates
-from sase.engine.operators.bindings import Bindings
-from sase.engine.operators.groups.bindings import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.groups.events import GroupEvents
-from sase.engine.operators.groups.states import NfaState
 from sase.engine.operators.kleene.match_set_evaluation import (
     BEGINS,
     TIE,
@@ -31,6 +30,7 @@ from sase.engine.operators.kleene.match_set_evaluation import (
     PreviousAndCurrent,
     filter_of_pairs,
 )
+from sase.engine.operators.programs.group_states import NfaState
 from sase.planning.iteration_paths import Adjacent, Element, absent_in, adjacent_in, adjacent_to
 
 

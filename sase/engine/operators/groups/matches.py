@@ -6,8 +6,8 @@ import numpy as np
 
 from sase.engine.kernels.groups.iteration_checks import GroupMatches, Shape
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.groups.bindings import GroupBindings
-from sase.engine.operators.groups.states import GroupStates
+from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.programs.group_states import GroupStates
 
 
 def matches_of(found: GroupBindings) -> GroupMatches:

@@ -15,11 +15,11 @@ from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.kernels.groups.iteration_checks import forbid_iterations
+from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Checkpoint, Context, bound_of
-from sase.engine.operators.groups.bindings import GroupBindings
 from sase.engine.operators.groups.checks import GroupCheck
-from sase.engine.operators.groups.states import GroupStates
 from sase.engine.operators.negative_lists import IndexedEvents
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent

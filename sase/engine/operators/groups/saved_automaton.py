@@ -9,8 +9,8 @@ from sase.engine.kernels.groups import automaton as of
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.sets import nodes as set_nodes
-from sase.engine.operators.groups.states import GroupStates
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.sets.saved_sets import check_members
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 

@@ -13,9 +13,9 @@ from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.forbidden_groups import forbid_groups_by_sequences
 from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.matches import matches_of, shape_of
-from sase.engine.operators.groups.program import GroupProgram
-from sase.engine.operators.groups.states import GroupStates
 from sase.engine.operators.negative_sequences import SequencesInGaps
+from sase.engine.operators.programs.group_program import GroupProgram
+from sase.engine.operators.programs.group_states import GroupStates
 
 
 class GroupSequencesInGaps(SequencesInGaps):

@@ -9,7 +9,7 @@ import numpy as np
 from sase.engine.kernels.confidence.candidate_checks import evaluate_candidates, select_candidates
 from sase.engine.kernels.kleene.run_nodes import HEAD
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.imprecise.bindings import CandidateBindings
+from sase.engine.operators.bindings.candidates import CandidateBindings
 from sase.engine.operators.kleene.series_negation import SeriesCheck, SeriesHaving, SeriesValues
 
 

@@ -12,7 +12,7 @@ from sase.engine.kernels.confidence.candidate_orders import order_confidences
 from sase.engine.kernels.confidence.first_times import FEW, likelihood_by_first_time
 from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
-from sase.engine.operators.bindings import Bindings, match_arrays
+from sase.engine.operators.bindings.bindings import Bindings, match_arrays
 from sase.errors import BudgetError
 
 # How likely it is that other events are out of the way takes the cube of the number of them all.

@@ -15,7 +15,8 @@ from sase.engine.kernels.confidence.candidate_orders import SEVERAL
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST
 from sase.engine.kernels.sets.detection_order import sort_detected
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.candidates import DETECTED, CandidateBindings
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -24,7 +25,6 @@ from sase.engine.operators.contract import (
     size_of,
     span_of,
 )
-from sase.engine.operators.imprecise.bindings import DETECTED, CandidateBindings
 from sase.engine.operators.imprecise.candidate_confidence import TimeBounds
 from sase.engine.operators.imprecise.confidence import OrderConfidence
 from sase.engine.operators.imprecise.forbidden_confidence import ForbiddenConfidence, Forbidding

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
+from sase.engine.operators.bindings.candidates import CandidateBindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.imprecise.bindings import CandidateBindings
 from sase.engine.operators.imprecise.candidate_confidence import (
     CandidateConfidence,
     PlacedNegative,

@@ -17,16 +17,16 @@ from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.run_nodes import Pattern
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, Incoming
 from sase.engine.kernels.sentinels import LATEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase, narrowed, up_to_required
-from sase.engine.operators.kleene.series_program import pattern_of
 from sase.engine.operators.kleene.walked_instances import (
     counted_walks,
     oldest_event,
     saved_instances,
 )
+from sase.engine.operators.programs.series_program import pattern_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 

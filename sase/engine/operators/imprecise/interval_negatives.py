@@ -17,7 +17,7 @@ from sase.engine.kernels.confidence.placed_negatives import (
     place_negatives,
 )
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, span_of
 from sase.engine.operators.kleene.series_negation import SeriesCheck
 from sase.engine.snapshots.saved_state import Saved

@@ -11,11 +11,11 @@ import numpy as np
 from sase.engine.kernels.confidence import placed_sequences as search
 from sase.engine.kernels.groups.negative_sequences import CROWDED, DONE
 from sase.engine.kernels.kleene.run_nodes import MOMENTS
-from sase.engine.operators.bindings import Bindings, match_arrays
+from sase.engine.operators.bindings.bindings import Bindings, match_arrays
 from sase.engine.operators.contract import Context
 from sase.engine.operators.imprecise.interval_negatives import IntervalLists
-from sase.engine.operators.kleene.series_program import SeriesProgram
 from sase.engine.operators.negative_sequences import joint_context, lists_of, terms_of
+from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Confidence
 

@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent, Condition, Conjunct, ConjunctClass, When
+from sase.binding.bound import BoundComponent, Condition, When
 from sase.engine.blocks.block import Block, Watermark
-from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
+from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.kernels.kleene.runs import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
-from sase.engine.operators.kleene.series_program import SeriesProgram
+from sase.engine.operators.programs.series_program import SeriesProgram
+from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
@@ -56,7 +56,7 @@ class RunEvaluationBase:
 
     def _programmed(self) -> SeriesProgram:
         """The conditions on several events, by moment."""
-        terms, moments = list(_terms(self.node)), MOMENTS * self._context.levels
+        terms, moments = list(run_terms(self.node)), MOMENTS * self._context.levels
         return SeriesProgram(self._context, self._rest, terms, moments, of_runs=True)
 
     @property
@@ -192,30 +192,3 @@ def conditions_on_each(node: RunEvaluation, context: Context) -> Iterator[tuple[
     for test in node.equivalences:
         if test.value is not None:
             yield from context.values(test, node.components)
-
-
-def _terms(node: RunEvaluation) -> Iterator[Term]:
-    """The conditions with their moments."""
-    levels = {component.index: level for level, component in enumerate(node.components)}
-    for edge in node.conditions:
-        conjunct = edge.conjunct
-        if conjunct.kind is ConjunctClass.CONSTANT or conjunct.component is None:
-            for level in range(len(levels)):
-                yield Term(conjunct.condition, MOMENTS * level + BEGIN)
-        else:
-            yield from terms_at(conjunct, MOMENTS * levels[conjunct.component])
-
-
-def terms_at(conjunct: Conjunct, level: int) -> Iterator[Term]:
-    """A condition at the moments at which it is decided, the first of its level given."""
-    condition, own = conjunct.condition, conjunct.component
-    match conjunct.when:
-        case When.WHOLE:
-            yield Term(condition, level + FINISH)
-        case When.FIRST | When.EVENT:
-            yield Term(condition, level + BEGIN)
-        case When.EVERY:
-            yield Term(condition, level + BEGIN, own=own)
-            yield Term(condition, level + TAKE, own=own)
-        case When.FURTHER:
-            yield Term(condition, level + TAKE, own=own)

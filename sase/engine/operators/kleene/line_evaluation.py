@@ -21,7 +21,7 @@ from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, STRICT, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.operators.bindings import Bindings, ColumnarBindings, begins_of
+from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
 from sase.engine.operators.kleene.evaluation import FEWEST
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation, wanted

@@ -32,11 +32,11 @@ from sase.engine.match_graph.slots import SlotAutomaton, Slots
 from sase.engine.match_graph.state_counts import count_by_states
 from sase.engine.match_graph.state_slots import StateSlots
 from sase.engine.match_graph.states import CountingStates, SubsetStates
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.sets import SetBindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.operators.sets.bindings import SetBindings
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.nodes import Evaluation as How

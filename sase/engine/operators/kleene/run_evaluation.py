@@ -12,7 +12,7 @@ from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import FEWEST, RunEvaluationBase, up_to_required
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs

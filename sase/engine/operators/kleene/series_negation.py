@@ -16,13 +16,14 @@ from sase.engine.kernels.kleene.residual_checks import (
     forbid_matches,
     select_matches,
 )
-from sase.engine.operators.bindings import Bindings, match_arrays
+from sase.engine.operators.bindings.bindings import Bindings, match_arrays
+from sase.engine.operators.bindings.detection import detected
+from sase.engine.operators.bindings.sets import SetBindings
 from sase.engine.operators.contract import Context, Counters
-from sase.engine.operators.kleene.series_program import SeriesProgram
-from sase.engine.operators.negation import NegationBase, detected, open_sequences
+from sase.engine.operators.negation import NegationBase, OpenSequences
 from sase.engine.operators.negative_lists import IndexedEvents
+from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.selection import SequenceFilter
-from sase.engine.operators.sets.bindings import SetBindings
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation
 
@@ -146,10 +147,10 @@ class SeriesNegationState(NegationBase):
 
     absence: ClassVar[type[SeriesAbsence]] = SeriesAbsence
 
-    def __init__(self, node: Negation, context: Context) -> None:
+    def __init__(self, node: Negation, context: Context, opened: OpenSequences) -> None:
         self._absences: list[SeriesAbsence | SequencesInGaps | TightSequences] = [
             *(self.absence(each, node, context) for each in node.negations),
-            *open_sequences(node, context),
+            *opened(node, context),
         ]
         super().__init__(node, context, self._absences, of_series=True)
 

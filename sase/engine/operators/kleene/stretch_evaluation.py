@@ -18,7 +18,7 @@ from sase.engine.kernels.kleene.line_scan import BY_TIME, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE
 from sase.engine.kernels.kleene.runs import DONE, FULL, STRICT
 from sase.engine.kernels.sentinels import LATEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.kleene.line_evaluation import MEASURES, stream_of
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState

@@ -14,7 +14,7 @@ from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.walk_back import advance_walks
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
 from sase.engine.operators.kleene.evaluation import (
@@ -24,12 +24,12 @@ from sase.engine.operators.kleene.evaluation import (
     up_to_required,
 )
 from sase.engine.operators.kleene.run_evaluation import wanted
-from sase.engine.operators.kleene.series_program import pattern_of
 from sase.engine.operators.kleene.walked_instances import (
     counted_walks,
     oldest_event,
     saved_instances,
 )
+from sase.engine.operators.programs.series_program import pattern_of
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation

@@ -21,6 +21,8 @@ from sase.engine.kernels.sets.runs import (
     end_runs,
     oldest_of,
 )
+from sase.engine.operators.bindings.detection import detected
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import (
     Checkpoint,
     Context,
@@ -33,9 +35,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
-from sase.engine.operators.negation import detected
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
-from sase.engine.operators.sets.program import SetProgram, set_terms
+from sase.engine.operators.programs.set_program import SetProgram, set_terms
 from sase.engine.operators.sets.saved_sets import check_members
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches

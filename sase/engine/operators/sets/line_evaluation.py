@@ -14,12 +14,12 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.sets import lines as lines
 from sase.engine.kernels.sets.nodes import SetBuffer
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
-from sase.engine.operators.sets.program import SetProgram, set_terms
+from sase.engine.operators.programs.set_program import SetProgram, set_terms
+from sase.engine.operators.programs.set_states import bits
 from sase.engine.operators.sets.saved_sets import check_rows
-from sase.engine.operators.sets.states import bits
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation

@@ -13,7 +13,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.sets import lines as lines
 from sase.engine.kernels.sets import nodes as of
 from sase.engine.kernels.sets.lines import LinePattern, LineRuns
-from sase.engine.operators.sets.states import SetStates
+from sase.engine.operators.programs.set_states import SetStates
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 

@@ -29,12 +29,12 @@ from sase.engine.kernels.scan.joins import (
 )
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.join_tree import ROUND, JoinBuffer
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
-from sase.engine.operators.kleene.series_program import SeriesProgram
+from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 from sase.planning.trees import JoinPart, part_of, parts_of, set_joins

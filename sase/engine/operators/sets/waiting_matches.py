@@ -11,9 +11,9 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sets.detection_order import sort_detected
+from sase.engine.operators.bindings.detection import detected
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import Checkpoint, Context, HasTimers
-from sase.engine.operators.negation import detected
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation

@@ -20,7 +20,7 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.scan.fused_scan import ADDRESS
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState

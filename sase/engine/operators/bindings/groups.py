@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, RepeatedGroup
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, lengths_of, ranges
+from sase.engine.operators.bindings.bindings import Bindings, lengths_of, ranges
 from sase.engine.snapshots.saved_state import Saved
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from sase.engine.operators.groups.bindings import IterationForm
-from sase.engine.operators.imprecise.bindings import CandidateForm
-from sase.engine.operators.sets.bindings import SetForm
+from sase.engine.operators.bindings.candidates import CandidateForm
+from sase.engine.operators.bindings.groups import IterationForm
+from sase.engine.operators.bindings.sets import SetForm
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
 
-Form: TypeAlias = IterationForm | SetForm | CandidateForm
 
-
-def form_of(runs: RunEvaluation | None) -> Form | None:
+def form_of(runs: RunEvaluation | None) -> IterationForm | SetForm | CandidateForm | None:
     """The form of matches with repeated groups or sets, or of imprecise time; None of others."""
     if runs is None:
         return None

@@ -16,7 +16,7 @@ from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.sets.states import SetStates, bits
+from sase.engine.operators.programs.set_states import SetStates, bits
 
 # The moments at which a conjunct is asked, by `When`.
 MOMENTS_OF = {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.snapshots.saved_state import Saved
 
 # The rows of times.

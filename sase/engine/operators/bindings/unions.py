@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.operators.bindings import Bindings, as_bindings, ranges
-from sase.engine.operators.branches.iterations import GroupLevels, UnionIterations, levels_of_events
-from sase.engine.operators.forms import form_of
-from sase.engine.operators.groups.bindings import GroupBindings
-from sase.engine.operators.imprecise.bindings import (
-    DETECTED,
+from sase.engine.operators.bindings.bindings import Bindings, as_bindings, ranges
+from sase.engine.operators.bindings.candidates import (
     CandidateBindings,
     CandidateForm,
     Likely,
 )
-from sase.engine.operators.negation import detection
-from sase.engine.operators.sets.bindings import SetBindings, SetForm
-from sase.engine.plan import EnginePlan
+from sase.engine.operators.bindings.forms import form_of
+from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.sets import SetBindings, SetForm
+from sase.engine.operators.bindings.union_iterations import (
+    GroupLevels,
+    UnionIterations,
+    levels_of_events,
+)
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation, Union, find, reading
 
@@ -375,23 +376,3 @@ class BranchSequences(UnionBindings):
 def likely_of(found: Numbers | Bindings) -> Likely | None:
     """Times and confidences of matches of imprecise time; None of others."""
     return found.likely if isinstance(found, CandidateBindings | UnionBindings) else None
-
-
-# How the levels of a branch are those of the whole, and its plan.
-PlannedBranch: TypeAlias = tuple[BranchLevels, EnginePlan]
-
-
-def detection_by_branch(
-    found: UnionBindings, first: Numbers, last: Numbers, branches: Iterable[PlannedBranch]
-) -> Numbers:
-    """The time of detection of each match, by its branch and the times of its ends."""
-    if found.likely is not None:
-        detected: Numbers = found.likely.times[DETECTED]
-        return detected
-    known = last.copy()
-    for levels, plan in branches:
-        own = found.branches == levels.branch
-        is_told = plan.postponed is not None or found.detected is not None
-        if is_told and own.any():
-            known[own] = detection(plan, first[own], last[own], levels.native(found.at(own)))
-    return known

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, ranges
-from sase.engine.operators.groups.bindings import GroupBindings, IterationForm
+from sase.engine.operators.bindings.bindings import Bindings, ranges
+from sase.engine.operators.bindings.groups import GroupBindings, IterationForm
 from sase.engine.snapshots.saved_state import Saved
 
 # What a match without some iteration has in its place: it comes before all.

@@ -13,9 +13,9 @@ from sase.engine.expressions.set_series import SetTerm
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, ROOT, TAKE
 from sase.engine.operators.contract import Context
-from sase.engine.operators.kleene.evaluation import terms_at
-from sase.engine.operators.kleene.series_program import SeriesProgram
-from sase.engine.operators.sets.states import SetStates, bits
+from sase.engine.operators.programs.series_program import SeriesProgram
+from sase.engine.operators.programs.set_states import SetStates, bits
+from sase.engine.operators.programs.terms import terms_at
 from sase.planning.nodes import RunEvaluation
 
 

@@ -20,9 +20,9 @@ from sase.engine.kernels.groups import automaton as of
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.kleene.run_nodes import BEGIN, ROOT
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.states import GroupStates, NfaState
-from sase.engine.operators.kleene.series_program import SeriesProgram
-from sase.engine.operators.sets.states import bits
+from sase.engine.operators.programs.group_states import GroupStates, NfaState
+from sase.engine.operators.programs.series_program import SeriesProgram
+from sase.engine.operators.programs.set_states import bits
 
 
 class GroupProgram(SeriesProgram):

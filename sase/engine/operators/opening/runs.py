@@ -16,9 +16,9 @@ from sase.engine.operators.kleene.merged_evaluation import MergedEvaluationState
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState
+from sase.engine.operators.programs.set_program import only_compares
 from sase.engine.operators.sets.evaluation import SetEvaluationState
 from sase.engine.operators.sets.line_evaluation import SetLineEvaluationState
-from sase.engine.operators.sets.program import only_compares
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.planning.nodes import Evaluation, RunEvaluation
 from sase.planning.stretches import is_in_stretches

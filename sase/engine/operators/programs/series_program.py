@@ -41,8 +41,8 @@ from sase.engine.kernels.kleene.predicates import (
 from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArrays
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.states import GroupStates
-from sase.engine.operators.sets.states import SetStates
+from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.set_states import SetStates
 from sase.engine.snapshots.saved_state import Saved
 
 

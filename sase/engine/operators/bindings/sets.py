@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings import Bindings, lengths_of, ranges
+from sase.engine.operators.bindings.bindings import Bindings, lengths_of, ranges
 from sase.engine.snapshots.saved_state import Saved
 
 

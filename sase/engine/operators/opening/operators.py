@@ -1,0 +1,113 @@
+"""Open the operators of a plan, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sase.binding.bound import BoundComponent
+from sase.engine.operators.bindings.forms import form_of
+from sase.engine.operators.contract import Context, OperatorState
+from sase.engine.operators.opening.negation import open_negation
+from sase.engine.operators.selection import SelectionState, WindowState
+from sase.engine.operators.sequence_construction import SequenceConstructionState
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.operators.transformation import TransformationState
+from sase.planning.match_windows import MatchWindow
+from sase.planning.nodes import (
+    Confidence,
+    Negation,
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+    Transformation,
+    Union,
+    Window,
+    chain,
+    find,
+    reading,
+)
+from sase.planning.split import may_end
+
+
+def open_operators(root: Operator, context: Context) -> list[OperatorState]:
+    """Open the operators of a plan, from the bottom up."""
+    states: list[OperatorState] = []
+    context.form = form_of(find(root, RunEvaluation))
+    nodes = list(reversed(chain(root)))
+    taken = _taken_matches(reading(root), nodes[-1], context)
+    for place, node in enumerate(nodes):
+        states.append(_open(node, nodes[place + 1 :], states, taken, context))
+    return states
+
+
+def _taken_matches(bottom: Operator, top: Operator, context: Context) -> TakenMatches | None:
+    """What ends runs, where those of matches are pruned that overlap."""
+    if not (isinstance(bottom, RunEvaluation) and isinstance(top, Transformation) and top.prunes):
+        return None
+    are_told = top.having is not None or top.input is not bottom
+    return TakenMatches(context, bottom.partitions, are_told=are_told)
+
+
+def _open(
+    node: Operator,
+    above: list[Operator],
+    below: list[OperatorState],
+    taken: TakenMatches | None,
+    context: Context,
+) -> OperatorState:
+    of_series = not any(isinstance(each, SequenceScanState) for each in below)
+    match node:
+        case MatchWindow():
+            # With kernels that few plans need.
+            from sase.engine.operators.match_window import MatchWindowState
+
+            return MatchWindowState(node, above, context)
+        case SequenceScan():
+            assert isinstance(above[0], SequenceConstruction)
+            return SequenceScanState(node, above[0], context)
+        case SequenceConstruction():
+            scan = below[-1]
+            assert isinstance(scan, SequenceScanState)
+            return SequenceConstructionState(node, scan, context)
+        case Selection():
+            return SelectionState(node, context)
+        case Window():
+            return WindowState(node, context)
+        case Negation():
+            return open_negation(node, context, of_series=of_series)
+        case Confidence():
+            # With kernels that precise time never loads.
+            from sase.engine.operators.imprecise.confidence_filter import ConfidenceState
+
+            return ConfidenceState(node, context)
+        case Union():
+            # With a kernel that a pattern without choices never loads.
+            from sase.engine.operators.branches.union import UnionState
+
+            return UnionState(node, context, open_operators)
+        case Transformation():
+            return TransformationState(node, context, taken, of_series=of_series)
+        case RunEvaluation():
+            # With half of all kernels, which a query without series or strategies never loads.
+            from sase.engine.operators.opening.runs import open_runs
+
+            ends = _ends(above[0], node.components)
+            return open_runs(node, context, taken, is_shown=_is_shown(above[0]), ends=ends)
+
+
+def _ends(above: Operator, components: Sequence[BoundComponent]) -> tuple[int, ...]:
+    """The levels behind which a negated end may stand."""
+    if not isinstance(above, Negation):
+        return ()
+    ends = (each for each in above.elements if may_end(components, each))
+    return tuple(-1 if each.after is None else each.after for each in ends)
+
+
+def _is_shown(above: Operator) -> bool:
+    """Whether bindings are results as they are, with all of their events."""
+    if not isinstance(above, Transformation):
+        return False
+    return above.having is None and above.columns is None and above.non_overlapping is None

@@ -1,0 +1,1 @@
+"""The conditions of series, sets and repeated groups by moment, as kernels of runs read them."""
