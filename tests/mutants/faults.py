@@ -829,7 +829,7 @@ FAULTS = [
     Fault("whole-member-asked-early", CONJUNCTS, "whole[-1] if whole else last", "last", "sets"),
     Fault(
         "as-known-as-others",
-        f"{OPERATORS}/bindings/unions.py",
+        f"{OPERATORS}/bindings/detection.py",
         "is_told = plan.postponed is not None or found.detected is not None",
         "is_told = plan.postponed is not None",
         "sets",

@@ -251,12 +251,41 @@ def _level(name: str, package: str, layers: list[str]) -> int:
 
 def circles(known: Iterable[Module]) -> list[list[str]]:
     """The modules that import each other; a module is imported with the packages it is in."""
+    return _circles(_edges(known))
+
+
+def circles_of_folders(known: Collection[Module]) -> list[list[str]]:
+    """The folders and modules right below a package that import each other, whatever is in them.
+
+    What a package itself imports or is asked for is of a module beside them.
+    """
+    edges = list(_edges(known))
+    found: list[list[str]] = []
+    for package in (each.name for each in known if each.is_package):
+        parts = ((_child(one, package), _child(two, package)) for one, two in edges)
+        found += _circles((one, two) for one, two in parts if one and two and one != two)
+    return found
+
+
+def _child(name: str, package: str) -> str | None:
+    """The folder or module right below a package in which a module is; None beside the package."""
+    if not f"{name}.".startswith(f"{package}."):
+        return None
+    depth = package.count(".") + 2
+    return ".".join(name.split(".")[:depth])
+
+
+def _edges(known: Iterable[Module]) -> Iterator[tuple[str, str]]:
+    """Which module imports which."""
     by_name = {each.name: each for each in known}
-    graph = nx.DiGraph()
     for each in by_name.values():
         for node in ast.walk(each.tree):
-            graph.add_edges_from((each.name, found) for found in _reached(each, node, by_name))
-    return [sorted(found) for found in nx.strongly_connected_components(graph) if len(found) > 1]
+            yield from ((each.name, found) for found in _reached(each, node, by_name))
+
+
+def _circles(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
+    every = nx.strongly_connected_components(nx.DiGraph(list(edges)))
+    return [sorted(found) for found in every if len(found) > 1]
 
 
 def _reached(module: Module, node: ast.AST, known: Collection[str]) -> Iterator[str]:
@@ -321,6 +350,11 @@ def test_the_package_keeps_to_the_rules(check):
 
 def test_there_are_no_circles() -> None:
     assert circles(modules()) == []
+
+
+def test_no_folders_import_each_other() -> None:
+    """In every package there is an order of its folders and modules, as there is of LAYERED."""
+    assert circles_of_folders(modules()) == []
 
 
 def test_the_engine_has_no_loose_files() -> None:
@@ -409,6 +443,33 @@ def test_a_circle_is_found(texts: dict[str, str]) -> None:
     (found,) = circles(example(text, f"sase.{name}") for name, text in texts.items())
     assert "sase.a" in found
     assert circles([example("from sase.b import B", "sase.a"), example("", "sase.b")]) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        # No circle of modules, but of folders.
+        (
+            {"a.one": "from sase.b import two", "b.two": "", "b.three": "import sase.a.one"},
+            ["sase.a", "sase.b"],
+        ),
+        (
+            {"a.b.one": "from sase.a import two", "a.two": "", "a.three": "import sase.a.b.one"},
+            None,
+        ),
+        (
+            {"a.b.one": "from sase.a import two", "a.two": "def f():\n    import sase.a.b.four"},
+            ["sase.a.b", "sase.a.two"],
+        ),
+    ],
+)
+def test_a_circle_of_folders_is_found(texts: dict[str, str], expected: list[str] | None) -> None:
+    folders = ["sase", *{f"sase.{name.rpartition('.')[0]}" for name in texts}, "sase.a"]
+    every = [example("", name, is_package=True) for name in dict.fromkeys(folders)]
+    every += [example(text, f"sase.{name}") for name, text in texts.items()]
+    every.append(example("", "sase.a.b.four"))
+    assert circles(every) == []
+    assert circles_of_folders(every) == ([] if expected is None else [expected])
 
 
 def test_relative_imports_of_a_package_count_from_itself():

@@ -28,7 +28,7 @@ from sase.engine.columns.time_column import time_type
 from sase.engine.operators.contract import Context, HasBranches, OperatorState
 from sase.engine.operators.opening.operators import open_operators
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.contract import FusedMeter, LoadedPath, PushedPath
+from sase.engine.pipeline.fused_path import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import END, StreamState

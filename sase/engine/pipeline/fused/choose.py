@@ -8,7 +8,7 @@ from typing import Any
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
-from sase.engine.pipeline.fused.contract import LINES, FusedKind, FusedPath
+from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, no_check

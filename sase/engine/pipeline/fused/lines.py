@@ -24,8 +24,8 @@ from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.pipeline.fused.contract import LINES
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
+from sase.engine.pipeline.fused_path import LINES
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.nodes import Evaluation
 from sase.planning.rewrites.contract import Declined

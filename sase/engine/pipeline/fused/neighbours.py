@@ -25,7 +25,7 @@ from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.contract import FusedKind
+from sase.engine.pipeline.fused_path import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE

@@ -24,8 +24,8 @@ from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.contract import FusedKind
 from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.pipeline.fused_path import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
