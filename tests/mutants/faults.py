@@ -87,7 +87,7 @@ FAULTS = [
     Fault("gap-disagreeing", IN_GAPS, "(code != known or code == NOTHING)", "False"),
     Fault("ties-overlooked", STACKS, "arrivals.ties[i - 1] == arrivals.ties[i]", "False"),
     Fault("evicted-early", STACKS, "MEASURE] < bound", "MEASURE] <= bound + 1"),
-    Fault("evicted-last-level-kept", STACKS, "    stacks.ends[TAIL, levels - 1] =", "    _ ="),
+    Fault("evicted-last-level-kept", STACKS, "    tails[last] =", "    _ ="),
     Fault(
         "resume-forgets-level",
         WALK,
@@ -470,7 +470,12 @@ FAULTS = [
     Fault("series-too-short", LINES, ">= rules.least", ">= rules.least - 1"),
     Fault("fused-code-too-large", SCAN_KERNEL, "beyond |= excess(key, least, bits)", "beyond |= 0"),
     Fault("fused-ties-apart", SCAN_KERNEL, "tie + ties[begin + room[PLACE, place]]", "tie + place"),
-    Fault("fused-out-early", SCAN_KERNEL, "sought, begin))", "sought, begin + length))"),
+    Fault(
+        "fused-out-early",
+        SCAN_KERNEL,
+        "evicted(stacks, bound_before(reading, sought, begin))",
+        "evicted(stacks, bound_before(reading, sought, begin + length))",
+    ),
     Fault("fused-past-the-room", SCAN_KERNEL, "written == out.shape[1]", "False"),
     Fault(
         "fused-and-forgotten", FUSED_SCAN, " if found.written < out.shape[1] else", " if True else"

@@ -27,6 +27,8 @@ from sase.engine.kernels.scan.construction import (
     construct_tallied,
 )
 from sase.engine.kernels.scan.fused_scan import (
+    ALIVE_FROM,
+    MOST_ALIVE,
     SINCE,
     BatchLayout,
     Calls,
@@ -66,6 +68,7 @@ from sase.engine.kernels.scan.stacks import (
     free,
     scan,
     scan_between,
+    tails_of,
 )
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
@@ -107,8 +110,9 @@ class ActiveStacks:
         # block its last measure and first event.
         self._has_start = any(negation.before == 0 for negation in above.negations)
         self._blocks: deque[tuple[int, int]] = deque()
-        # The most instances at the end of a block, for ANALYZE.
-        self._most_alive = np.zeros(levels, np.int64) if context.options.analyze else None
+        # For ANALYZE: the most instances alive at the end of a block, and from which on they are,
+        # whether or not those before them are evicted yet.
+        self._alive = np.zeros((2, levels), np.int64) if context.options.analyze else None
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
         """Push the events of a block onto the stacks."""
@@ -119,13 +123,12 @@ class ActiveStacks:
         self._left -= len(arrivals.rows)
         if len(arrivals.rows):
             self.note_block(int(arrivals.rows[0]) >> self.tagged, int(arrivals.measures[-1]))
-        if self._most_alive is None:
-            self.scan(block, arrivals, span)
-        else:
-            evict(self.stacks, self._bound)
-            self.scan(block, arrivals, span)
-            alive = self.stacks.ends[COUNT] - self.stacks.ends[TAIL]
-            np.maximum(self._most_alive, alive, out=self._most_alive)
+        if self._alive is not None:
+            tails_of(self.stacks, self._alive[ALIVE_FROM], self._bound)
+        self.scan(block, arrivals, span)
+        if self._alive is not None:
+            most, begin = self._alive
+            np.maximum(most, self.stacks.ends[COUNT] - begin, out=most)
 
     def push_batch(
         self, batch: int, layout: BatchLayout, keys: int, after: tuple[int, int, int],
@@ -180,14 +183,14 @@ class ActiveStacks:
 
     def counting(self, tally: Tally | None, clock: int) -> Counting | None:
         """The counters of ANALYZE of a fused scan, with a clock."""
-        if tally is None or self._most_alive is None:
+        if tally is None or self._alive is None:
             return None
-        return Counting(tally, self._most_alive, np.zeros(SINCE + 1, np.int64), clock)
+        return Counting(tally, self._alive, np.zeros(SINCE + 1, np.int64), clock)
 
     @cached_property
     def _calls(self) -> Calls:
         scans = scan if self._absences is None else scan_between
-        walks = construct if self._most_alive is None else construct_tallied
+        walks = construct if self._alive is None else construct_tallied
         return Calls(address_of(scans), address_of(walks))
 
     @property
@@ -278,19 +281,20 @@ class ActiveStacks:
 
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""
-        evict(self.stacks, self._bound)
         ends = self.stacks.ends
+        tails = ends[TAIL].copy()  # to ask is to change nothing
+        tails_of(self.stacks, tails, self._bound)
         found = {
             "pushed": ends[COUNT].tolist(),
-            "evicted": ends[TAIL].tolist(),
-            "alive": (ends[COUNT] - ends[TAIL]).tolist(),
+            "evicted": tails.tolist(),
+            "alive": (ends[COUNT] - tails).tolist(),
             "filtered": ends[DROPPED].tolist(),
         }
-        return found if self._most_alive is None else {**found, **self._analysis()}
+        return found if self._alive is None else {**found, **self._analysis()}
 
     def _analysis(self) -> Counters:
-        assert self._most_alive is not None
-        found: Counters = {"most_alive": self._most_alive.tolist(), "most_bytes": self.size}
+        assert self._alive is not None
+        found: Counters = {"most_alive": self._alive[MOST_ALIVE].tolist(), "most_bytes": self.size}
         if self._absences is not None:
             found["forbidden"] = self._absences.dropped.tolist()
         return found

@@ -46,6 +46,7 @@ from sase.engine.kernels.scan.stacks import (
     StackArrays,
     evicted,
     fetch_heads,
+    pass_dead,
     scan_at,
     scan_between_at,
 )
@@ -63,6 +64,8 @@ NOTHING_LACKS, CODES = 0, -1
 MOST_FORM, MOST_CODES, TOO_MANY = 3, 1 << 10, 4
 # What a batch is that has to go another way.
 OTHER = CODES
+# What is counted of instances by level: the most that were alive, and where these begin.
+MOST_ALIVE, ALIVE_FROM = range(2)
 # Of which parts nanoseconds are counted, and behind them up to when.
 ADMISSION, SCAN, CONSTRUCTION, SINCE = range(4)
 
@@ -120,7 +123,7 @@ class Counting(NamedTuple):
     """The counters of ANALYZE: choices ended, instances alive, and nanoseconds by a `clock`."""
 
     tally: Tally
-    alive: OutInts
+    alive: OutIntRows
     spent: OutInts
     clock: int
 
@@ -298,9 +301,10 @@ def note_time(counting: Counting, which: int) -> None:
 @linked
 def note_alive(counting: Counting, stacks: StackArrays) -> None:
     """Count the most instances at a time."""
-    for level in range(stacks.cells.shape[0]):
-        alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
-        counting.alive[level] = max(counting.alive[level], alive)
+    most = counting.alive[MOST_ALIVE]
+    for level in range(most.shape[0]):
+        alive = stacks.ends[COUNT, level] - counting.alive[ALIVE_FROM, level]
+        most[level] = max(most[level], alive)
 
 
 def _fused_scan(
@@ -330,7 +334,9 @@ def _fused_scan(
             lacks = CODES
             break
         describe(reading, begin, count, room)
-        if counting is not None or count > free_places(stacks):
+        if counting is not None:
+            pass_dead(stacks, counting.alive[ALIVE_FROM], bound_before(reading, sought, begin))
+        if count > free_places(stacks):
             evicted(stacks, bound_before(reading, sought, begin))
             if count > free_places(stacks):
                 lacks = count

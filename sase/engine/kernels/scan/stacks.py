@@ -138,17 +138,29 @@ def push(
     return place
 
 
-def _evicted(stacks: StackArrays, bound: int) -> None:
-    """Give up the instances before a bound; those of the last level have all been used."""
-    levels = stacks.cells.shape[0]
-    for level in range(levels - 1):
-        tail, mask = stacks.ends[TAIL, level], stacks.ends[MASK, level]
+def _passed(stacks: StackArrays, tails: OutInts, bound: int) -> None:
+    """Raise the tail of each level beyond the instances before a bound, which stay where they are.
+
+    Those of the last level have all been used.
+    """
+    last = stacks.cells.shape[0] - 1
+    for level in range(last):
+        tail, mask = max(tails[level], stacks.ends[TAIL, level]), stacks.ends[MASK, level]
         while (
             tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound
         ):
             tail += 1
-        stacks.ends[TAIL, level] = tail
-    stacks.ends[TAIL, levels - 1] = stacks.ends[COUNT, levels - 1]
+        tails[level] = tail
+    tails[last] = stacks.ends[COUNT, last]
+
+
+pass_dead = inlined(_passed)
+tails_of = kernel(_passed)
+
+
+def _evicted(stacks: StackArrays, bound: int) -> None:
+    """Give up the instances before a bound."""
+    pass_dead(stacks, stacks.ends[TAIL], bound)
 
 
 evicted = inlined(_evicted)
@@ -255,7 +267,8 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
                     reach = cell[REACH]
                     if absences is not None and cell[TIE] < floor:
                         rip = NOTHING
-                        absences.dropped[level] += 1
+                        # Not what the window keeps out, too, whether or not it is given up yet.
+                        absences.dropped[level] += reach >= bound
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
                     continue
