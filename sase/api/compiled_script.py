@@ -253,6 +253,7 @@ class CompiledScript:
                     raise BudgetError(
                         f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
                         " max_matches: narrow it, set LIMIT, or give a greater max_matches"
+                        " (--max-matches)"
                     )
             if watch is not None:
                 rows = sum(each.buffer.arrived for each in pipeline.inputs.values())

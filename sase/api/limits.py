@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from sase.engine.pipeline.limits import RUN, SECOND, LimitedWork, Limits, RunGuard
+from sase.engine.pipeline.limits import CALL, RUN, SECOND, LimitedWork, Limits, RunGuard
 from sase.errors import PlanError
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ def limits_of(timeout: object, max_memory: object) -> Limits:
 def guard_of(limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> RunGuard | None:
     """What ends work that exceeds its limits; None without any."""
     return None if limits.are_none else RunGuard(limits, clock, work)
+
+
+def guard_of_calls(timeout: object, max_memory: object) -> RunGuard | None:
+    """What ends calls to a matcher that exceed their limits."""
+    return guard_of(limits_of(timeout, max_memory), perf_counter_ns, CALL)
 
 
 def bound(source: Discovered, guard: RunGuard | None) -> None:

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
-from sase.api.limits import guard_of, limits_of
+from sase.api.limits import guard_of, guard_of_calls, limits_of
 from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
 from sase.engine.options import Options
-from sase.engine.pipeline.limits import CALL, RunGuard
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain
@@ -98,7 +97,7 @@ class Plan:
         """
         from sase.engine.pipeline.matcher import Matcher
 
-        guard = _guard_of_calls(timeout, max_memory)
+        guard = guard_of_calls(timeout, max_memory)
         return Matcher(self.engine, streaming=streaming, guard=guard)
 
     def restore(
@@ -117,7 +116,7 @@ class Plan:
         from sase.engine.pipeline.checkpoint import restored
         from sase.engine.pipeline.matcher import Matcher
 
-        guard = _guard_of_calls(timeout, max_memory)
+        guard = guard_of_calls(timeout, max_memory)
         return Matcher.of(restored(self.engine, snapshot, key, guard), guard)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -172,8 +171,3 @@ class Plan:
 
         text = f"plan {self.recipe} of\n{self.query}\n\n{self}"
         return f"<pre>{escape(printable_lines(text))}</pre>"
-
-
-def _guard_of_calls(timeout: object, max_memory: object) -> RunGuard | None:
-    """What ends calls to a matcher that exceed their limits."""
-    return guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, CALL)

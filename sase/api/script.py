@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from sase.api.checks import check_bounds, check_events, check_query
 from sase.api.compiled_script import CompiledScript
-from sase.api.limits import bound, guard_of, limits_of
+from sase.api.limits import bound, guard_of, guard_of_calls, limits_of
 from sase.api.plan import DEFAULT_PLAN
-from sase.api.script_inputs import Sources, discovered, open_inputs
-from sase.binding import Schema
+from sase.api.script_inputs import Sources, check_units, discovered, open_inputs
 from sase.binding.input_options import InputKeywords, check_name, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.binding.statement_text import numbered, with_statements, without_statement
-from sase.engine.pipeline.limits import working
+from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
 
@@ -150,22 +149,32 @@ class Script:
                 raise PlanError(f"there are no events for {what}, which the script reads")
         return self._compiled, given
 
-    def open(self) -> ScriptMatcher:
-        """A matcher, to which the events of each input are pushed as they come."""
-        from sase.engine.scripts.pipeline import ScriptPipeline
+    def open(self, *, timeout: object = None, max_memory: object = None) -> ScriptMatcher:
+        """A matcher, to which the events of each input are pushed as they come.
 
-        return ScriptMatcher(self._compiled, ScriptPipeline(self._compiled.plan))
+        The limits are those of `sase.Plan.open`, for all statements together.
+        """
+        guard = guard_of_calls(timeout, max_memory)
+        return ScriptMatcher.opened(self._compiled, guard)
 
-    def restore(self, snapshot: bytes, *, key: bytes | None = None) -> ScriptMatcher:
+    def restore(
+        self,
+        snapshot: bytes,
+        *,
+        key: bytes | None = None,
+        timeout: object = None,
+        max_memory: object = None,
+    ) -> ScriptMatcher:
         """The matcher of which `ScriptMatcher.snapshot` made this: it goes on as that would have.
 
         With a key the snapshot must be signed with it. What is no snapshot of this script, or was
-        changed to what none of it can be, is a `SnapshotError`.
+        changed to what none of it can be, is a `SnapshotError`. The limits are those of `open`.
         """
         from sase.engine.scripts.checkpoint import script_restored
 
-        pipeline = script_restored(self._compiled.plan, snapshot, key)
-        return ScriptMatcher(self._compiled, pipeline)
+        guard = guard_of_calls(timeout, max_memory)
+        pipeline = script_restored(self._compiled.plan, snapshot, key, guard)
+        return ScriptMatcher(self._compiled, pipeline, guard)
 
     @cached_property
     def _compiled(self) -> CompiledScript:
@@ -186,9 +195,19 @@ class ScriptMatcher:
     those statements alone that found some. One thread at a time may call it.
     """
 
-    def __init__(self, script: CompiledScript, pipeline: ScriptPipeline) -> None:
+    def __init__(
+        self, script: CompiledScript, pipeline: ScriptPipeline, guard: RunGuard | None = None
+    ) -> None:
         self._compiled, self._is_free, self._pipeline = script, Lock(), pipeline
+        self._guard = guard
         self._ended_by: str | None = None
+
+    @classmethod
+    def opened(cls, script: CompiledScript, guard: RunGuard | None) -> ScriptMatcher:
+        """A matcher that begins, whose calls a guard ends if they exceed its limits."""
+        from sase.engine.scripts.pipeline import ScriptPipeline
+
+        return cls(script, ScriptPipeline(script.plan, check=check_of(guard)), guard)
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -215,7 +234,7 @@ class ScriptMatcher:
         """
         inputs = self.inputs if name is None else (self._input(name),)
         if isinstance(to, int) and not isinstance(to, bool):
-            _check_units({each: self._pipeline.inputs[each].plan.schema for each in inputs}, to)
+            check_units({each: self._pipeline.inputs[each].plan.schema for each in inputs}, to)
         return self._called(lambda: self._pipeline.advance(to, inputs))
 
     def finish(self) -> dict[str, Matches]:
@@ -332,12 +351,21 @@ class ScriptMatcher:
 
     def _called(self, call: Callable[[], Found]) -> dict[str, Matches]:
         with self._alone():
+            if self._guard is not None:
+                self._guard.note_rows(self._rows)
+                self._guard.begin()
             try:
-                return _some(call())
+                with working(self._guard):
+                    return _some(call())
             except BaseException as problem:
                 if self._pipeline.is_in_midst:
                     self._ended_by = type(problem).__name__
                 raise
+
+    @property
+    def _rows(self) -> int:
+        """How many rows were pushed."""
+        return sum(each.buffer.arrived for each in self._pipeline.inputs.values())
 
     def _input(self, name: str | None) -> str | None:
         known = self._pipeline.inputs
@@ -355,8 +383,7 @@ class ScriptMatcher:
         )
 
     def __repr__(self) -> str:
-        rows = sum(each.buffer.arrived for each in self._pipeline.inputs.values())
-        return f"<matcher of {', '.join(self.statements)}: {rows:,} rows>"
+        return f"<matcher of {', '.join(self.statements)}: {self._rows:,} rows>"
 
 
 def _there_are(names: list[str]) -> str:
@@ -365,18 +392,3 @@ def _there_are(names: list[str]) -> str:
 
 def _some(found: Mapping[str, Matches]) -> dict[str, Matches]:
     return {name: matches for name, matches in found.items() if len(matches)}
-
-
-def _check_units(schemas: Mapping[str | None, Schema], to: object) -> None:
-    """Refuse a number for inputs that count time in several units."""
-    units = {name: each.nanoseconds for name, each in schemas.items()}
-    if len(set(units.values())) > 1:
-        shown = ", ".join(f"{name} {_unit(schemas[name])}" for name in units)
-        raise PlanError(
-            f"advance({to}): inputs count time differently ({shown}): advance each by its name, or"
-            " where times are no numbers give a datetime"
-        )
-
-
-def _unit(schema: Schema) -> str:
-    return schema.time_unit or schema.time_type.resolution or "as it is"

@@ -73,3 +73,18 @@ def of_input(
         elif name in value:
             found[option] = value[name]
     return found
+
+
+def check_units(schemas: Mapping[str | None, Schema], to: object) -> None:
+    """Refuse a number for inputs that count time in several units."""
+    units = {name: each.nanoseconds for name, each in schemas.items()}
+    if len(set(units.values())) > 1:
+        shown = ", ".join(f"{name} {_unit(schemas[name])}" for name in units)
+        raise PlanError(
+            f"advance({to}): inputs count time differently ({shown}): advance each by its name, or"
+            " where times are no numbers give a datetime"
+        )
+
+
+def _unit(schema: Schema) -> str:
+    return schema.time_unit or schema.time_type.resolution or "as it is"

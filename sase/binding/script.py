@@ -85,13 +85,13 @@ class StatementGraph:
     @property
     def result(self) -> NamedQuery:
         """The only statement that no other reads, or an error that names them all."""
-        return self._only_result("run it with  sase.Script(text).run(…)  , which has them all")
+        return self.only_result("run it with  sase.Script(text).run(…)  , which has them all")
 
     def chosen(self, name: str | None, of_all: str = "") -> NamedQuery:
         """The statement of a name, or without one the only result; what tells `of_all` is named."""
         if name is None:
             other = f", or use  {of_all}  , which tells of all" if of_all else ""
-            return self._only_result(f"choose with  statement=…{other}")
+            return self.only_result(f"choose with  statement=…{other}")
         found = next((each for each in self.statements if each.name == name), None)
         if found is None:
             names = [each.name for each in self.statements]
@@ -99,7 +99,8 @@ class StatementGraph:
             raise PlanError(f"there is no statement `{name}`: {hint[0]}")
         return found
 
-    def _only_result(self, remedy: str) -> NamedQuery:
+    def only_result(self, remedy: str) -> NamedQuery:
+        """The only statement that no other reads; an error names them all, and a remedy."""
         read = {name for each in self.statements for name in each.sources}
         found = [e for e in self.statements if not (e.is_stream and e.name in read)]
         if len(found) > 1:

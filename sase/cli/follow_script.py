@@ -9,6 +9,7 @@ from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from sase.cli.event_arguments import (
+    limit_options,
     one_query,
     options_for,
     query_options,
@@ -17,7 +18,7 @@ from sase.cli.follow import check_followed, lateness_of, tail_options
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import refuse_given
-from sase.cli.script_arguments import named_inputs
+from sase.cli.script_arguments import check_limit, named_inputs
 from sase.cli.script_results import BadRowLines, bad_row_files, write_lines
 from sase.cli.signals import Ending
 
@@ -34,25 +35,26 @@ T = TypeVar("T")
 def follow_script(arguments: Namespace, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     hide_pandas()
+    from sase.api.limits import guard_of_calls
+
     refused = {
         "-o": arguments.out is not None,
         "--format table": arguments.format == "table",
         "--schema": arguments.schema is not None,
-        "--timeout": arguments.timeout is not None,
-        "--max-memory": arguments.max_memory is not None,
-        "--max-matches": arguments.max_matches is not None,
     }
     refuse_given(refused, "--follow of a script, which writes lines of JSON")
+    endless = {"--max-matches": arguments.max_matches is not None}
+    refuse_given(endless, "--follow, which has no end")
+    guard = guard_of_calls(**limit_options(arguments))
     inputs = named_inputs(arguments)
     for own in inputs.values():
         check_followed(own.events)
     from sase.api.script import ScriptMatcher
-    from sase.engine.scripts.pipeline import ScriptPipeline
     from sase.engine.sources.tail import TailReader
 
     readers = {name: TailReader(own.events, **tail_options(own)) for name, own in inputs.items()}
     script = _compiled(readers, inputs, arguments)
-    matcher = ScriptMatcher(script, ScriptPipeline(script.plan))
+    matcher = ScriptMatcher.opened(script, guard)
     counts, told = dict.fromkeys(matcher.statements, 0), set[str]()
     bad = BadRowLines(bad_row_files(matcher.statements, arguments, inputs, ".jsonl"))
     try:
@@ -93,6 +95,7 @@ def _compiled(
     def compiled(schemas: Mapping[str | None, object]) -> CompiledScript:
         given = {name: Discovered.of(schema, names[name]) for name, schema in schemas.items()}
         graph = StatementGraph.of(one_query(arguments), given)
+        check_limit(graph, arguments)
         lateness = lateness_of(arguments.lateness)
         return CompiledScript(
             graph, given, options["params"], options["plan"], lateness, arguments.limit

@@ -123,7 +123,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module.configure(parser)
     program, parsed = _parse(parser, arguments)
     from sase.cli.messages import print_diagnostics
-    from sase.cli.queries import ArgumentError, check_events
+    from sase.cli.queries import ArgumentError, check_events, named_as_read
     from sase.cli.signals import TERMINATED, Terminated
     from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
@@ -131,7 +131,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
         check_events(parsed)
         status: int = module.run(parsed)
     except QueryError as problem:
-        print_diagnostics(problem.diagnostics, sys.stderr)
+        print_diagnostics(named_as_read(problem.diagnostics, parsed), sys.stderr)
         return WRONG
     except (SaseError, ArgumentError) as problem:
         print(f"{program}: error: {printable_lines(str(problem))}", file=sys.stderr)

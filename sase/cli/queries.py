@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from sase.cli.pandas_import import hide_pandas
+from sase.source import Source
 from sase.text_file import read_all
+
+if TYPE_CHECKING:
+    from sase.errors import Diagnostic
 
 BOM = "\ufeff"
 # The suffixes of files of queries: formats of events are asked for others alone, which loads Arrow.
@@ -41,6 +46,15 @@ class Text(NamedTuple):
     content: str
     name: str
     path: str | None = None
+
+
+def named_as_read(diagnostics: Iterable[Diagnostic], arguments: Namespace) -> Iterator[Diagnostic]:
+    """Diagnostics that name the file of the text that they are of, or what it came from."""
+    texts: list[Text] = getattr(arguments, "texts", None) or []
+    names = {text.content: text.name for text in texts}
+    for each in diagnostics:
+        text = each.source.text
+        yield replace(each, source=Source(text, names[text])) if text in names else each
 
 
 def add_queries(parser: ArgumentParser) -> None:

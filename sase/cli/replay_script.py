@@ -14,7 +14,14 @@ from sase.cli.output_files import STANDARD_INPUT, write_file
 from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError, refuse_given
 from sase.cli.script_arguments import discovered_input, named_inputs
-from sase.cli.script_results import SHOWN, check_form_of_all, statement_files, write_lines
+from sase.cli.script_results import (
+    SHOWN,
+    bad_row_files,
+    check_form_of_all,
+    put_bad_rows_aside,
+    statement_files,
+    write_lines,
+)
 from sase.cli.signals import Ending
 from sase.cli.spark import session
 
@@ -34,6 +41,7 @@ def replay_script(arguments: Namespace, ending: Ending) -> int:
     script = _compiled(text, inputs, arguments)
     names = [each.name for each in script.graph.statements]
     paths = statement_files(names, arguments, inputs.values())
+    aside = bad_row_files((), arguments, inputs)
     with (
         warnings_as_messages(),
         session(arguments) as spark,
@@ -43,14 +51,9 @@ def replay_script(arguments: Namespace, ending: Ending) -> int:
         counts = {name: df.count() for name, df in found.items()}
         progress.matches = total = sum(counts.values())
         _deliver(found, counts, paths, arguments, ending)
-        bad = {name: df.count() for name, df in found.bad_rows.items()}
+        _put_aside(found.bad_rows, aside, arguments, ending)
         found.unpersist()
         rows, seconds = _rows(script), progress.seconds
-    print(end="", flush=True)  # or the summary could overtake what it sums up
-    for name, count in bad.items():
-        if count:
-            of = "" if name is None else f" of {name}"
-            notify([f"{counted(count, 'row')}{of} could not be used"])
     for name, path in paths.items():
         if counts[name]:
             notify([f"{name}: {counted(counts[name], 'match')}: {path}"])
@@ -58,6 +61,25 @@ def replay_script(arguments: Namespace, ending: Ending) -> int:
     statements = counted(len(found), "statement")
     notify([f"{counted(total, 'match')} of {statements}{of}, {seconds:.2f} s on Spark"])
     return 0
+
+
+def _put_aside(
+    bad_rows: Mapping[str | None, DataFrame],
+    aside: Mapping[str | None, str],
+    arguments: Namespace,
+    ending: Ending,
+) -> None:
+    """Tell how many rows of each input could not be used, and write them to its file."""
+    from sase.spark.result_schema import batches_of, schema_of
+
+    print(end="", flush=True)  # or the summary could overtake what it sums up
+
+    def write(name: str | None, path: str) -> None:
+        rows = bad_rows[name]
+        write_file(schema_of(rows), batches_of(rows), path, ending, safe=arguments.csv_safe)
+
+    counts = {name: df.count() for name, df in bad_rows.items()}
+    put_bad_rows_aside({name: n for name, n in counts.items() if n}, aside, write)
 
 
 def _check(arguments: Namespace) -> None:
@@ -71,7 +93,6 @@ def _check(arguments: Namespace) -> None:
         "--table": arguments.table is not None,
         "--timeout": arguments.timeout is not None,
         "--max-memory": arguments.max_memory is not None,
-        "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "a script on Spark")
     check_form_of_all(arguments)

@@ -14,7 +14,7 @@ from sase.cli.messages import counted, notify, notify_late, notify_warnings, war
 from sase.cli.output_files import write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
-from sase.cli.script_arguments import discovered_input, named_inputs
+from sase.cli.script_arguments import check_limit, discovered_input, named_inputs
 from sase.cli.script_results import (
     SHOWN,
     bad_row_files,
@@ -35,10 +35,11 @@ def check_script_options(arguments: Namespace) -> None:
     """Refuse what is asked of a single query."""
     given = {
         f"--output {arguments.output}": arguments.output != "all",
-        "--threads": arguments.threads is not None,
         "--stats": arguments.stats is not None,
     }
     refuse_given(given, "a script")
+    threads = {"--threads": arguments.threads is not None}
+    refuse_given(threads, "a script, whose statements one thread takes through the events")
     check_form_of_all(arguments)
 
 
@@ -65,6 +66,7 @@ def _run(
     from sase.binding.script import StatementGraph
 
     graph = StatementGraph.of(text, given)
+    check_limit(graph, arguments)
     lateness = lateness_of(arguments.lateness)
     options = query_options(arguments)
     limit = arguments.limit

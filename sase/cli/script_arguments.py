@@ -14,6 +14,7 @@ from sase.errors import SchemaError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
+    from sase.binding.script import StatementGraph
     from sase.engine.sources.discovered import Discovered
 
 # One of these is in every script.
@@ -77,6 +78,13 @@ def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
     if sum(each.events == STANDARD_INPUT for each in found.values()) > 1:
         raise ArgumentError("two inputs cannot both come on standard input: give one as a file")
     return found
+
+
+def check_limit(graph: StatementGraph, arguments: Namespace) -> None:
+    """Refuse a limit where it is not known of whose matches."""
+    if arguments.limit is not None:
+        n = arguments.limit
+        graph.only_result(f"leave --limit out, and write  LIMIT {n}  in the statements it is for")
 
 
 def events_of_script(

@@ -53,6 +53,40 @@ def test_a_matcher_goes_on_from_any_snapshot() -> None:
     assert shown(*parts, matcher.finish()) == expected
 
 
+def test_a_call_that_exceeds_its_limits_is_an_error_and_the_next_one_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory that was taken before a call ends nothing that was in its midst."""
+    taken = [0]
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: taken[0])
+    script = sase.Script(SIMULTANEOUS, streams={"raw": events("A1")})
+    matcher = script.open(max_memory=1000, timeout="1 h")
+    assert not matcher.push("raw", events("A1"))
+    again = script.restore(matcher.snapshot(), max_memory=1000)
+    taken[0] = 2000
+    for each in (matcher, again):
+        with pytest.raises(sase.MemoryLimitError, match="the call to this matcher needs more"):
+            each.push("raw", events("B2"))
+    taken[0] = 1000
+    for each in (matcher, again):
+        assert shown(each.push("raw", events("B2")), each.finish()).keys() == {"first", "query_3"}
+    with pytest.raises(sase.PlanError, match="timeout='soon': give a number of seconds"):
+        script.open(timeout="soon")
+
+
+def test_what_exceeds_its_limits_in_its_midst_ends_the_matcher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = iter(range(0, 10**9, 400))
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", taken.__next__)
+    script = sase.Script(SIMULTANEOUS, streams={"raw": events("A1")})
+    matcher = script.open(max_memory=1000)
+    with pytest.raises(sase.MemoryLimitError, match="needs more than its max_memory of 1,000"):
+        matcher.push("raw", events("A1 B2 C3 A4 B5"))
+    with pytest.raises(sase.SaseError, match="ended by a MemoryLimitError in the midst of a call"):
+        matcher.push("raw", events("B6"))
+
+
 def test_what_streams_find_at_one_time_waits_for_the_earlier_stream() -> None:
     raw = events("A1 C2y B2x C4y A4 B4x B5x C5y B5x")
     script = sase.Script(SIMULTANEOUS, streams={"raw": raw})

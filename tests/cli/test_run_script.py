@@ -39,6 +39,10 @@ LINES = [
 ]
 
 
+# What a process takes, in bytes, each time that it is asked.
+GROWING = range(10**6, 10**9, 10**4)
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -173,12 +177,14 @@ def test_the_script_and_events_on_standard_input(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--threads", "1"], "--threads does not go with a script"),
+        (["--threads", "1"], "--threads does not go with a script, whose statements one thread"),
         (["--quarantine", "rules.sase"], "a script writes a file for each input: name a folder"),
         (["-o", "x", "--quarantine", "x/"], "-o and --quarantine both name x"),
         (["--output", "count"], "--output count does not go with a script"),
         (["--max-matches", "0"], "`pairs` has more than 0 match"),
-        (["--follow", "--timeout", "1"], "--timeout does not go with --follow of a script"),
+        (["--max-matches", "0"], "give a greater max_matches (--max-matches)"),
+        (["--follow", "--max-matches", "9"], "--max-matches does not go with --follow, which has"),
+        (["--follow", "--timeout", "soon"], "timeout='soon': give a number of seconds"),
         (["--format", "csv"], "write a file for each with  -o FOLDER"),
         (["-o", "rules.sase"], "a script writes a file for each statement: name a folder"),
         (["--input", "logins"], "give it as NAME=PATH"),
@@ -202,8 +208,59 @@ def test_an_error_names_the_place_in_the_script(capsys: pytest.CaptureFixture[st
     assert run("--input", "logins=logins.csv") == 2
     printed = capsys.readouterr()
     assert "error[unknown-stream]: there is no stream `pears`" in printed.err
+    assert " --> rules.sase:3:6\n" in printed.err
     assert "did you mean `pairs`?" in printed.err
     assert printed.out == ""
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "why", "replay", "check"])
+def test_an_error_of_a_statement_names_the_file(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("rules.sase").write_text(SCRIPT.replace("a.user AS user", "a.nix AS user"), "utf-8")
+    assert main([command, "rules.sase", "--input", "logins=logins.csv"]) == 2
+    printed = capsys.readouterr()
+    assert " --> rules.sase:2:15\n" in printed.err + printed.out
+
+
+def test_an_error_of_a_query_names_what_it_came_from(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "EVENT SEQ(Failure a, Success b)\nWHERE a.nix = 1 WITHIN 9"
+    Path("one.sase").write_text(query, "utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(query.encode())))
+    for given in (["one.sase"], ["-q", query], ["-"]):
+        assert main(["run", *given, "--events", "logins.csv"]) == 2
+    told = capsys.readouterr().err
+    places = [line for line in told.splitlines() if "-->" in line]
+    assert places == [" --> one.sase:2:9", " --> query:2:9", " --> standard input:2:9"]
+
+
+@pytest.mark.parametrize("words", [(), ("--follow",)])
+def test_a_limit_is_for_the_only_result(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("rules.sase").write_text("EVENT Failure a; EVENT Success b", "utf-8")
+    assert main(["run", "rules.sase", "--events", "logins.csv", "--limit", "1", *words]) == 2
+    told = capsys.readouterr().err
+    assert "several results, query_1, query_2, and one is expected here" in told
+    assert "leave --limit out, and write  LIMIT 1  in the statements it is for" in told
+
+
+def test_a_step_that_takes_too_much_memory_ends_what_follows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, EVENTS.encode())
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", iter(GROWING).__next__)
+        words = ["--input", "logins=-", "--follow", "--max-memory", "1KB", "--timeout", "1h"]
+        assert run(*words) == 1
+    assert "the call to this matcher needs more than its max_memory of 1,000" in (
+        capsys.readouterr().err
+    )
 
 
 def test_files_of_an_input_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import Counter
 from collections.abc import Mapping
@@ -170,6 +171,16 @@ def test_a_replay_from_a_terminal(
         assert multiset(found.to_pylist()) == multiset(matches.to_arrow().to_pylist())
     assert main([*given, "--limit", "3"]) == 2
     assert "--limit" in capsys.readouterr().err
+    lines = "ts,type,seq\n1,A,1\n,A,2\n5,B,3\n"
+    (tmp_path / "bad.csv").write_text(lines)
+    words = ["-q", "EVENT A a; EVENT B b", "--events", str(tmp_path / "bad.csv")]
+    aside = str(tmp_path / "aside")
+    assert main(["replay", *words, "--format", "jsonl", "--quarantine", aside]) == 0
+    told = capsys.readouterr()
+    assert "1 row could not be used: " in told.err
+    (bad,) = map(json.loads, (tmp_path / "aside" / "events.jsonl").read_text().splitlines())
+    assert (bad["sase_column"], bad["seq"]) == ("ts", 2)
+    assert len(told.out.splitlines()) == 2
 
 
 @pytest.mark.slow

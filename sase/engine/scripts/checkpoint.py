@@ -11,6 +11,7 @@ import pyarrow as pa
 from sase.engine.columns.quarantine import COLUMN
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
+from sase.engine.pipeline.limits import RunGuard, check_of
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
@@ -50,15 +51,17 @@ def _statement(statement: RunningStatement) -> dict[str, Any]:
     return {"matcher": np.frombuffer(data, np.uint8), "merge": merge}
 
 
-def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> ScriptPipeline:
+def script_restored(
+    plan: ScriptPlan, data: bytes, key: bytes | None = None, guard: RunGuard | None = None
+) -> ScriptPipeline:
     """A script that goes on from a state of one of the same plan, signed with a key if given."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
-    pipeline = ScriptPipeline(plan)
+    pipeline = ScriptPipeline(plan, check=check_of(guard))
     pipeline.numbered = saved.part("numbered").count()
     try:
-        _fill(pipeline, saved)
+        _fill(pipeline, saved, guard)
     except (SchemaError, DataError) as problem:
         raise SnapshotError(
             f"this snapshot was changed: the rows that it holds are none of this script: {problem}"
@@ -66,7 +69,7 @@ def script_restored(plan: ScriptPlan, data: bytes, key: bytes | None = None) -> 
     return pipeline
 
 
-def _fill(pipeline: ScriptPipeline, saved: Saved) -> None:
+def _fill(pipeline: ScriptPipeline, saved: Saved, guard: RunGuard | None) -> None:
     statements = pipeline.statements
     inputs = {_written(name): each for name, each in pipeline.inputs.items()}
     key_texts = {_written(name): each for name, each in pipeline.key_texts.items()}
@@ -91,7 +94,7 @@ def _fill(pipeline: ScriptPipeline, saved: Saved) -> None:
             continue
         plan = statement.plan.plan
         data, shared = state.array(None, dtype="uint8").tobytes(), pipeline.texts_of(statement.plan)
-        statement.matcher = Matcher.of(restored(plan, data, key_texts=shared))
+        statement.matcher = Matcher.of(restored(plan, data, guard=guard, key_texts=shared))
 
 
 def _bad_rows(saved: Saved) -> Any:
