@@ -16,8 +16,9 @@ floor always wait: a row with a lesser latest time may still come, which stands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from sase.engine.snapshots.saved_state import Saved
 LEAST = -(2**63)
 NONE_LATE = np.zeros(0, np.bool_)
 # With more pieces than these, small ones are made one.
-FEW = 8
+MOST_PIECES = 32
 
 
 class Arrived(NamedTuple):
@@ -118,7 +119,7 @@ class ReorderBuffer:
 
     def due(self) -> int | None:
         """The next timer: the time that the first row waits for."""
-        first = min((int(each.times[each.start]) for each in self._waiting), default=None)
+        first = min((each.first for each in self._waiting), default=None)
         return first if first is None or not self._has_ranks else first + 1
 
     # ------------------------------------------------------------ what is late
@@ -159,11 +160,19 @@ class ReorderBuffer:
         ranks = None if ranks is None else _as_given(ranks, events.order)
         order = np.arange(len(rows)) if events.order is None else events.order
         self._waiting.append(_SortedBatch(inputs, rows, ranks, events.ts, order))
-        while len(self._waiting) > FEW:
-            one, two = self._waiting[-2:]
-            if len(one) > 2 * len(two) or not one.is_like(two):
-                return
-            self._waiting[-2:] = [_united(one, two)]
+        if len(self._waiting) > MOST_PIECES:
+            self._unite()
+
+    def _unite(self) -> None:
+        """Make one of the last pieces, as long as none is much larger than those behind it."""
+        begin, size = len(self._waiting) - 1, len(self._waiting[-1])
+        while begin > 0:
+            before = self._waiting[begin - 1]
+            if len(before) > 2 * size or not before.is_like(self._waiting[begin]):
+                break
+            begin, size = begin - 1, size + len(before)
+        if begin < len(self._waiting) - 1:
+            self._waiting[begin:] = [_united(self._waiting[begin:])]
 
     def _released(self, *, everything: bool = False) -> Iterator[Arrived]:
         """Release the rows before the floor, in as few inputs as may be."""
@@ -173,9 +182,12 @@ class ReorderBuffer:
         side = "left" if self._has_ranks else "right"
         parts: list[tuple[_SortedBatch, Numbers]] = []
         for piece in self._waiting:
-            rows = piece.released(None if everything else self.floor, side)
-            if len(rows):
-                parts.append((piece, rows))
+            if everything or piece.first <= self.floor:
+                rows = piece.released(None if everything else self.floor, side)
+                if len(rows):
+                    parts.append((piece, rows))
+        if not parts:
+            return
         self._waiting = [
             piece.trimmed() if piece.start > len(piece) else piece
             for piece in self._waiting
@@ -189,7 +201,9 @@ class ReorderBuffer:
     # ------------------------------------------------------------ the state
 
     def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
+        """The state as arrays and plain values, in few pieces, as each names its columns."""
+        if self._waiting:
+            self._unite()
         waiting = [piece.trimmed() for piece in self._waiting]
         return {
             "arrived": self.arrived,
@@ -243,6 +257,11 @@ class _SortedBatch:
             return self is other
         return self.inputs.columns == other.inputs.columns
 
+    @property
+    def first(self) -> int:
+        """The time of the first row that waits."""
+        return int(self.times[self.start])
+
     def released(self, floor: int | None, side: Any) -> Numbers:
         """Release the rows up to a time."""
         begin, end = self.start, len(self.order)
@@ -266,16 +285,21 @@ class _SortedBatch:
         )
 
 
-def _united(one: _SortedBatch, two: _SortedBatch) -> _SortedBatch:
-    """The rows of two pieces, the second of which arrived later."""
-    one, two = one.trimmed(), two.trimmed()
-    times = np.append(one.times, two.times)
-    order = np.append(one.order, two.order + len(one))
-    ranks = None if one.ranks is None or two.ranks is None else np.append(one.ranks, two.ranks)
+def _united(pieces: Sequence[_SortedBatch]) -> _SortedBatch:
+    """The rows of several pieces in the order in which they arrived."""
+    pieces = [each.trimmed() for each in pieces]
+    begins = accumulate(map(len, pieces[:-1]), initial=0)
+    times = np.concatenate([each.times for each in pieces])
+    order = np.concatenate([each.order + at for each, at in zip(pieces, begins, strict=True)])
+    ranks = [each.ranks for each in pieces if each.ranks is not None]
     ordered = np.argsort(times, kind="stable")
-    inputs = joined([one.inputs, two.inputs], tidy=True)
-    rows = np.append(one.rows, two.rows)
-    return _SortedBatch(inputs, rows, ranks, times[ordered], order[ordered])
+    return _SortedBatch(
+        joined([each.inputs for each in pieces], tidy=True),
+        np.concatenate([each.rows for each in pieces]),
+        np.concatenate(ranks) if len(ranks) == len(pieces) else None,
+        times[ordered],
+        order[ordered],
+    )
 
 
 def _runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns import Events, Loader, opened
 from sase.engine.columns.input import Inputs
+from sase.engine.pipeline import reorder_buffer
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.snapshots import codec
 from sase.engine.snapshots.saved_state import Saved
@@ -58,12 +60,15 @@ def test_rows_come_in_order_whatever_the_cuts(
     """Late is what lies before the greatest lo of all rows before, less the lateness."""
     times = [(lo, lo + length) for lo, length in drawn]
     buffer, loader = reordered(lateness)
+    # With more pieces than these, small ones are made one.
+    most = data.draw(st.sampled_from([1, 2, 4, reorder_buffer.MOST_PIECES]))
     found: list[tuple[int, int, int]] = []
     for begin in range(0, len(times), size):
         part = times[begin : begin + size]
         name = data.draw(st.sampled_from(["type", "kind"]))  # columns that change part the rows
         inputs = opened(table(part, type=["A"] * len(part), **{f"{name} of it": [0] * len(part)}))
-        found += told(buffer.push(inputs, loader.load(inputs), len(part)))
+        with mock.patch.object(reorder_buffer, "MOST_PIECES", most):
+            found += told(buffer.push(inputs, loader.load(inputs), len(part)))
         assert all(lo < buffer.floor for lo, _, _ in found)
         if begin <= saved_at < begin + size:
             state = codec.from_bytes(codec.to_bytes(buffer.checkpoint()))

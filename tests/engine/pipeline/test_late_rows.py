@@ -11,6 +11,7 @@ import pytest
 
 import sase
 from sase.engine.columns.batch_decoder import BatchDecoder
+from sase.engine.pipeline.reorder_buffer import MOST_PIECES
 from sase.errors import BindingError, PlanError
 from tests.seeds import draw_numbers
 
@@ -385,7 +386,7 @@ def test_what_waits_in_many_pieces_comes_in_order(size: int, jitter: int, seq: s
         waiting = matcher.pipeline.reorder_buffer._waiting
         held.append(sum(len(piece.rows) for piece in waiting))
         assert held[-1] <= 2 * sum(map(len, waiting))
-        assert len(waiting) <= 8 + 10
+        assert len(waiting) <= MOST_PIECES + 10
         if start % 140 == 0:
             matcher = plan.restore(matcher.snapshot())
     found += [tuple(row.values()) for row in matcher.finish().rows.to_pylist()]
