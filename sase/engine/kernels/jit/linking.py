@@ -12,7 +12,7 @@ loops take up to a quarter less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,14 @@ from numba.extending import intrinsic
 
 class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that is only linked into that of kernels."""
+
+    # Libraries of Numba 0.61 have nothing of the kind, others one each.
+    _reload_init: Collection[Callable[[], None]] = ()
+
+    @property
+    def on_loading(self) -> Collection[Callable[[], None]]:
+        """What a process must run that loads the code from a cache."""
+        return self._reload_init
 
     def _optimize_final_module(self) -> None:
         """Do nothing: the kernel is optimized as a whole."""
@@ -98,8 +106,7 @@ class _LinkedLowering(_KernelLowering):
             function.lookup_module(), name, "", 0, lowered.env, (library,)
         )
         state.targetctx.insert_user_function(stands, function, [library])
-        # What a process must run that loads it; libraries of Numba 0.61 have nothing of the kind.
-        state.reload_init.extend(getattr(library, "_reload_init", ()))
+        state.reload_init.extend(library.on_loading)
         state.cr = lowered._replace(cfunc=stands)
         return True
 
