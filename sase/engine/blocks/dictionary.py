@@ -30,7 +30,10 @@ BITS_OF_SHARED = 10
 
 
 class TypeDictionary:
-    """The types that a plan knows and what each declares; unknown types share a code."""
+    """The types that a plan knows and what each declares; unknown types share a code.
+
+    All runs of the plan may share it, also those of several threads.
+    """
 
     def __init__(self, schema: Schema, components: Iterable[BoundComponent] = ()) -> None:
         self.schema = schema
@@ -44,10 +47,11 @@ class TypeDictionary:
 
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
         """The plan's code by an input's code; last that of an event without a type."""
-        if self._translation is None or self._translation[0] != names:
+        known = self._translation  # which another run may exchange meanwhile
+        if known is None or known[0] != names:
             codes = [*(self.codes.get(name, self.unknown_type) for name in names), NOTHING]
-            self._translation = (names, np.array(codes, np.int16))
-        return self._translation[1]
+            known = self._translation = (names, np.array(codes, np.int16))
+        return known[1]
 
     def keeps(self, names: tuple[str, ...]) -> bool:
         """Whether an input's codes are those of the plan."""

@@ -280,7 +280,7 @@ def as_batch(events: Any, known: pa.Schema | None = None) -> Any:
 
 def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return _foreign(as_batch(events), type_name)
+        return _foreign(events, type_name)
     if isinstance(events, pa.Schema):
         prove_schema(events)
         return Input(_no_rows(events), type_name)
@@ -297,7 +297,7 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
             # What has a length is in memory, a data frame: its dictionaries are known at once.
             imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
             table = imported(events)
-            return _foreign(as_batch(_own(table) if is_of_pandas(events) else table), type_name)
+            return _foreign(_own(table) if is_of_pandas(events) else table, type_name)
         if hasattr(events, "__arrow_c_array__"):
             return _foreign(pa.record_batch(events), type_name)
     except (pa.ArrowException, ValueError) as problem:
@@ -345,8 +345,9 @@ def _empty(kind: pa.DataType) -> pa.Array:
 
 def _foreign(source: Any, type_name: str | None) -> Input:
     """Take a table, batch or reader of which nothing is proved yet."""
-    prove_schema(source.schema)
-    return Input(source, type_name, unproved=frozenset(source.schema.names))
+    schema = source.schema
+    prove_schema(schema)
+    return Input(as_batch(source, schema), type_name, unproved=frozenset(schema.names))
 
 
 def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:

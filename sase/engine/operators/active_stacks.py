@@ -251,11 +251,15 @@ class ActiveStacks:
                 )
 
     def _make_room(self, events: int) -> None:
-        """Make room for some more events at every level."""
+        """Make room for some more events at every level, and half as many again.
+
+        A level that has hardly more would lack room for the next ones, and so would each other.
+        """
         ends = self.stacks.ends
         evict(self.stacks, self._bound)
         alive = ends[COUNT] - ends[TAIL]
-        needed = [1 << (each + events - 1).bit_length() for each in alive.tolist()]
+        more = events + events // 2
+        needed = [1 << (each + more - 1).bit_length() for each in alive.tolist()]
         rooms = np.maximum(ends[MASK] + 1, needed)
         if (rooms > ends[MASK] + 1).any():
             self.stacks = self.stacks._replace(cells=self._with_rooms(rooms))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,6 +75,20 @@ class Slice:
         return max(min(last, self.end) - max(first, self.begin), 0)
 
 
+def _types_of(plan: EnginePlan) -> TypeDictionary:
+    """The types of a plan, which all of its runs share."""
+    found: TypeDictionary | None = plan.cache.get(TypeDictionary)
+    if found is None:
+        found = plan.cache[TypeDictionary] = TypeDictionary(plan.schema, plan.components)
+    return found
+
+
+def _loading_again(plan: EnginePlan, dictionary: PlanDictionary) -> Callable[[Inputs], Events]:
+    """What loads rows again, which are good and do not come as they are pushed; few runs do."""
+    again = cache(lambda: loader_of(plan, dictionary, "error"))
+    return lambda inputs: again().load(inputs)
+
+
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
@@ -97,7 +111,7 @@ class Pipeline:
     ) -> None:
         self.plan, self.watch, self.check = plan, watch, check
         components = plan.components
-        self.types = TypeDictionary(plan.schema, components)
+        self.types = _types_of(plan)
         self.dictionary = PlanDictionary(self.types, streaming=streaming, key_texts=key_texts)
         self.context = Context(
             plan.schema,
@@ -130,8 +144,7 @@ class Pipeline:
         self.at.events = 0 if slice is None else slice.first
         self.state = StreamState(evicted=self.at.events)
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row, between=check)
-        # What is loaded again is good, and does not come as it is pushed.
-        self.load_again = loader_of(plan, self.dictionary, "error").load
+        self.load_again = _loading_again(plan, self.dictionary)
         self.reorder_buffer = ReorderBuffer(plan.lateness, plan.schema, self.load_again)
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
