@@ -997,9 +997,9 @@ FAULTS = [
     ),
     Fault(
         "simultaneous-events-forbid-in-order",
-        "sase/engine/operators/imprecise/world_sweep.py",
-        "is_inside and hits == self.events[at]",
-        "is_inside and hits & self.events[at]",
+        f"{CONFIDENCE}/joint_sweep.py",
+        "if is_inside and hits == 1 and is_next",
+        "if is_inside and is_next",
     ),
     Fault(
         "absence-between-intervals-too-late",

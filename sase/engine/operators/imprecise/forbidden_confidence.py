@@ -16,9 +16,13 @@ from sase.engine.operators.imprecise.candidate_confidence import (
     TimeBounds,
 )
 from sase.engine.operators.imprecise.interval_sequences import PlacedMatch
+from sase.engine.operators.imprecise.joint_candidates import (
+    ForbiddingOrder,
+    JointCandidate,
+    JointEvent,
+)
 from sase.engine.operators.imprecise.joint_confidence import JointConfidence
 from sase.engine.operators.imprecise.world_enumeration import JointEnumeration, WorldEnumeration
-from sase.engine.operators.imprecise.world_sweep import ForbiddingOrder, JointEvent
 from sase.errors import BudgetError
 
 # The most matches of negative sequences in the gaps of a candidate.
@@ -63,11 +67,17 @@ class ForbiddenConfidence:
         bounds: Callable[[Numbers], list[TimeBounds]],
     ) -> None:
         """Write the confidences of some candidates, by what may forbid them."""
-        begins = found.begins
+        begins, joint = found.begins, dict[int, JointCandidate]()
         for number, each in forbidding.items():
             own = bounds(found.events[begins[number] : found.ends[number]])
             steps, before = self._steps(own, found.lengths[:, number].tolist())
-            found.confidences[number] = self._of(steps, before, each, bounds)
+            asked = self._asked(steps, before, each, bounds)
+            if isinstance(asked, JointCandidate):
+                joint[number] = asked
+            else:
+                found.confidences[number] = self._alone.of(steps, asked)
+        if joint:
+            found.confidences[list(joint)] = self._joint.of(list(joint.values()))
 
     def _steps(
         self, own: Sequence[TimeBounds], lengths: Sequence[int]
@@ -81,13 +91,14 @@ class ForbiddenConfidence:
             begin += length
         return steps, before
 
-    def _of(
+    def _asked(
         self,
         steps: Sequence[Sequence[TimeBounds]],
         before: Sequence[int],
         forbidding: Forbidding,
         bounds: Callable[[Numbers], list[TimeBounds]],
-    ) -> float:
+    ) -> list[PlacedNegative] | JointCandidate:
+        """What may forbid a candidate, each by itself; the candidate with what does so jointly."""
         gaps: dict[int, set[int]] = {}
         for split, event in forbidding.events:
             gaps.setdefault(event, set()).add(before[split])
@@ -95,11 +106,10 @@ class ForbiddenConfidence:
         events = sorted({*gaps, *(event for _, each in orders for event in _events_of(each))})
         intervals = bounds(np.array(events, np.int64))
         if not orders and all(len(each) == 1 for each in gaps.values()):
-            placed = [
+            return [
                 PlacedNegative(interval, *gaps[event])
                 for event, interval in zip(events, intervals, strict=True)
             ]
-            return self._alone.of(steps, placed)
         number = {event: at for at, event in enumerate(events)}
         others = [
             JointEvent(interval, frozenset(gaps.get(event, ())))
@@ -113,7 +123,7 @@ class ForbiddenConfidence:
             )
             for gap, match in orders
         ]
-        return self._joint.of(steps, others, sorted(numbered))
+        return JointCandidate(steps, others, sorted(numbered))
 
 
 def _events_of(match: PlacedMatch) -> Iterator[int]:

@@ -1,115 +1,119 @@
-"""How likely a match is where what may forbid it does so jointly.
+"""How likely matches are where what may forbid them does so jointly, and the room that it takes.
 
 An event that may forbid in several gaps, or in a sequence of several, is not independent of the
-others, so time is swept. A window, or what is negative at an end, goes by the first event's time or
-the last one's, or both: the probability is summed over these, on each piece between two bounds by
-as many times as the degree of the polynomial there needs.
+others, so time is swept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 
 from sase.binding.folding import INT64_MAX
-from sase.engine.kernels.confidence.first_times import FEW, summation_nodes
-from sase.engine.operators.imprecise.candidate_confidence import TimeBounds
-from sase.engine.operators.imprecise.world_sweep import Fixed, ForbiddingOrder, JointEvent, Sweep
+from sase.engine.columns.arrays import Floats, Numbers
+from sase.engine.kernels.confidence import joint_confidences as sums
+from sase.engine.kernels.confidence import joint_states as sweep
+from sase.engine.kernels.confidence.first_times import FEW
+from sase.engine.kernels.confidence.joint_candidates import JointCandidates
+from sase.engine.kernels.confidence.sweep_states import WORD, StateSets
+from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.imprecise.joint_candidates import JointCandidate, arrays_of
 from sase.engine.resources import Check, no_check
+from sase.errors import BudgetError
+
+# The most states that are known at a time, and for how many there is room to begin with.
+MOST_STATES, ROOM = 1 << 17, 64
+# So many candidates are written into arrays at once.
+AT_ONCE = 1024
 
 
 class JointConfidence:
-    """The confidence of one candidate after the other, whose window reaches so far."""
+    """The confidences of candidates whose window reaches so far."""
 
     def __init__(self, reach: int = INT64_MAX, check: Check = no_check) -> None:
-        self._reach, self._check = reach, check
+        self._reach, self._check, self._room = reach, check, ROOM
 
-    def of(
-        self,
-        steps: Sequence[Sequence[TimeBounds]],
-        others: Sequence[JointEvent],
-        orders: Sequence[ForbiddingOrder],
-    ) -> float:
-        """Return that of steps in the order of the pattern: an event, or all events of a set."""
-        if self._is_forbidden(steps, others, orders):
-            return 0.0
-        gaps = {gap for each in others for gap in each.gaps} | {each.gap for each in orders}
-        span = max(each.hi for each in steps[-1]) - min(each.lo for each in steps[0])
-        by_last = 0 in gaps
-        by_first = len(steps) in gaps or (span > self._reach and not by_last)
-        sweep = Sweep(self._reach, steps, others, orders, self._check)
-        is_one = len(steps) == 1 and len(steps[0]) == 1
+    def of(self, candidates: Sequence[JointCandidate]) -> Floats:
+        """Return those of candidates, each a matter of itself alone."""
+        found = np.zeros(len(candidates))
+        for begin in range(0, len(candidates), AT_ONCE):
+            some = candidates[begin : begin + AT_ONCE]
+            self._write(some, found[begin : begin + len(some)])
+        return found
 
-        def of_first(first: int) -> float:
-            if is_one or not by_last:
-                return sweep.likelihood(Fixed(first, first if is_one else None))
-            low, high = sweep.ends(-1)
-            high = min(high, first + self._reach)
-            bounds = {first, first + 1, *sweep.moved(0, 1)}
-            return self._summed(
-                lambda last: sweep.likelihood(Fixed(first, last)),
-                max(low, first),
-                high,
-                bounds,
-                sweep,
-            )
+    def _write(self, candidates: Sequence[JointCandidate], out: Floats) -> None:
+        arrays = arrays_of(candidates)
+        most = _Most(arrays)
+        at = np.zeros(sums.PLACES, np.int64)
+        at[sweep.REACH], at[sweep.MOST] = self._reach, MOST_STATES
+        position, times = most.sweep(at, self._room), most.sums()
+        why = sweep.PAUSED
+        while why != sweep.DONE:
+            self._check(0)
+            at[sweep.TRIED] = 0
+            why = sums.joint_confidences(arrays, position, times, out)
+            if why == sweep.CROWDED:
+                self._room *= 2
+                self._check(most.bytes_of(self._room))
+                position = position._replace(sets=most.sets(self._room))
+                at[sweep.SEGMENT] = sweep.FRESH
+            elif why == sweep.TOO_MANY:
+                raise BudgetError(_too_many(candidates[int(at[sums.NUMBER])]))
 
-        if by_first or (is_one and by_last):
-            bounds = sweep.moved(-1, 0, 1) if by_last else sweep.moved(-1, 0)
-            found = self._summed(of_first, *sweep.ends(0), bounds, sweep)
-        elif by_last:
-            found = self._summed(
-                lambda last: sweep.likelihood(Fixed(None, last)),
-                *sweep.ends(-1), sweep.moved(0, 1), sweep,
-            )  # fmt: skip
-        else:
-            found = sweep.likelihood(Fixed())
-        return min(max(found, 0.0), 1.0)
 
-    def _is_forbidden(
-        self,
-        steps: Sequence[Sequence[TimeBounds]],
-        others: Sequence[JointEvent],
-        orders: Sequence[ForbiddingOrder],
-    ) -> bool:
-        """Whether an event, or a whole order, lies in its gap in every world."""
-        begins = [min(each.lo for each in step) for step in steps]
-        ends = [max(each.hi for each in step) for step in steps]
-        after = [ends[-1] - self._reach - 1, *ends]
-        before = [*begins, begins[0] + self._reach + 1]
-        alone = [(gap, [other.interval]) for other in others for gap in other.gaps]
-        alone += [
-            (order.gap, [others[event].interval for event in order.events])
-            for order in orders
-            if not order.absences
-        ]
-        return any(
-            after[gap] < events[0].lo
-            and events[-1].hi < before[gap]
-            and all(one.hi < other.lo for one, other in pairwise(events))
-            for gap, events in alone
+class _Most:
+    """How much of each thing a candidate among many has at most."""
+
+    def __init__(self, arrays: JointCandidates) -> None:
+        counts = np.diff(arrays.heads, axis=0, prepend=0)
+        self._steps = int(arrays.heads[:, 0].max())
+        self._events, orders = int(counts[:, 1].max()), int(counts[:, 3].max())
+        self._orders = orders
+        longest = int((arrays.orders[:, 2] - arrays.orders[:, 1]).max(initial=1))
+        self._words = -(-self._events // WORD)
+        self._key = self._words + -(-orders // (WORD // (longest + 1).bit_length()))
+
+    def sets(self, room: int) -> StateSets:
+        """Three sets of so many states."""
+        return StateSets(
+            np.empty((3, room, self._key), np.int64), np.empty((3, room)),
+            np.full((3, 2 * room), NOTHING), np.empty((3, room), np.int64), np.zeros(3, np.int64),
+        )  # fmt: skip
+
+    def bytes_of(self, room: int) -> int:
+        """How many bytes these take."""
+        return 3 * room * 8 * (self._key + 4)
+
+    def sweep(self, at: Numbers, room: int) -> sweep.Sweep:
+        """Room for a sweep at a position."""
+        events, words, orders = self._events, self._words, self._orders
+        low, high, free, placed = (np.zeros(events, np.int64) for _ in range(4))
+        steps, forbids, marks = (
+            np.zeros((count, words), np.int64)
+            for count in (self._steps, self._steps + 1, sweep.MARKS)
         )
+        before, after = (np.zeros(orders, np.int64) for _ in range(2))
+        return sweep.Sweep(
+            at, low, high, np.zeros(2 * events + 6, np.int64), steps, forbids, marks, free, placed,
+            before, after, np.zeros(self._key, np.int64), self.sets(room),
+        )  # fmt: skip
 
-    def _summed(
-        self, value: Callable[[int], float], low: int, high: int, bounds: set[int], sweep: Sweep
-    ) -> float:
-        """Sum over the times from one to another what is a polynomial between any two bounds."""
-        inside = sorted(each for each in bounds if low < each <= high)
-        total = 0.0
-        for begin, end in pairwise([low, *inside, high + 1]):
-            for place, weight in _nodes(end - begin, sweep.degree):
-                self._check(0)
-                total += weight * value(begin + place)
-        return total
+    def sums(self) -> sums.TimeSums:
+        """Room for sums over the times of both ends."""
+        degree = self._events
+        nodes = max(FEW, degree + 1, degree * degree // 4)
+        return sums.TimeSums(
+            np.zeros((2, sums.TIMES_OF), np.int64), np.zeros((2, 6 * degree + 2), np.int64),
+            np.zeros((2, nodes), np.int64), np.zeros((2, nodes)),
+            np.zeros((degree + 1, degree + 1)), np.zeros(1),
+        )  # fmt: skip
 
 
-def _nodes(length: int, degree: int) -> Iterator[tuple[int, float]]:
-    """Places below a length and their weights, by which polynomials of a degree are summed."""
-    if length <= max(FEW, degree * degree // 4):
-        yield from ((place, 1.0) for place in range(length))
-        return
-    places, weights = np.empty(degree + 1, np.int64), np.empty(degree + 1)
-    summation_nodes(length, degree, places, weights, np.empty((degree + 1, degree + 1)))
-    yield from zip(places.tolist(), weights.tolist(), strict=True)
+def _too_many(candidate: JointCandidate) -> str:
+    return (
+        f"the confidence of a candidate goes by the order of {len(candidate.bounds)} events of it"
+        f" and of what may forbid it, of which more than {sweep.MOST_AT_ONCE} may be at one time,"
+        f" or which have more than {MOST_STATES:,} states then: give the query a smaller WITHIN,"
+        " or narrow the conditions of what is negative"
+    )

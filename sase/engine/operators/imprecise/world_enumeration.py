@@ -9,9 +9,14 @@ from math import prod
 import numpy as np
 
 from sase.binding.folding import INT64_MAX
+from sase.engine.columns.arrays import Floats
 from sase.engine.kernels.confidence.worlds import enumerate_worlds
 from sase.engine.operators.imprecise.candidate_confidence import PlacedNegative, TimeBounds
-from sase.engine.operators.imprecise.world_sweep import ForbiddingOrder, JointEvent
+from sase.engine.operators.imprecise.joint_candidates import (
+    ForbiddingOrder,
+    JointCandidate,
+    JointEvent,
+)
 from sase.engine.resources import Check, no_check
 
 # Worlds between two looks at whether to go on.
@@ -50,13 +55,17 @@ class JointEnumeration:
     def __init__(self, reach: int = INT64_MAX, check: Check = no_check) -> None:
         self._reach, self._check = reach, check
 
-    def of(
+    def of(self, candidates: Sequence[JointCandidate]) -> Floats:
+        """Return those of candidates."""
+        return np.array([self._of(*each) for each in candidates])
+
+    def _of(
         self,
         steps: Sequence[Sequence[TimeBounds]],
         others: Sequence[JointEvent],
         orders: Sequence[ForbiddingOrder],
     ) -> float:
-        """Return that of steps in the order of the pattern: an event, or all events of a set."""
+        """That of steps in the order of the pattern: an event, or all events of a set."""
         own = [each for step in steps for each in step]
         every = [*own, *(each.interval for each in others)]
         good = 0
