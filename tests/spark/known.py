@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,7 +22,13 @@ QUICK = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "3",
     # Nor is it worth while to optimize the code of Spark itself.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Nor to check its classes again.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    ),
+    "spark.python.daemon.module": "tests.spark.daemon",
+    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
 }
 
 BY_KEY = "EVENT SEQ(A a, !(B x), C c) WHERE [id] AND a.v < c.v WITHIN 60"

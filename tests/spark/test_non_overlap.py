@@ -279,7 +279,7 @@ def test_what_is_known_at_the_end_of_time_only(
     path = str(tmp_path / "events.parquet")
     pyarrow.parquet.write_table(table_of(*rows), path, row_group_size=1)
     query = f"EVENT SEQ(A a, B b, !(C x)) WHERE [id] WITHIN 12{limit}"
-    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 20}
+    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 7}
     for output in (None, "non_overlap"):
         chosen = {} if output is None else {"output": output}
         wanted = sase.match(query, table_of(*rows), seq="seq", **chosen).to_pylist()
