@@ -1,5 +1,6 @@
 """The profiles of the whole suite, the seed of a random run, and how tests are dealt out."""
 
+import gc
 import os
 import shlex
 from collections.abc import Iterator
@@ -40,6 +41,9 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 USUAL = "repeatable"
+# How many objects are made, and how often, before garbage is looked for among the young, the older
+# and all: in a process that plans and parses most of the time, the usual ones take a tenth of it.
+GARBAGE = 20_000, 20, 20
 # The heading of the command that repeats a failure.
 AGAIN = "to repeat it"
 
@@ -61,6 +65,16 @@ def program(
     """The program, called in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return Program(capfd)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Do not look for garbage among the tests, which all live to the end, nor for little of it."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    gc.enable()
 
 
 # ---------------------------------------------------------------- examples and their seed
