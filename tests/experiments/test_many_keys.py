@@ -26,6 +26,6 @@ def test_it_finds_what_the_program_in_c_finds(capsys: pytest.CaptureFixture[str]
 
 def test_live_keys_take_memory() -> None:
     """Those of two levels more than the heads of their stacks alone."""
-    told = re.search(r"([\d.]+) bytes a key", many_keys.memory(300_000, "next"))
+    told = re.search(r"([\d.]+) bytes a key", many_keys.memory(100_000, "next"))
     assert told is not None
     assert 24 < float(told[1]) < 400

@@ -12,7 +12,7 @@ from sase.lang.parser import parse_query
 from tests import naive
 from tests.engine.groups.counting import compared, draw, tried
 from tests.engine.set_results.comparing import unlike
-from tests.seeds import draw_numbers, tries
+from tests.seeds import draw_numbers, share, tries
 
 GROUP = "an iteration of a repeated group is several events"
 
@@ -163,7 +163,7 @@ def test_what_states_count_is_as_the_naive_matcher_has_it() -> None:
     """With branches, absences and conditions on neighbours."""
     seen = 0
     for first in tries(draw_numbers(1)[0]):
-        for number in range(first, first + 20):
+        for number in range(first, first + max(5, share(25))):
             query, given = draw(number)
             fault, how = compared(query, given)
             assert fault is None, (number, fault, query, given)

@@ -35,6 +35,14 @@ class Input:
             return brute.paths(self.states, self.partitions, self.span)
         return brute.bindings(self.levels, self.partitions, self.span)
 
+    @cached_property
+    def held(self) -> list[list[float | None]]:
+        """For each component the values of its events in all bindings."""
+        return [
+            [self.values[b.partition][place] for b in self.bindings for place in self.of(b, level)]
+            for level in range(len(self.levels))
+        ]
+
     def of(self, binding: Binding, level: int) -> tuple[int, ...]:
         """The places of one component."""
         if self.states is None:

@@ -31,8 +31,7 @@ def by_end(given: Input, bindings: list[Binding]) -> list[tuple[EndCount, EndLis
     return found
 
 
-def aggregate(given: Input, bindings: list[Binding], function: str, level: int):
-    numbers = [given.values[b.partition][place] for b in bindings for place in given.of(b, level)]
+def aggregate(numbers: list[float | None], function: str):
     kept = [number for number in numbers if number is not None]
     if function == "count":
         return len(kept)
@@ -60,14 +59,14 @@ def test_all_answers_are_those_of_the_list(numbers, seeds, made):
         assert list(matches.collapsed()) == [lists for _, lists in ends], seed
         assert matches.first(3) == expected[:3], seed
         for function in FUNCTIONS:
-            for level in range(len(given.levels)):
-                found = matches.aggregate(function, level, given.values)
-                assert found == aggregate(given, expected, function, level), (seed, function)
-                assert type(found) is type(aggregate(given, expected, function, level)), seed
-                numbers_held = (
-                    given.values[b.partition][p] for b in expected for p in given.of(b, level)
+            for level, held in enumerate(given.held):
+                found, right = (
+                    matches.aggregate(function, level, given.values),
+                    aggregate(held, function),
                 )
-                assert listed(function, numbers_held) == found, (seed, function)
+                assert found == right, (seed, function)
+                assert type(found) is type(right), seed
+                assert listed(function, iter(held)) == found, (seed, function)
 
 
 @pytest.mark.random

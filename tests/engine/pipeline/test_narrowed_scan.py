@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sase
@@ -54,6 +54,7 @@ WINDOWS = st.sampled_from(
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(settings().max_examples // 2, 1))
 @given(
     seed=st.integers(0, 2**32), place=st.integers(0, 3), absent=st.none() | st.integers(0, 4),
     rare=st.integers(1, 20), window=WINDOWS,
