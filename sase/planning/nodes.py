@@ -134,7 +134,8 @@ class Evaluation(Enum):
     behave alike may be merged, or all keep their events in a versioned buffer; or one run at a time
     meets all events (backtracking), and may read those again at which it was put off (rereading);
     or matches are walked back from their last event (postponed), with imprecise time all that may
-    be matches (by intervals), or joined, where sets have single events (by joins). Collapsed, the
+    be matches (by intervals), or joined, where sets have single events, or series lie between
+    what is joined (by joins). Collapsed, the
     events of a compressed set are collected; expanded, its matches are listed. Counted, merged runs
     know how many histories they stand for, and no match is found.
     """
@@ -165,6 +166,7 @@ class RunEvaluation:
     each, there is no walk; where all of `safe` are true of each, they are not asked again. An event
     of which one of `discarding` is false, with each candidate before it, is no candidate. With
     imprecise time a walk ends where the order of what it chose is less likely than `least`.
+    `joins` are the gaps between what must occur, in the order in which a tree closes them.
     """
 
     components: tuple[BoundComponent, ...]
@@ -184,6 +186,7 @@ class RunEvaluation:
     columns: tuple[str, ...] | None = None
     nothing: str | None = None
     input: MatchWindow | None = None
+    joins: tuple[int, ...] = ()
 
     @property
     def tests(self) -> tuple[EquivalenceTest, ...]:

@@ -19,13 +19,18 @@ SHAPES = ("left_deep", "right_deep", "bushy")
 def ordered(shape: str, plan: Operator, statistics: Statistics | None) -> tuple[int, ...]:
     """The gaps between levels in the order in which a tree of a shape closes them."""
     levels = len(require(plan, SequenceScan).components)
+    if shape == "bushy" and statistics is not None:
+        return _cheapest(Cardinalities(plan, statistics), levels)
+    return shaped(shape, levels)
+
+
+def shaped(shape: str, levels: int) -> tuple[int, ...]:
+    """The same where nothing is known of the events: a bushy tree is halved."""
     if shape == "left_deep":
         return tuple(range(levels - 1))
     if shape == "right_deep":
         return tuple(reversed(range(levels - 1)))
-    if statistics is None:
-        return _halved(0, levels - 1)
-    return _cheapest(Cardinalities(plan, statistics), levels)
+    return _halved(0, levels - 1)
 
 
 def _halved(low: int, high: int) -> tuple[int, ...]:

@@ -7,9 +7,12 @@ is that behind level `g`, and to close it joins all that ends there with all tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sase.binding.bound import BoundComponent, Conjunct
+
+if TYPE_CHECKING:
+    from sase.planning.nodes import EdgeCondition
 
 
 class JoinPart(NamedTuple):
@@ -36,6 +39,24 @@ def part_of(joins: Sequence[int], components: Sequence[BoundComponent], conjunct
     first, last = min(levels), max(levels)
     covering = (part.low <= first and last <= part.high for part in parts_of(joins))
     return next(number for number, covers in enumerate(covering) if covers)
+
+
+def leaf_levels(components: Sequence[BoundComponent]) -> list[int]:
+    """The components of runs that have a leaf: those of which a match has an event."""
+    return [level for level, each in enumerate(components) if each.minimum > 0]
+
+
+def decided_by_joins(
+    components: Sequence[BoundComponent], conditions: Sequence[EdgeCondition]
+) -> list[Conjunct]:
+    """The conditions of runs on several single events, of which leaves have all.
+
+    Of a series the leaf has its last event alone.
+    """
+    leaves = (components[level] for level in leaf_levels(components))
+    singles = {each.index for each in leaves if each.is_single}
+    conjuncts = (edge.conjunct for edge in conditions if not edge.ranges)
+    return [each for each in conjuncts if each.references and set(each.references) <= singles]
 
 
 def set_joins(components: Sequence[BoundComponent]) -> tuple[int, ...]:

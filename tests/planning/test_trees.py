@@ -63,6 +63,23 @@ def test_the_cheapest_tree_begins_at_the_rare_component(rare: int) -> None:
     assert NAMES[rare] in innermost.split()
 
 
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("EVENT SEQ(A a, B b, C* c[])", "c may be empty, so that its leaf does not close a match"),
+        ("EVENT SEQ(B? b, A+ a[])", "one component that must occur has nothing to join"),
+        ("EVENT SEQ(SET(A a, B+ b[]), C c)", "members of a set come in any order"),
+        ("EVENT SEQ(A a, (SEQ(B b, C c))+ g[])", "an iteration of a repeated group is several"),
+        ("EVENT SEQ(A+ a[], B b) WHERE earliest_maximal WITHIN 9", "under earliest_maximal"),
+    ],
+)
+def test_what_of_series_is_not_joined(query: str, reason: str) -> None:
+    steps = sase.compile(query, sase.Schema(), plan="tree_bushy").steps
+    (step,) = (each for each in steps if each.rewrite == "join_by_tree")
+    assert step.declined is not None
+    assert reason in step.declined
+
+
 # ---------------------------------------------------------------- a tree or the walk
 
 

@@ -84,6 +84,7 @@ OPERATORS = [
     "selection",
     "active_stacks",
     "join_tree",
+    "run_joins",
     "programs",
     "negative_lists",
     "negative_sequences",

@@ -22,7 +22,14 @@ from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
 from sase.planning.stretches import exclusions, is_in_stretches
-from sase.planning.trees import part_of, parts_of, set_joins, tree_text
+from sase.planning.trees import (
+    decided_by_joins,
+    leaf_levels,
+    part_of,
+    parts_of,
+    set_joins,
+    tree_text,
+)
 
 _OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # What a run does with an event that it does not take.
@@ -69,13 +76,23 @@ def algorithm_of(runs: RunEvaluation) -> str:
         again = "one at a time, each from where it was put off"
         return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
     if runs.evaluation is Evaluation.TREE:
-        tree = tree_text(set_joins(runs.components), [c.variable for c in runs.components])
-        return f"join the events of components{by_key}, sets by conjunctions: {tree} (tree)"
+        return _tree(runs, by_key)
     form = " (in lines)" if runs.never_forks else ""
     form = " (in stretches)" if is_in_stretches(runs) else form
     form = ", through iterations of groups" if runs.has_groups else form
     form = ", through the subsets of each set (SES)" if runs.is_of_sets else form
     return f"runs of the automaton, event by event{by_key}{form}"
+
+
+def _tree(runs: RunEvaluation, by_key: str) -> str:
+    """The joins of a tree."""
+    if runs.has_sets:
+        tree = tree_text(set_joins(runs.components), [c.variable for c in runs.components])
+        return f"join the events of components{by_key}, sets by conjunctions: {tree} (tree)"
+    leaves = (runs.components[level] for level in leaf_levels(runs.components))
+    names = [f"{each.variable}{'' if each.is_single else '[]'}" for each in leaves]
+    tree = tree_text(runs.joins, names)
+    return f"join what must occur{by_key}, and walk back through what is between: {tree} (tree)"
 
 
 def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
@@ -267,15 +284,21 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def _joined(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions with the join that decides them."""
+    """The conditions with the join that decides them; the others are decided by walks."""
     components, joins = runs.components, set_joins(runs.components)
+    decided = [edge.conjunct for edge in runs.conditions]
+    if not runs.has_sets:
+        components, joins = tuple(components[n] for n in leaf_levels(components)), runs.joins
+        decided = decided_by_joins(runs.components, runs.conditions)
     parts = list(parts_of(joins))
-    for edge in runs.conditions:
-        conjunct = edge.conjunct
+    for conjunct in decided:
         number = part_of(joins, components, conjunct) if conjunct.references else -1
         low, _, high = parts[number]
         joined = ", ".join(each.variable for each in components[low : high + 1])
         yield f"where {joined} are joined: {conjunct_text(conjunct, names)}"
+    for edge in runs.conditions:
+        if edge.conjunct not in decided:
+            yield f"when a match is whole: {conjunct_text(edge.conjunct, names)}"
 
 
 def _has_filters(runs: RunEvaluation) -> bool:

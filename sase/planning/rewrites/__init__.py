@@ -19,7 +19,7 @@ from sase.planning.rewrites.filter_early import filter_early
 from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
 from sase.planning.rewrites.index_tight_sequences import index_tight_sequences
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
-from sase.planning.rewrites.join_by_tree import join_by_tree, keep_runs
+from sase.planning.rewrites.join_by_tree import join_by_tree, join_runs
 from sase.planning.rewrites.join_sets import join_sets
 from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
@@ -86,7 +86,7 @@ _RULES = (
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
     # When stacks know their key, and construction what it decides.
-    Rewrite(join_by_tree, of_runs=keep_runs),
+    Rewrite(join_by_tree, of_runs=join_runs),
     Rewrite(push_limit),  # when all that decides is in construction
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     # By the key; some evaluations then decline.

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sase.planning.cardinality import Cardinalities
 from sase.planning.nodes import (
+    Evaluation,
     Operator,
-    RunEvaluation,
     SequenceConstruction,
     Stacks,
     Transformation,
@@ -16,22 +16,21 @@ from sase.planning.nodes import (
 )
 from sase.planning.rewrites.contract import (
     ANY_MATCH,
-    NO_SCAN,
+    MIXED,
     NONE_RARE,
     NOT_AT_HAND,
     NOT_KNOWN,
     Declined,
     Outcome,
+    unpruned_runs,
 )
 from sase.planning.statistics import Statistics
 from sase.planning.tree_choice import why_not_joined
-from sase.planning.tree_order import SHAPES, ordered
+from sase.planning.tree_order import SHAPES, ordered, shaped
+from sase.planning.trees import leaf_levels
 
 WHERE = ("always", "cheaper")
-ONE_BY_ONE = Declined(
-    "a record of a leaf is one event, and of a series there would be one for each subset of the"
-    " events that it may take, which runs share"
-)
+NOT_ESTIMATED = Declined("what joins between series would take is not estimated")
 
 
 def join_by_tree(
@@ -71,12 +70,32 @@ def join_by_tree(
     return tree if reason is None else Declined(reason)
 
 
-def keep_runs(plan: Operator, *, where: str = "always") -> Outcome:
-    """Why a pattern with a series is not joined by a tree."""
-    strategy = require(plan, RunEvaluation).strategy
-    if strategy not in ANY_MATCH:
-        return Declined(f"it does not keep the result under {strategy.value}")
-    return NO_SCAN if where == "cheaper" else ONE_BY_ONE
+def join_runs(plan: Operator, *, shape: str = "bushy", where: str = "always") -> Outcome:
+    """Join what must occur, of a series its last event; what is between is walked through.
+
+    A bushy tree is halved: what joins between series would cost is not estimated.
+    """
+    if where == "cheaper":
+        return NOT_ESTIMATED
+    runs = unpruned_runs(plan)
+    if isinstance(runs, Declined):
+        return runs
+    if shape not in SHAPES:
+        return Declined(f"there is no shape {shape}: there are {', '.join(SHAPES)}")
+    if runs.strategy not in ANY_MATCH:
+        return Declined(
+            f"under {runs.strategy.value} the events that a match passes over decide about it, and"
+            " joins do not look at these"
+        )
+    if runs.mixes_partitions:
+        return MIXED
+    last, leaves = runs.components[-1], leaf_levels(runs.components)
+    if last.minimum == 0:
+        return Declined(f"{last.variable} may be empty, so that its leaf does not close a match")
+    if len(leaves) < 2:
+        return Declined("one component that must occur has nothing to join")
+    joins = shaped(shape, len(leaves))
+    return exchanged(plan, replace(runs, evaluation=Evaluation.TREE, joins=joins))
 
 
 def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:

@@ -50,6 +50,10 @@ def check_runs(counted: dict[str, Any]) -> int:
         assert counted.get("merged_alive", 0) <= merged
         born = counted["initiated"] + counted["split"] - merged
         assert counted["alive"] + counted["expired"] <= born <= counted["runs"]
+    elif "pairs" in counted and "walks" in counted:  # through what lies between joined events
+        assert counted["records"] <= counted["pairs"]
+        assert counted["walks"] <= counted["instances"]
+        assert counted["failed"] <= counted["bound"]
     elif "pairs" in counted:
         assert counted["matches"] <= counted["records"] <= counted["pairs"]
     elif "candidates" in counted:

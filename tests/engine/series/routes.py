@@ -39,9 +39,11 @@ OF_RUNS = (
     "ses",
     "ses_tree",
 )
+# Those that join what must occur, and walk through the series between.
+OF_TREES = ("tree_left_deep", "tree_right_deep", "tree_bushy")
 # Those that leave out events of windows without a match.
 OF_WINDOWS = ("match_window_f", "match_window_fp", "match_window_fpc", "match_window_fc")
-RECIPES = ("optimized", "basic", "pais", *OF_RUNS, *OF_WINDOWS)
+RECIPES = ("optimized", "basic", "pais", *OF_RUNS, *OF_TREES, *OF_WINDOWS)
 MANNERS = ("match", "records", "table", "chunks", "threads", "push", "push", "restored")
 
 ways = st.builds(

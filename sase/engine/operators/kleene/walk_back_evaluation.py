@@ -73,7 +73,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             pattern_of(components),
             bounds,
             np.zeros((size, of.FIELDS + 2 * levels), np.int64),
-            _unknown(16 * levels),
+            unknown(16 * levels),
             np.zeros((size, of.STEP), np.int64),
             np.zeros((2 * size + levels, of.WAY + levels), np.int64),
             self._program.cells(size + 1),  # the root, and the first event of a walk
@@ -91,6 +91,10 @@ class WalkBackEvaluationState(RunEvaluationBase):
         if self.node.discarding:  # which tells what an event begins from what it goes on with
             incoming = incoming._replace(begins=incoming.begins.copy())
         self._make_room_for_keys(self._context.dictionary.size(self._key))
+        yield from self._walked(incoming)
+
+    def _walked(self, incoming: Incoming) -> Iterator[Bindings]:
+        """Add events, and yield the matches that they complete."""
         machine, early = self._program.machine(), self._early.machine()
         unsafe = machine._replace(tables=self._unsafe)
         taken = NONE_TAKEN if self._taken is None else self._taken.orders
@@ -132,7 +136,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         known, levels = self._walk.known, self._context.levels
         more = keys * levels - len(known)
         if more > 0:
-            known = np.concatenate([known, _unknown(max(more, len(known)))])
+            known = np.concatenate([known, unknown(max(more, len(known)))])
             self._walk = self._walk._replace(known=known)
         if self._taken is not None:
             self._taken.make_room(keys)
@@ -219,6 +223,6 @@ class WalkBackEvaluationState(RunEvaluationBase):
         saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
 
 
-def _unknown(rows: int) -> np.typing.NDArray[np.int64]:
+def unknown(rows: int) -> np.typing.NDArray[np.int64]:
     """The initial state of levels of partitions."""
     return np.tile(np.array([NOTHING, EARLIEST, EARLIEST, NOTHING], np.int64), (rows, 1))

@@ -72,7 +72,12 @@ def open_runs(
             return MergedEvaluationState(node, context)
         case Evaluation.COUNTED:
             return HistoryCountingState(node, context)
-        case Evaluation.TREE | Evaluation.SES:
+        case Evaluation.TREE:
+            # With kernels that other plans never load.
+            from sase.engine.operators.kleene.tree_evaluation import SeriesTreeEvaluationState
+
+            return SeriesTreeEvaluationState(node, context)
+        case Evaluation.SES:
             raise AssertionError("what sets there are is evaluated by themselves")
 
 
