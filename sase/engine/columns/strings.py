@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import STRING
+from sase.engine.columns.arrays import zeros
 from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
 from sase.engine.columns.events import EventColumn
 from sase.engine.columns.gate import identity
@@ -21,6 +22,8 @@ CodeType = type[np.int16] | type[np.int32]
 MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
 # Up to so many texts are looked up one by one.
 TINY = 100
+# Of so many values of a dictionary, and no more, a kernel finds out whether they are distinct.
+LARGE, MOST = 1 << 13, 1 << 24
 SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
 _Identity = tuple[object, ...]
 Translation = NDArray[np.int32] | None  # None: every code stays as it is
@@ -79,6 +82,7 @@ class Dictionaries:
             self.mappings, self.values = dict.fromkeys(given), DistinctValues(few)
             return
         arrays = [array.cast(pa.large_string()) for array in given.values()]
+        is_distinct = is_distinct or (len(arrays) == 1 and _are_distinct(arrays[0]))
         if is_distinct and len(arrays) == 1:
             self.mappings, self.values = dict.fromkeys(given), DistinctValues(arrays[0])
             return
@@ -98,6 +102,25 @@ def _few_values(dictionary: pa.Array) -> pa.Array | None:
     if None in texts or len({*texts}) < len(texts):
         return None
     return pa.array(texts, pa.large_string())
+
+
+def _are_distinct(dictionary: pa.Array) -> bool:
+    """Whether many values are known to be distinct, in a fifth of the time that Arrow takes."""
+    count = len(dictionary)
+    if not LARGE <= count <= MOST or dictionary.null_count:
+        return False
+    from sase.engine.kernels.scan.text_hash import PIECE, are_distinct  # Numba, which takes long
+
+    ends, data = _ends_and_bytes(dictionary, np.int64)
+    slots = zeros((2 << count.bit_length(),))
+    return bool(are_distinct(ends, data, np.empty(PIECE, np.int64), slots))
+
+
+def _ends_and_bytes(texts: pa.Array, width: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Where texts begin and end, and all bytes."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
+    return ends, np.frombuffer(data or b"", np.uint8)
 
 
 def _mapping(places: NDArray[np.int32]) -> Translation:
@@ -180,12 +203,11 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
     texts = Texts(slots, first, last, lengths, begins, room, np.zeros(2, np.int64))
     found = []
     for array, width in zip(plain, widths, strict=True):
-        _, offsets, data = array.buffers()
-        ends = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1]
+        ends, data = _ends_and_bytes(array, width)
         present = valid(array)
         mask = np.zeros(0, np.uint8) if present is None else present.view(np.uint8)
         codes = np.empty(len(array), np.int16)
-        if not code_texts(ends, np.frombuffer(data or b"", np.uint8), mask, texts, codes):
+        if not code_texts(ends, data, mask, texts, codes):
             return None
         found.append(pa.array(codes, mask=None if present is None else ~present))
     count, filled = texts.sizes.tolist()

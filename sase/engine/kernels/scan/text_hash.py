@@ -1,4 +1,4 @@
-"""Texts to codes, where few are distinct: a table of those seen, probed by a hash of their bytes.
+"""Texts to codes, where few are distinct, and whether all are: tables, probed by a hash of bytes.
 
 Of each text seen its first and last eight bytes are kept as words: most texts are compared by these
 alone, and by their lengths.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
-from sase.engine.kernels.jit.intrinsics import word_at
+from sase.engine.kernels.jit.intrinsics import prefetch, word_at
 from sase.engine.kernels.jit.signatures import Bytes, Layout, Offsets, OutBytes, OutInts
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
@@ -23,6 +23,10 @@ COUNT, FILLED = range(2)
 # What a word is multiplied with so that its bits are mixed, and those that are left then.
 FIRST_FACTOR, LAST_FACTOR, MIXED = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D, 2**63 - 1
 WORD = 8
+# Of many texts the slots of so many are fetched before they are read; where one is not found within
+# so many slots the texts were made to meet, and are left alone.
+PIECE, MOST_SLOTS = 1 << 8, 1 << 7
+HASH_BITS, ROW_BITS = 2**62 - 1, 32
 
 
 class Texts(NamedTuple):
@@ -70,6 +74,56 @@ def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes:
             slot += 1
         codes[row] = code
     return True
+
+
+@kernel
+def are_distinct(offsets: Offsets, data: Bytes, hashes: OutInts, slots: OutInts) -> bool:
+    """Whether texts are known to be distinct, none of which is NULL.
+
+    `slots` are zeros, of which there are a power of two and more than texts; `hashes` has room for
+    those of a piece. A slot has a part of the hash, and the row of the text plus one.
+    """
+    count, mask = offsets.shape[0] - 1, slots.shape[0] - 1
+    for row in range(count):
+        if row % PIECE == 0:
+            for place in range(min(PIECE, count - row)):
+                hashes[place] = hash_of(
+                    data, int(offsets[row + place]), int(offsets[row + place + 1])
+                )
+                prefetch(slots, (hashes[place] ^ (hashes[place] >> 29)) & mask)
+        mixed = hashes[row % PIECE]
+        slot, part, probes = (mixed ^ (mixed >> 29)) & mask, mixed >> (ROW_BITS - 1), 0
+        while slots[slot] != 0:
+            probes += 1
+            is_alike = slots[slot] >> ROW_BITS == part
+            if is_alike and is_equal(offsets, data, row, (slots[slot] & (2**ROW_BITS - 1)) - 1):
+                return False
+            if probes == MOST_SLOTS:
+                return False
+            slot = (slot + 1) & mask
+        slots[slot] = part << ROW_BITS | (row + 1)
+    return True
+
+
+@inlined
+def hash_of(data: Bytes, begin: int, end: int) -> int:
+    """A hash of the bytes of a text, and of how many there are."""
+    mixed = end - begin
+    for at in range(begin, end, WORD):
+        word = word_of(data, at, min(end, at + WORD))
+        mixed = ((mixed ^ word ^ (word >> 32)) * FIRST_FACTOR) & HASH_BITS
+    return mixed
+
+
+@linked
+def is_equal(offsets: Offsets, data: Bytes, row: int, other: int) -> bool:
+    """Whether two texts have the same bytes."""
+    begin, known = int(offsets[row]), int(offsets[other])
+    length = int(offsets[row + 1]) - begin
+    same = int(offsets[other + 1]) - known == length
+    for place in range(length * same):
+        same = same and data[begin + place] == data[known + place]
+    return same
 
 
 @inlined
