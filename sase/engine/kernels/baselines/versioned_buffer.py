@@ -24,7 +24,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch, levels_of
+from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch, levels_of, room_of
 from sase.engine.kernels.kleene.runs import (
     CROWDED,
     DONE,
@@ -224,11 +224,10 @@ def is_retrieved(runs: Runs, buffer: VersionedBuffer, node: int) -> bool:
 @inlined
 def has_room(runs: Runs, buffer: VersionedBuffer, key: int, levels: int) -> bool:
     """Whether there is room for all that the runs of a partition may become by an event."""
-    state, needed = runs.state, (runs.counts[key] + 1) * levels
+    needed = (runs.counts[key] + 1) * levels
     entries = buffer.entries.shape[0] - buffer.state[ENTRIES] + buffer.state[FIRST_ENTRY]
     pointers = buffer.pointers.shape[0] - buffer.state[POINTERS] + buffer.state[FIRST_POINTER]
-    cells = runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
-    return bool(levels <= entries and needed <= min(pointers, cells, runs.fresh.shape[0]))
+    return bool(levels <= entries and needed <= min(pointers, room_of(runs)))
 
 
 @kernel

@@ -19,6 +19,7 @@ from sase.engine.kernels.confidence.bernstein import (
     sum_before,
     total_of,
 )
+from sase.engine.kernels.confidence.order import insert_cut
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 
@@ -55,15 +56,7 @@ def segments_of(
             else:
                 place = number - lo.shape[0]
                 bound = other_lo[place] if side == 0 else other_hi[place] + 1
-            place = count
-            while place > 0 and cuts[place - 1] > bound:
-                place -= 1
-            if place > 0 and cuts[place - 1] == bound:
-                continue
-            for later in range(count, place, -1):
-                cuts[later] = cuts[later - 1]
-            cuts[place] = bound
-            count += 1
+            count = insert_cut(cuts, count, bound)
     found = 0
     for number in range(count - 1):
         start, end = cuts[number], cuts[number + 1]

@@ -57,22 +57,27 @@ def is_possible(lo: Ints, hi: Ints, reach: int, earliest: OutInts) -> bool:
     return bool(count - 1 <= reach and earliest[count - 1] - latest <= reach)
 
 
+@inlined
+def insert_cut(cuts: OutInts, count: int, bound: int) -> int:
+    """Insert a bound among so many in order, unless it is there; return how many there are."""
+    place = count
+    while place > 0 and cuts[place - 1] > bound:
+        place -= 1
+    if place > 0 and cuts[place - 1] == bound:
+        return count
+    for later in range(count, place, -1):
+        cuts[later] = cuts[later - 1]
+    cuts[place] = bound
+    return count + 1
+
+
 @linked
 def cut(lo: Ints, hi: Ints, cuts: OutInts) -> int:
     """Write the bounds of all intervals in their order, each once, and return how many."""
     found = 0
     for event in range(lo.shape[0]):
         for side in range(2):
-            bound = lo[event] if side == 0 else hi[event] + 1
-            place = found
-            while place > 0 and cuts[place - 1] > bound:
-                place -= 1
-            if place > 0 and cuts[place - 1] == bound:
-                continue
-            for other in range(found, place, -1):
-                cuts[other] = cuts[other - 1]
-            cuts[place] = bound
-            found += 1
+            found = insert_cut(cuts, found, lo[event] if side == 0 else hi[event] + 1)
     return found
 
 

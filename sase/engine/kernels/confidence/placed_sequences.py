@@ -26,6 +26,7 @@ from sase.engine.kernels.groups.negative_sequences import (
     SequenceLists,
     agrees_on_tests,
     first_level,
+    first_of_level,
     next_level,
 )
 from sase.engine.kernels.jit.compiler import kernel, linked
@@ -35,7 +36,6 @@ from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT,
     FINISH,
-    LENGTH,
     LEVEL,
     MOMENTS,
     NO_EVENT,
@@ -115,9 +115,7 @@ def write_absences(
     base, number = state[BASE], state[NUMBER]
     for absence in range(lists.absences.shape[0]):
         own, level = key * lists.width + lists.absences[absence, 0], lists.absences[absence, 1]
-        at = node
-        while cells[at, LEVEL] != level or cells[at, LENGTH] != 1:
-            at = cells[at, PREVIOUS]
+        at = first_of_level(cells, node, level)
         lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 1
         upper = times.hi[cells[at, EVENT] & mask]
         moment = MOMENTS * (levels_of(machine) + absence) + FINISH

@@ -13,12 +13,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.transitions import change, programs_hold
+from sase.engine.kernels.kleene.transitions import (
+    change,
+    note_codes,
+    place_event,
+    programs_hold,
+)
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.sets import nodes as set_nodes
 from sase.engine.kernels.sets.nodes import hold
@@ -106,12 +110,8 @@ def bind_state(
 ) -> None:  # fmt: skip
     """Bind an event in a node after another one; order, place and start are not set."""
     known, new, own = cells[before], cells[node], automaton.states[state]
-    for word in range(nodes.HEAD, cells.shape[1]):
-        new[word] = known[word]
+    place_event(cells, node, before, state, event)
     new[nodes.LENGTH] = known[nodes.LENGTH] + 1 if is_take else 1
-    new[nodes.EVENT], new[nodes.PREVIOUS], new[nodes.LEVEL] = event, before, state
-    new[nodes.DEPTH] = known[nodes.DEPTH] + 1
-    new[nodes.FIRST] = known[nodes.FIRST] if before != nodes.ROOT else event
     if begins:
         begin_iteration(automaton, cells, node, before, own[GROUP_OF])
     if own[MEMBERS] != 0:
@@ -121,10 +121,7 @@ def bind_state(
     size = automaton.at + SIZE
     new[size] = 0 if own[GROUP_OF] == NOTHING else 1 if begins else known[size] + 1
     place = event & machine.mask
-    for test in range(nodes.tests_of(machine)):
-        code = machine.codes[nodes.entry(machine, nodes.TESTS, test, 0), place]
-        if code != UNDECLARED:
-            new[nodes.HEAD + test] = code
+    note_codes(machine, cells, node, place)
     first = nodes.entry(machine, nodes.CHANGES_OF, state, 0)
     for number in range(first, nodes.entry(machine, nodes.CHANGES_OF, state + 1, 0)):
         note(machine, number, cells, node, place)

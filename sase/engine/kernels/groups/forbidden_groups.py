@@ -19,9 +19,9 @@ from sase.engine.kernels.groups.negative_sequences import (
     Search,
     SequenceLists,
     begin_search,
+    decide,
     key_of,
     may_begin,
-    search,
 )
 from sase.engine.kernels.jit.compiler import kernel
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
@@ -62,14 +62,9 @@ def forbid_groups_by_sequences(
                 ):
                     node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
                     begin_search(found, lists, first, node)
-            why = search(
-                machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1
-            )
+            why = decide(machine, cells, lists, index, gap, stored, found, first, key, number, keep)
             if why != DONE:
                 return why
-            if state[DEPTH] >= 0:
-                keep[number] = False
-            state[DEPTH] = FRESH
         iteration += iterations_of(matches, number)
         state[NUMBER] += 1
     return DONE
@@ -117,15 +112,12 @@ def forbid_iterations_by_sequences(
                             machine, events, split, lists, index, gap, stored, found, first, key
                         ):
                             begin_search(found, lists, first, node)
-                    why = search(
-                        machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1
+                    why = decide(
+                        machine, cells, lists, index, gap, stored, found, first, key, number, keep
                     )
                     if why != DONE:
                         place[ASKED] = each - own
                         return why
-                    if state[DEPTH] >= 0:
-                        keep[number] = False
-                    state[DEPTH] = FRESH
                 at += matches.sizes[each]
         place[ASKED] = 0
         iteration += iterations_of(matches, number)

@@ -142,6 +142,15 @@ def first_level(machine: Machine, cells: OutIntRows, node: int, first: int) -> i
     return next_level(machine, cells, node, first, level)
 
 
+@inlined
+def first_of_level(cells: OutIntRows, node: int, level: int) -> int:
+    """Return the node of the first event of a level that is bound, a node or one before it."""
+    at = node
+    while cells[at, LEVEL] != level or cells[at, LENGTH] != 1:
+        at = cells[at, PREVIOUS]
+    return int(at)
+
+
 @linked
 def is_kept_from(
     machine: Machine, cells: OutIntRows, node: int, lists: SequenceLists, key: int,
@@ -151,9 +160,7 @@ def is_kept_from(
     mask = index.row.shape[0] - 1
     for number in range(lists.absences.shape[0]):
         own, behind = lists.absences[number, 0], lists.absences[number, 1]
-        at = node
-        while cells[at, LEVEL] != behind or cells[at, LENGTH] != 1:
-            at = cells[at, PREVIOUS]
+        at = first_of_level(cells, node, behind)
         low = stored.tie[cells[cells[at, PREVIOUS], EVENT] & machine.mask]
         high = stored.tie[cells[at, EVENT] & machine.mask]
         found = last_with_less(index, index.tie, key * lists.width + own, high)
@@ -222,6 +229,20 @@ def search(
         if level < levels_of(machine):
             frames[depth + 1, CURSOR] = found.tops[lists.levels[level - first]]
     return DONE
+
+
+@inlined
+def decide(
+    machine: Machine, cells: OutIntRows, lists: SequenceLists, index: NegativeIndex, gap: Gap,
+    stored: Stored, found: Search, first: int, key: int, number: int, keep: OutFlags,
+) -> int:  # fmt: skip
+    """Go on with a search, at whose end `keep` is cleared of a match that is forbidden."""
+    why = search(machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1)
+    if why == DONE:
+        if found.state[DEPTH] >= 0:
+            keep[number] = False
+        found.state[DEPTH] = FRESH
+    return int(why)
 
 
 @linked
@@ -293,13 +314,8 @@ def forbid_by_sequences(
                     machine, events, split - begin, lists, index, gap, stored, found, first, key
                 ):
                     begin_search(found, lists, first, rebuilt(machine, cells, bound, number))
-            why = search(
-                machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1
-            )
+            why = decide(machine, cells, lists, index, gap, stored, found, first, key, number, keep)
             if why != DONE:
                 return why
-            if state[DEPTH] >= 0:
-                keep[number] = False
-            state[DEPTH] = FRESH
         state[NUMBER] += 1
     return DONE

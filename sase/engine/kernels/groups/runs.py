@@ -32,6 +32,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     link_run,
     new_node,
     remove_run,
+    room_of,
 )
 from sase.engine.kernels.kleene.runs import (
     CROWDED,
@@ -42,6 +43,7 @@ from sase.engine.kernels.kleene.runs import (
     PAUSED,
     WATCHED,
     Incoming,
+    add_fresh,
     ignores,
     is_over,
 )
@@ -59,7 +61,7 @@ def try_edge(
     e: int,
 ) -> bool:  # fmt: skip
     """Bind an event after a node by an edge, if all conditions allow it."""
-    cells, state, edge = runs.cells, runs.state, automaton.edges[e]
+    cells, edge = runs.cells, automaton.edges[e]
     target, is_take, begins = edge[of.TARGET], edge[of.IS_TAKE] == 1, edge[of.BEGINS] == 1
     own = automaton.states[target]
     moment = of.PHASES * target + (nodes.TAKE if is_take else nodes.BEGIN)
@@ -80,15 +82,8 @@ def try_edge(
     ):
         free_node(runs, node)
         return False
-    cells[before, nodes.NEEDED] += 1
-    cells[node, nodes.TIE], cells[node, nodes.SPOT] = incoming.ties[i], incoming.spots[i]
-    cells[node, nodes.START] = (
-        incoming.measures[i] if before == nodes.ROOT else cells[before, nodes.START]
-    )
     cells[node, automaton.at + of.LEFT] = own[of.OPTIONS]
-    runs.fresh[state[nodes.FRESH]] = node
-    state[nodes.FRESH] += 1
-    state[nodes.MADE] += 1
+    add_fresh(runs, incoming, i, before, node)
     return True
 
 
@@ -297,9 +292,7 @@ def advance_automaton(
         is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
         if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
             if state[nodes.FRESH] == 0:
-                needed = (runs.counts[key] + 1) * most
-                room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
-                if needed > room or needed > runs.fresh.shape[0]:
+                if (runs.counts[key] + 1) * most > room_of(runs):
                     return CROWDED
                 step(machine, automaton, runs, incoming, i)
             while state[nodes.LOOKED] < state[nodes.FRESH]:

@@ -15,7 +15,7 @@ from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
 from sase.engine.kernels.kleene.merged_runs import merge
-from sase.engine.kernels.kleene.run_nodes import Machine, Merging, Runs, levels_of
+from sase.engine.kernels.kleene.run_nodes import Machine, Merging, Runs, levels_of, room_of
 from sase.engine.kernels.kleene.runs import (
     CROWDED,
     DONE,
@@ -45,22 +45,8 @@ FRAME = 3
 
 
 @inlined
-def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
-    """Pass over the nodes from which all runs begin too early."""
-    row, cells = merging.ways[way], runs.cells
-    while row[NEXT_NODE] > nodes.ROOT and cells[row[NEXT_NODE], nodes.START] < bound:
-        edge = row[NEXT_EDGE]
-        row[NEXT_NODE] = NOTHING
-        if edge != NOTHING:
-            row[NEXT_NODE], row[NEXT_EDGE] = (
-                merging.edges[edge, nodes.TO],
-                merging.edges[edge, nodes.AFTER],
-            )
-
-
-@linked
-def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
-    """Advance a way to the next node that it may go back to."""
+def follow_edge(merging: Merging, way: int) -> None:
+    """Advance a way to the node of its next edge, whatever begins there."""
     row = merging.ways[way]
     edge = row[NEXT_EDGE]
     row[NEXT_NODE] = NOTHING
@@ -69,6 +55,20 @@ def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
             merging.edges[edge, nodes.TO],
             merging.edges[edge, nodes.AFTER],
         )
+
+
+@inlined
+def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
+    """Pass over the nodes from which all runs begin too early."""
+    row, cells = merging.ways[way], runs.cells
+    while row[NEXT_NODE] > nodes.ROOT and cells[row[NEXT_NODE], nodes.START] < bound:
+        follow_edge(merging, way)
+
+
+@linked
+def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
+    """Advance a way to the next node that it may go back to."""
+    follow_edge(merging, way)
     pass_dead(runs, merging, way, bound)
 
 
@@ -275,12 +275,9 @@ def enumerate_matches(runs: Runs, merging: Merging, written: MatchBuffer, bound:
 @inlined
 def has_room(machine: Machine, runs: Runs, merging: Merging, key: int) -> bool:
     """Whether there is room for all that the runs of a partition may become by an event."""
-    state, needed = runs.state, (runs.counts[key] + 1) * levels_of(machine)
+    needed = (runs.counts[key] + 1) * levels_of(machine)
     edges = merging.edges.shape[0] - merging.state[nodes.EDGES] + merging.state[nodes.SPARE_EDGES]
-    room = min(
-        runs.cells.shape[0] - state[nodes.USED] + state[nodes.SPARE], runs.fresh.shape[0], edges
-    )
-    room = min(room, merging.buckets.shape[0] // 2, merging.ways.shape[0])
+    room = min(room_of(runs), edges, merging.buckets.shape[0] // 2, merging.ways.shape[0])
     return bool(needed < room)
 
 

@@ -241,6 +241,13 @@ def free_node(runs: Runs, node: int) -> None:
 
 
 @inlined
+def room_of(runs: Runs) -> int:
+    """How many nodes an event may make."""
+    cells, state = runs.cells, runs.state
+    return int(min(cells.shape[0] - state[USED] + state[SPARE], runs.fresh.shape[0]))
+
+
+@inlined
 def free_edge(merging: Merging, edge: int) -> None:
     """Free an edge."""
     merging.edges[edge, AFTER], merging.state[FREE_EDGE] = merging.state[FREE_EDGE], edge
@@ -294,8 +301,8 @@ def link_run(runs: Runs, key: int, node: int) -> None:
 
 
 @inlined
-def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: int) -> None:
-    """Remove a run from those of its partition, where it is behind another one or first."""
+def unlink_run(runs: Runs, key: int, ahead: int, node: int) -> None:
+    """Take a run out of those of its partition, where it is behind another one or first."""
     cells = runs.cells
     if ahead == NOTHING:
         runs.heads[key] = cells[node, NEXT]
@@ -303,6 +310,13 @@ def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: 
         cells[ahead, NEXT] = cells[node, NEXT]
     runs.counts[key] -= 1
     runs.state[LIVE] -= 1
+
+
+@inlined
+def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: int) -> None:
+    """Remove a run from those of its partition; free what only it needed."""
+    cells = runs.cells
+    unlink_run(runs, key, ahead, node)
     cells[node, NEEDED] -= 1
     if cells[node, NEEDED] > 0:
         return

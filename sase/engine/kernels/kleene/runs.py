@@ -27,6 +27,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     most_of,
     new_node,
     remove_run,
+    room_of,
 )
 from sase.engine.kernels.kleene.transitions import (
     bind,
@@ -70,18 +71,9 @@ class Incoming(NamedTuple):
 
 
 @inlined
-def try_bind(
-    machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
-) -> bool:
-    """Bind an event at a level after a node, if the conditions of the moment allow it."""
-    cells, state, at = runs.cells, runs.state, nodes.MOMENTS * level + moment
-    if not comparisons_hold(machine, cells, at, before, incoming.numbers[i]):
-        return False
-    node = new_node(runs)
-    bind(machine, cells, node, before, level, incoming.numbers[i])
-    if not programs_hold(machine, cells, at, node, nodes.NO_EVENT):
-        free_node(runs, node)
-        return False
+def add_fresh(runs: Runs, incoming: Incoming, i: int, before: int, node: int) -> None:
+    """Add a node in which an event is bound after another one to the fresh ones of its group."""
+    cells, state = runs.cells, runs.state
     cells[before, nodes.NEEDED] += 1
     cells[node, nodes.TIE], cells[node, nodes.SPOT] = incoming.ties[i], incoming.spots[i]
     cells[node, nodes.START] = (
@@ -91,6 +83,22 @@ def try_bind(
     runs.fresh[state[nodes.FRESH]] = node
     state[nodes.FRESH] += 1
     state[nodes.MADE] += 1
+
+
+@inlined
+def try_bind(
+    machine: Machine, runs: Runs, incoming: Incoming, i: int, before: int, level: int, moment: int
+) -> bool:
+    """Bind an event at a level after a node, if the conditions of the moment allow it."""
+    cells, at = runs.cells, nodes.MOMENTS * level + moment
+    if not comparisons_hold(machine, cells, at, before, incoming.numbers[i]):
+        return False
+    node = new_node(runs)
+    bind(machine, cells, node, before, level, incoming.numbers[i])
+    if not programs_hold(machine, cells, at, node, nodes.NO_EVENT):
+        free_node(runs, node)
+        return False
+    add_fresh(runs, incoming, i, before, node)
     return True
 
 
@@ -316,9 +324,7 @@ def advance_runs(machine: Machine, runs: Runs, incoming: Incoming, written: Matc
         is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
         if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
             if state[nodes.FRESH] == 0:
-                needed = (runs.counts[key] + 1) * levels
-                room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
-                if needed > room or needed > runs.fresh.shape[0]:
+                if (runs.counts[key] + 1) * levels > room_of(runs):
                     return CROWDED
                 step(machine, runs, None, incoming, i)
             while state[nodes.LOOKED] < state[nodes.FRESH]:

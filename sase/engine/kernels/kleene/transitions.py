@@ -49,18 +49,36 @@ def bind(
     machine: Machine, cells: OutIntRows, node: int, before: int, level: int, event: int
 ) -> None:
     """Bind an event in a node after another one, or the same; order and place are not set."""
+    known = cells[before]
+    cells[node, nodes.LENGTH] = known[nodes.LENGTH] + 1 if known[nodes.LEVEL] == level else 1
+    place_event(cells, node, before, level, event)
+    note_event(machine, cells, node, level, event & machine.mask)
+
+
+@inlined
+def place_event(cells: OutIntRows, node: int, before: int, level: int, event: int) -> None:
+    """Put an event into a node, with what the node before it knows."""
     known, new = cells[before], cells[node]
     for word in range(nodes.HEAD, cells.shape[1]):
         new[word] = known[word]
-    new[nodes.LENGTH] = known[nodes.LENGTH] + 1 if known[nodes.LEVEL] == level else 1
     new[nodes.EVENT], new[nodes.PREVIOUS], new[nodes.LEVEL] = event, before, level
     new[nodes.DEPTH] = known[nodes.DEPTH] + 1
     new[nodes.FIRST] = known[nodes.FIRST] if before != nodes.ROOT else event
-    place = event & machine.mask
+
+
+@inlined
+def note_codes(machine: Machine, cells: OutIntRows, node: int, place: int) -> None:
+    """Let a new node know of the partition of its own event."""
     for test in range(tests_of(machine)):
         code = machine.codes[entry(machine, nodes.TESTS, test, 0), place]
         if code != UNDECLARED:
-            new[nodes.HEAD + test] = code
+            cells[node, nodes.HEAD + test] = code
+
+
+@inlined
+def note_event(machine: Machine, cells: OutIntRows, node: int, level: int, place: int) -> None:
+    """Let a new node know of its own event all that is asked later."""
+    note_codes(machine, cells, node, place)
     for number in range(
         entry(machine, nodes.CHANGES_OF, level, 0), entry(machine, nodes.CHANGES_OF, level + 1, 0)
     ):

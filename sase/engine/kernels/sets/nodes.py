@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.predicates import condition_at
-from sase.engine.kernels.kleene.run_nodes import Machine, entry, least_of, most_of, tests_of
-from sase.engine.kernels.kleene.transitions import change, comparison_holds, programs_hold
+from sase.engine.kernels.kleene.run_nodes import Machine, entry, least_of, most_of
+from sase.engine.kernels.kleene.transitions import (
+    comparison_holds,
+    note_event,
+    place_event,
+    programs_hold,
+)
 from sase.engine.kernels.sentinels import NOTHING
 
 # The words of a node behind those of the tests: as bits the levels that have events; those that can
@@ -92,25 +96,12 @@ def bind_member(
     event: int,
 ) -> None:  # fmt: skip
     """Bind an event in a node after another one; order, place and start are not set."""
-    known, new = cells[before], cells[node]
-    for word in range(nodes.HEAD, cells.shape[1]):
-        new[word] = known[word]
+    place_event(cells, node, before, level, event)
     element = graph.elements[graph.levels[level, ELEMENT]]
     least, most = least_of(machine, level), most_of(machine, level)
     hold(cells, node, before, graph.at, level, graph.levels[level, COUNT_AT], least, most,
          element[MEMBERS], element[ENTRY])  # fmt: skip
-    new[nodes.EVENT], new[nodes.PREVIOUS], new[nodes.LEVEL] = event, before, level
-    new[nodes.DEPTH] = known[nodes.DEPTH] + 1
-    new[nodes.FIRST] = known[nodes.FIRST] if before != nodes.ROOT else event
-    place = event & machine.mask
-    for test in range(tests_of(machine)):
-        code = machine.codes[entry(machine, nodes.TESTS, test, 0), place]
-        if code != UNDECLARED:
-            new[nodes.HEAD + test] = code
-    for number in range(
-        entry(machine, nodes.CHANGES_OF, level, 0), entry(machine, nodes.CHANGES_OF, level + 1, 0)
-    ):
-        change(machine, number, cells, node, place)
+    note_event(machine, cells, node, level, event & machine.mask)
 
 
 @linked

@@ -19,6 +19,8 @@ from sase.engine.kernels.kleene.run_nodes import (
     link_run,
     new_node,
     remove_run,
+    room_of,
+    unlink_run,
 )
 from sase.engine.kernels.kleene.runs import (
     ANY,
@@ -32,6 +34,7 @@ from sase.engine.kernels.kleene.runs import (
     STRICT,
     WATCHED,
     Incoming,
+    add_fresh,
     is_over,
     prune,
 )
@@ -66,7 +69,7 @@ def try_member(
     level: int, moment: int,
 ) -> bool:  # fmt: skip
     """Bind an event at a level after a node, if the conditions of the moment allow it."""
-    cells, state, at = runs.cells, runs.state, nodes.MOMENTS * level + moment
+    cells, at = runs.cells, nodes.MOMENTS * level + moment
     if not comparisons_accept(machine, graph, cells, at, before, incoming.numbers[i]):
         return False
     node = new_node(runs)
@@ -75,15 +78,7 @@ def try_member(
     if not programs_accept(machine, graph.awaited, held, cells, at, node):
         free_node(runs, node)
         return False
-    cells[before, nodes.NEEDED] += 1
-    cells[node, nodes.TIE], cells[node, nodes.SPOT] = incoming.ties[i], incoming.spots[i]
-    cells[node, nodes.START] = (
-        incoming.measures[i] if before == nodes.ROOT else cells[before, nodes.START]
-    )
-    cells[node, nodes.GROUP] = state[nodes.GROUPS]
-    runs.fresh[state[nodes.FRESH]] = node
-    state[nodes.FRESH] += 1
-    state[nodes.MADE] += 1
+    add_fresh(runs, incoming, i, before, node)
     return True
 
 
@@ -196,14 +191,8 @@ def sort_by_rank(graph: SetGraph, runs: Runs, begin: int) -> None:
 @inlined
 def set_aside(runs: Runs, ended: OutInts, key: int, ahead: int, node: int) -> None:
     """Move a run from those of its partition to those that have ended."""
-    cells = runs.cells
-    if ahead == NOTHING:
-        runs.heads[key] = cells[node, nodes.NEXT]
-    else:
-        cells[ahead, nodes.NEXT] = cells[node, nodes.NEXT]
-    runs.counts[key] -= 1
-    runs.state[nodes.LIVE] -= 1
-    cells[node, nodes.NEXT], ended[HEAD] = ended[HEAD], node
+    unlink_run(runs, key, ahead, node)
+    runs.cells[node, nodes.NEXT], ended[HEAD] = ended[HEAD], node
 
 
 @inlined
@@ -307,9 +296,7 @@ def advance_sets(
             if is_new and (
                 runs.heads[key] != NOTHING or incoming.begins[i] & runs.rules.first != 0
             ):
-                needed = (runs.counts[key] + 1) * levels
-                room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
-                if needed > room or needed > runs.fresh.shape[0]:
+                if (runs.counts[key] + 1) * levels > room_of(runs):
                     return CROWDED
                 step(machine, graph, runs, ended, incoming, i)
             if not write_ended(runs, ended, i, written):
