@@ -90,7 +90,7 @@ _RULES = (
     Rewrite(push_limit),  # when all that decides is in construction
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
     # By the key; some evaluations then decline.
-    Rewrite(prune_overlaps, of_runs=prune_overlaps, of_sets=True),
+    Rewrite(prune_overlaps, of_runs=prune_overlaps, of_groups=True, of_sets=True),
     Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
     Rewrite(join_sets, of_runs=join_sets, of_sets=True),
     Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
