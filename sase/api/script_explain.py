@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
 from sase.binding.types import Kind
-from sase.engine.pipeline.fused.choose import open_pipeline, scans_admitted
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
+    from sase.engine.pipeline.pipeline import Pipeline
     from sase.engine.scripts.pipeline import ScriptPipeline
 
 
@@ -28,8 +26,10 @@ class SharedInput:
     `admitted` is by what is asked of an event: its type, and the value of an attribute where one
     is asked for. Statements `of_all` are given every event. Those that are `fused` scan what they
     are dealt by one kernel, as no condition is left to test; by themselves they may have some. By
-    attribute the `texts` of keys are coded once, where rows are pushed, for those statements. In a
-    run each statement was `given` some of so many `events`.
+    attribute the `texts` of keys are coded once, where rows are pushed, for those statements. What
+    several ask of one event are `conditions`, each `evaluated` once for all of them, in a run of so
+    many events, or of none where each does so by itself, and each statement was `given` some of so
+    many `events`.
     """
 
     input: str | None
@@ -40,16 +40,17 @@ class SharedInput:
     events: int = 0
     given: Mapping[str, int] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    evaluated: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls,
-        name: str | None,
-        plans: Mapping[str, EnginePlan],
-        events: int = 0,
-        given: Mapping[str, int] = MappingProxyType({}),
+        cls, name: str | None, opened: ScriptPipeline, ran: ScriptPipeline | None = None
     ) -> SharedInput:
-        """What the plans of statements share of the input that they read."""
+        """What the statements share that read an input alone, and what happened where it `ran`."""
+        read = {n: each for n, each in opened.statements.items() if each.plan.sources == (name,)}
+        plans = {statement: each.plan.plan for statement, each in read.items()}
+        pipelines = {statement: each.matcher.pipeline for statement, each in read.items()}
         found: dict[Asked, list[str]] = {}
         of_all = []
         for statement, plan in plans.items():
@@ -62,10 +63,20 @@ class SharedInput:
         fused = [
             statement
             for statement, plan in plans.items()
-            if Asking.of(plan).is_all and scans_admitted(plan)
+            if Asking.of(plan).is_all and pipelines[statement].admitted_path is not None
         ]
         readers = tuple(plans), admitted, tuple(of_all), tuple(fused)
-        return cls(name, *readers, events, dict(given), _texts_of_keys(plans))
+        events, given = (0, {}) if ran is None else ran.given(name)
+        counted = () if ran is None else ran.conditions[name].shared
+        evaluated = {str(each): each.evaluated for each in counted}
+        conditions = {
+            str(each): tuple(each.statements)
+            for each in opened.conditions[name].shared
+            # Of others the index says what holds, unless it gives all events to those that ask.
+            if not set(fused).issuperset(each.statements) or evaluated.get(str(each))
+        }
+        texts = _texts_of_keys(pipelines)
+        return cls(name, *readers, events, dict(given), texts, conditions, evaluated)
 
     def lines(self) -> Iterator[str]:
         """What is shared, as text: of what a single statement asks how much there is."""
@@ -84,12 +95,29 @@ class SharedInput:
             yield f"  by the fused scan in {', '.join(self.fused)}"
         for attribute, names in self.texts.items():
             yield f"  texts of {attribute}, pushed, coded once for {', '.join(names)}"
+        for condition, names in self.conditions.items():
+            yield f"  {condition}, asked by {len(names):,}{self._count(condition)}"
         if self.given:
             some = ", ".join(f"{count:,} to {name}" for name, count in self.given.items())
             yield f"  given of {self.events:,} events: {some}"
 
+    def _count(self, condition: str) -> str:
+        """Of how many events a condition was evaluated, where it was run."""
+        count = self.evaluated.get(condition)
+        if count is None:
+            return ", evaluated at most once"
+        return f", evaluated once, of {count:,} events" if count else ", evaluated by each"
+
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data of JSON."""
+        conditions = [
+            {
+                "condition": text,
+                "statements": list(names),
+                "evaluated": self.evaluated.get(text),
+            }
+            for text, names in self.conditions.items()
+        ]
         admitted = [
             {
                 "type": each.type,
@@ -108,14 +136,15 @@ class SharedInput:
             "events": self.events if self.given else None,
             "given": dict(self.given),
             "texts": {name: list(statements) for name, statements in self.texts.items()},
+            "conditions": conditions,
         }
 
 
-def _texts_of_keys(plans: Mapping[str, EnginePlan]) -> dict[str, tuple[str, ...]]:
+def _texts_of_keys(pipelines: Mapping[str, Pipeline]) -> dict[str, tuple[str, ...]]:
     """By attribute the statements of which it is a key, where its values are texts."""
     found: dict[str, list[str]] = {}
-    for statement, plan in plans.items():
-        keys = open_pipeline(plan, streaming=True).dictionary.sizes
+    for statement, pipeline in pipelines.items():
+        keys = pipeline.dictionary.sizes
         tests = {test for key in keys for test in key.tests if not test.attributes}
         for attribute in {test.attribute for test in tests if test.type.kind is Kind.STRING}:
             found.setdefault(attribute, []).append(statement)
@@ -198,8 +227,10 @@ def explain_script(
 
 def _shared(script: CompiledScript, ran: Sequence[ScriptPipeline]) -> Iterator[SharedInput]:
     """The inputs that several statements read alone, and how many of their events in a run."""
-    for given in script.plan.inputs:
-        read = {e.name: e.plan for e in script.plan.statements if e.sources == (given.name,)}
-        if len(read) > 1:
-            events, dealt = ran[0].given(given.name) if ran else (0, {})
-            yield SharedInput.of(given.name, read, events, dealt)
+    from sase.engine.scripts.pipeline import ScriptPipeline
+
+    read = [each.sources for each in script.plan.statements]
+    names = [each.name for each in script.plan.inputs if read.count((each.name,)) > 1]
+    if names:
+        opened = ScriptPipeline(script.plan)
+        yield from (SharedInput.of(name, opened, ran[0] if ran else None) for name in names)

@@ -195,3 +195,34 @@ def test_the_keys_whose_texts_are_looked_up_once_are_told() -> None:
     assert "  texts of k, pushed, coded once for query_1, query_2" in str(explained).splitlines()
     (shared,) = explained.to_dict()["shared"]
     assert shared["texts"] == {"k": ["query_1", "query_2"]}
+
+
+def test_the_conditions_that_are_evaluated_once_are_told() -> None:
+    rows = [{"type": "AB"[ts % 2], "ts": ts, "s": "xyz"[ts % 3], "big": 2**62} for ts in range(60)]
+    text = (
+        "EVENT SEQ(A a, B b) WHERE a.s LIKE 'x%' AND b.s != 'z' WITHIN 4;"
+        " EVENT SEQ(B a, A b) WHERE b.s LIKE 'x%' WITHIN 4;"
+        " EVENT SEQ(A c, !(B d)) WHERE c.s LIKE 'x%' AND d.s != 'z' WITHIN 4;"
+        " EVENT A a WHERE a.big + a.big > 0; EVENT A a WHERE a.big + a.big > 0;"
+        " EVENT A a WHERE a.ts = 4; EVENT A a WHERE a.ts = 4"
+    )
+    script = sase.Script(text, rows)
+    lines = [line for line in str(script.explain()).splitlines() if "asked by" in line]
+    assert lines == [
+        "  A e: e.s LIKE 'x%', asked by 3, evaluated at most once",
+        "  B e: e.s != 'z', asked by 2, evaluated at most once",
+        "  A e: e.big + e.big > 0, asked by 2, evaluated at most once",
+    ]
+    ran = script.explain(rows, analyze=True)
+    assert [line for line in str(ran).splitlines() if "asked by" in line] == [
+        "  A e: e.s LIKE 'x%', asked by 3, evaluated once, of 30 events",
+        "  B e: e.s != 'z', asked by 2, evaluated once, of 30 events",
+        "  A e: e.big + e.big > 0, asked by 2, evaluated by each",
+    ]
+    (shared,) = ran.to_dict()["shared"]
+    first, *_, last = shared["conditions"]
+    assert first == {
+        "condition": "A e: e.s LIKE 'x%'", "statements": ["query_1", "query_2", "query_3"],
+        "evaluated": 30,
+    }  # fmt: skip
+    assert last["evaluated"] == 0

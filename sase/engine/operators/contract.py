@@ -27,6 +27,7 @@ from sase.binding.text import condition_text
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
+from sase.engine.blocks.shared_conditions import AskedCondition, ConditionsOf
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
@@ -173,6 +174,8 @@ class Context:
     form: MatchForm | None = None
     # Those that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
+    # Of a script: the conditions on one event that other statements may ask, too.
+    conditions: ConditionsOf | None = None
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
@@ -270,6 +273,12 @@ class Context:
             known.mixes(name for _, name in needed),
             self.aggregates,
         )
+
+    def asked(self, component: int, condition: Condition) -> AskedCondition | None:
+        """A condition on one event, where it is evaluated for others, too."""
+        if self.conditions is None or self.lacking(columns_needed([condition])):
+            return None
+        return self.conditions.ask(self.component(component), condition)
 
     def lacking(self, needed: Iterable[Need]) -> frozenset[Need]:
         """The attributes that an event of an unknown type may lack."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import FilterColumns, RowFilter
 from sase.engine.kernels.scan.admission import clear_bits, reject_rows, select_rows
 from sase.engine.operators.contract import Context
@@ -21,10 +21,9 @@ class ScanFilter:
     """Conditions by component, evaluated over the events of a block that the component admits."""
 
     def __init__(self, context: Context, conditions: Iterable[tuple[int, Condition]]) -> None:
-        self._tests = [
-            (context.bit_of(component), _test(condition, context))
-            for component, condition in conditions
-        ]
+        parts = [(component, _test(condition, context)) for component, condition in conditions]
+        self._tests = [(context.bit_of(component), test) for component, test in parts]
+        self._asked = [context.asked(component, each.condition) for component, each in parts]
         self._text_of = context.text_of
         self._rejected = [0] * len(self._tests)
         self._is_analyzed = context.options.analyze
@@ -54,6 +53,10 @@ class ScanFilter:
         states = states.copy()
         for number, (bit, test) in enumerate(self._tests):
             heed(SEARCHING)
+            told = self._told(number, block)
+            if told is not None:
+                self._rejected[number] += reject_rows(states, bit, told)
+                continue
             vectors, types = {need: block.vector(need[1]) for need in test.columns}, block.types
             if np.bitwise_and.reduce(states, initial=-1) >> bit & 1:
                 # A whole column is faster than all of its rows.
@@ -76,12 +79,20 @@ class ScanFilter:
     def narrow_bits(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Narrow states in bytes; rejections are counted for ANALYZE alone."""
         for number, (bit, test) in enumerate(self._tests):
-            vectors = {need: block.raw_vector(need[1]) for need in test.columns}
+            passes = self._told(number, block)
+            if passes is None:
+                vectors = {need: block.raw_vector(need[1]) for need in test.columns}
+                passes = test.truth(vectors, block.types)
             given, states = states, np.empty_like(states)
-            clear_bits(given, bit, test.truth(vectors, block.types), states)
+            clear_bits(given, bit, passes, states)
             if self._is_analyzed:
                 self._rejected[number] += int(np.count_nonzero(given ^ states))
         return states
+
+    def _told(self, number: int, block: Block) -> Mask | None:
+        """Whether a condition holds of the events of a block, where that is known already."""
+        asked = self._asked[number]
+        return None if asked is None else asked.truth(block)
 
     @property
     def rejected(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.live_events import live_events
@@ -77,6 +78,7 @@ def restored(
     key: bytes | None = None,
     guard: RunGuard | None = None,
     key_texts: SharedTexts | None = None,
+    conditions: ConditionsOf | None = None,
 ) -> Pipeline:
     """A pipeline that goes on from a state of one of the same plan, signed with a key if given.
 
@@ -97,6 +99,7 @@ def restored(
         watch=watch_of(guard),
         check=check_of(guard),
         key_texts=key_texts,
+        conditions=conditions,
     )
     try:
         _fill(pipeline, saved)

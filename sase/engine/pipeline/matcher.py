@@ -10,6 +10,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -89,7 +90,7 @@ class Matcher:
 
     Row numbers in what `push`, `advance` and `finish` return count from the first row pushed. A
     `guard` ends calls that exceed its limits, `check` the run that the calls are part of.
-    `key_texts` are those of all matchers of a stream.
+    `key_texts` and `conditions` are those of all matchers of a stream.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Matcher:
         check: Check = no_check,
         guard: RunGuard | None = None,
         key_texts: SharedTexts | None = None,
+        conditions: ConditionsOf | None = None,
     ) -> None:
         if guard is not None:
             watch, check = guard.note_rows, guard.check
@@ -113,6 +115,7 @@ class Matcher:
             clock=clock,
             check=check,
             key_texts=key_texts,
+            conditions=conditions,
         )
         self.is_free, self.guard = Lock(), guard
 

@@ -20,6 +20,7 @@ from sase.engine.blocks.builder import BlockBuilder, StreamPosition, any_of, loa
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
@@ -95,7 +96,8 @@ class Pipeline:
     The event that comes next has the position `at`. Of a time `slice` it reads the events, and
     yields the results that the slice owns. `watch` is told, block by block, how many rows have been
     searched; `clock` only runs forward; `check` is called between the pieces of a run, which it
-    ends by an exception. `key_texts` are those of all plans that read the same stream.
+    ends by an exception. `key_texts` and `conditions` are those of all plans that read the same
+    stream.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Pipeline:
         clock: Callable[[], int] | None = None,
         check: Check = no_check,
         key_texts: SharedTexts | None = None,
+        conditions: ConditionsOf | None = None,
     ) -> None:
         self.plan, self.watch, self.check = plan, watch, check
         components = plan.components
@@ -123,6 +126,7 @@ class Pipeline:
             cache=plan.cache,
             check=check,
             aggregates=plan.aggregates or {},
+            conditions=conditions,
         )
         self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
         # What narrows blocks before anything of them is kept.
@@ -140,8 +144,7 @@ class Pipeline:
             dense=self.keeps_events, every=plan.watches_all,
         )  # fmt: skip
         self.at: StreamPosition = self.builder.at
-        self._slice = slice
-        self.at.events = 0 if slice is None else slice.first
+        self._slice, self.at.events = slice, 0 if slice is None else slice.first
         self.state = StreamState(evicted=self.at.events)
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row, between=check)
         self.load_again = _loading_again(plan, self.dictionary)
@@ -279,7 +282,12 @@ class Pipeline:
             self.at.events, len(events), shared.read, shared.rows, none=shared.none
         )
         path = self.admitted_path if shared.is_admitted else self.loaded_path
-        yield from self._take(events, segment, path)
+        conditions = self.context.conditions
+        if conditions is None:
+            yield from self._take(events, segment, path)
+        else:
+            with conditions.giving(events, shared.whole, shared.places):
+                yield from self._take(events, segment, path)
 
     def _take(
         self, events: Events, segment: HistorySegment, path: LoadedPath | None

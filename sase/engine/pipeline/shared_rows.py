@@ -15,6 +15,7 @@ class SharedRows:
 
     `rows` are their numbers in the input, by their place in the tables that `read` takes out of it
     with them, and `none` leaves empty. The `loader` knows what the columns of all events have held.
+    They are at some `places` of the `whole` that was loaded, or all of it.
     Where it `is_admitted` the scan admits each event: no condition on it alone is left to check.
     """
 
@@ -24,3 +25,5 @@ class SharedRows:
     is_admitted: bool
     read: Callable[[], tuple[Inputs, Events]]
     none: Callable[[], tuple[Inputs, Events]]
+    whole: Events
+    places: Numbers | None

@@ -93,8 +93,11 @@ def _fill(pipeline: ScriptPipeline, saved: Saved, guard: RunGuard | None) -> Non
             statement.matcher.pipeline.state.is_finished = True
             continue
         plan = statement.plan.plan
-        data, shared = state.array(None, dtype="uint8").tobytes(), pipeline.texts_of(statement.plan)
-        statement.matcher = Matcher.of(restored(plan, data, guard=guard, key_texts=shared))
+        data, shared = (
+            state.array(None, dtype="uint8").tobytes(),
+            pipeline.shared_by(statement.plan),
+        )
+        statement.matcher = Matcher.of(restored(plan, data, guard=guard, **shared))
 
 
 def _bad_rows(saved: Saved) -> Any:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.schema import MERGED
 from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf, SharedConditions
 from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
@@ -52,6 +53,8 @@ class ScriptPipeline:
         self._streaming, self._check = streaming, check
         # The texts of keys, which all statements have that read an input alone.
         self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
+        # The conditions on one event, which each statement asks that reads an input alone.
+        self.conditions = {each.name: SharedConditions(each.schema) for each in plan.inputs}
         self.statements = {each.name: self._opened(each) for each in plan.statements}
         self._shared = dict(self._shared_readings())
         # The greatest number that a statement has had: none is used again.
@@ -62,17 +65,19 @@ class ScriptPipeline:
         self.is_in_midst = self.is_finished = False
 
     def _opened(self, plan: StatementPlan) -> RunningStatement:
-        key_texts = self.texts_of(plan)
-        matcher = Matcher(
-            plan.plan, streaming=self._streaming, check=self._check, key_texts=key_texts
-        )
-        if key_texts is None:
+        shared = self.shared_by(plan)
+        matcher = Matcher(plan.plan, streaming=self._streaming, check=self._check, **shared)
+        if not shared:
             matcher.pipeline.expect_pieces()  # as what others find comes
         return RunningStatement(plan, matcher)
 
-    def texts_of(self, plan: StatementPlan) -> SharedTexts | None:
-        """The texts of keys that a statement shares with all others that read its input alone."""
-        return self.key_texts.get(plan.sources[0]) if len(plan.sources) == 1 else None
+    def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
+        """What a statement shares with all others that read its input alone, as keywords."""
+        name = plan.sources[0]
+        if len(plan.sources) > 1 or name not in self.inputs:
+            return {}
+        conditions = ConditionsOf(self.conditions[name], plan.name)
+        return {"key_texts": self.key_texts[name], "conditions": conditions}
 
     def _recycle_texts(self, name: str | None) -> None:
         """Forget texts of keys, once they are many: also statements that are given nothing do."""
@@ -90,6 +95,8 @@ class ScriptPipeline:
         Those that were there before go on with their state; new ones know the time that it is.
         """
         before, self.plan, self.statements = self.statements, plan, {}
+        for conditions in self.conditions.values():
+            conditions.keep({each.name for each in plan.statements if each.name in before})
         for each in plan.statements:
             running = before.get(each.name)
             if running is None:
@@ -249,6 +256,8 @@ class ScriptPipeline:
                 assert matches is not None, "who is read is told of all times"
                 fed[name] = statement.told(matches)
         self.is_in_midst = False
+        for conditions in self.conditions.values():
+            conditions.forget()
         return found
 
     def _shared_readings(self) -> Iterator[tuple[str | None, SharedReading]]:

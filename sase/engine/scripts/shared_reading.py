@@ -118,7 +118,8 @@ class RowRange:
     def whole(self) -> SharedRows:
         """All of them, made once for all plans that are given all."""
         places = np.arange(len(self.events))
-        return self.part(AdmittedPart(places, self.events, is_decided=False))
+        part = self.part(AdmittedPart(places, self.events, is_decided=False))
+        return replace(part, places=None)
 
     def _none(self) -> tuple[Inputs, Events]:
         return self._emptied
@@ -140,4 +141,7 @@ class RowRange:
             return taken(inputs, rows), events
 
         numbered = rows if numbers is None else numbers[rows]
-        return SharedRows(self.loader, events, numbered, part.is_decided, read, self._none)
+        sources = read, self._none
+        return SharedRows(
+            self.loader, events, numbered, part.is_decided, *sources, self.events, places
+        )

@@ -58,12 +58,12 @@ def select_rows(states: Ints, bit: int, rows: OutInts) -> int:
 
 @kernel
 def reject_rows(states: OutInts, bit: int, passes: Flags) -> int:
-    """Clear the bit of a component that admits all events where they fail; return how many do."""
-    count, mask = 0, 1 << bit
+    """Clear the bit of a component where the events that it admits fail; return how many do."""
+    count = 0
     for row in range(states.shape[0]):
-        if not passes[row]:
-            states[row] ^= mask
-            count += 1
+        fails = (states[row] >> bit) & (not passes[row])
+        states[row] ^= fails << bit
+        count += fails
     return count
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
 from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath
@@ -50,6 +51,7 @@ def open_pipeline(
     clock: Callable[[], int] | None = None,
     check: Check = no_check,
     key_texts: SharedTexts | None = None,
+    conditions: ConditionsOf | None = None,
 ) -> Pipeline:
     """Open a plan, with the fused paths that execute it."""
     pipeline = Pipeline(
@@ -60,6 +62,7 @@ def open_pipeline(
         clock=clock,
         check=check,
         key_texts=key_texts,
+        conditions=conditions,
     )
     for kernel in pipeline.context.kernels:
         compile_ahead(kernel)
@@ -80,13 +83,6 @@ def choose_for_admitted(pipeline: Pipeline) -> None:
         return
     path = pipeline.loaded_path or scan.FusedScan.of(pipeline, admitted=True)
     pipeline.admitted_path = None if isinstance(path, Declined) else path
-
-
-def scans_admitted(plan: EnginePlan) -> bool:
-    """Whether a plan has the fused scan take events of which it is known that it admits them."""
-    pipeline = open_pipeline(plan, streaming=True)
-    choose_for_admitted(pipeline)
-    return pipeline.admitted_path is not None
 
 
 def _first(pipeline: Pipeline, feed: Feed) -> Any:
