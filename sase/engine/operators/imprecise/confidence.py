@@ -22,6 +22,15 @@ TOO_LONG = (
     " conditions, or give it a smaller WITHIN"
 )
 
+# What is as near to a decimal of nine digits is that: sums end some units of the last place off.
+DECIMALS, NEAR = 1e9, 1e-13
+
+
+def tidied(confidences: Floats) -> Floats:
+    """Return confidences, a decimal of nine digits where they are one but for rounding."""
+    decimals = np.rint(confidences * DECIMALS) / DECIMALS
+    return np.where(np.abs(decimals - confidences) <= NEAR * confidences, decimals, confidences)
+
 
 class OrderConfidence:
     """The probability of an order and a window, of one candidate after the other."""

@@ -26,7 +26,7 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.imprecise.candidate_confidence import TimeBounds
-from sase.engine.operators.imprecise.confidence import OrderConfidence
+from sase.engine.operators.imprecise.confidence import OrderConfidence, tidied
 from sase.engine.operators.imprecise.forbidden_confidence import ForbiddenConfidence, Forbidding
 from sase.engine.operators.imprecise.interval_negatives import IntervalNegatives, sets_of
 from sase.engine.operators.imprecise.interval_sequences import IntervalSequences
@@ -168,7 +168,8 @@ class ConfidenceState(HasTimers):
         return self._reaching(found)
 
     def _reaching(self, found: CandidateBindings) -> CandidateBindings:
-        confidences, least = found.confidences, self._node.threshold
+        confidences, least = tidied(found.confidences), self._node.threshold
+        found.confidences = confidences
         if least is None:
             keep = confidences > 0.0
         else:
