@@ -16,6 +16,7 @@ SaseError                 everything that this package raises on purpose
     └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
 BudgetWarning             the same is expected of a run that begins
+IntervalWarning           a type whose events are to be widened has none
 ReplayWarning             a replay on Spark cannot be cut into tasks, or its query looks wrong
 """
 
@@ -174,6 +175,10 @@ class _Warning(UserWarning):
 
 class BudgetWarning(_Warning):
     """More matches are expected than were allowed, or than memory can hold."""
+
+
+class IntervalWarning(_Warning):
+    """No event is of a type that `sase.interval` is to widen."""
 
 
 class ReplayWarning(_Warning):

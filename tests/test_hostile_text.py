@@ -16,7 +16,7 @@ import pytest
 
 import sase
 from sase.engine.results.sinks import FORMULAS, FileSink, text_writer
-from sase.errors import BudgetWarning, ReplayWarning
+from sase.errors import BudgetWarning, IntervalWarning, ReplayWarning
 from sase.printable import printable, printable_json, printable_lines
 from tests.program import Ended, Program
 
@@ -109,7 +109,7 @@ def test_exceptions_and_warnings() -> None:
         assert is_harmless(str(error)), name
         assert is_harmless(repr(error)), name
         assert str(pickle.loads(pickle.dumps(error))) == str(error), name
-    for warning in (BudgetWarning(HOSTILE), ReplayWarning(HOSTILE)):
+    for warning in (BudgetWarning(HOSTILE), IntervalWarning(HOSTILE), ReplayWarning(HOSTILE)):
         assert is_harmless(str(warning))
         assert "\\x1b[2J" in str(warning)
 

@@ -37,7 +37,8 @@ def interval(
         time: the column of the time; it may be integers, timestamps, dates, or seconds as floats.
         before: how much earlier: "15s", a timedelta, or units of the column.
         after: how much later.
-        type: the types that are widened, a name or several; without it all.
+        type: the types that are widened, a name or several; without it all. An `IntervalWarning`
+            names those of which there is no event.
         type_column: the column of types.
         columns: the names of the columns, of the type of the time; where that lacks they do, too.
         time_unit: what integer times count, where an amount has a unit.

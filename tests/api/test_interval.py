@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.errors import PlanError, SaseError, SchemaError
+from sase.errors import IntervalWarning, PlanError, SaseError, SchemaError
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 EVENTS = pa.table({"ts": [100, 115, 130], "type": ["Load", "Task", "Load"]})
@@ -29,8 +29,25 @@ def test_all_events_are_widened_without_a_type() -> None:
 def test_each_source_has_its_own() -> None:
     once = sase.interval(EVENTS, before=15, type="Load")
     assert bounds(once) == [(85, 100), (115, 115), (115, 130)]
-    twice = sase.interval(once, after=2, type=["Task", "Other"])
+    twice = sase.interval(once, after=2, type=["Task"])
     assert bounds(twice) == [(85, 100), (115, 117), (115, 130)]
+
+
+def test_a_type_that_no_event_is_of_is_warned_of() -> None:
+    """It widened nothing, and said nothing."""
+    with pytest.warns(IntervalWarning, match=" occurred") as told:
+        found = sase.interval(EVENTS, before=15, type=["Task", "Lod", "Nothing like it"])
+    assert bounds(found) == [(100, 100), (100, 115), (130, 130)]
+    assert [str(each.message) for each in told] == [
+        "no event of type `Lod` occurred; did you mean `Load`?",
+        "no event of type `Nothing like it` occurred",
+    ]
+    assert {each.filename for each in told} == {__file__}
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_events_are_not_warned_of() -> None:
+    assert len(sase.interval(EVENTS.slice(0, 0), before=15, type="Load")) == 0
 
 
 @pytest.mark.parametrize("given", ["15s", "0.25 minutes", dt.timedelta(seconds=15)])

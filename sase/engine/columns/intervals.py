@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from warnings import warn
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from sase.binding.folding import INT64_MAX
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.input import opened
 from sase.engine.columns.time_column import microseconds
-from sase.errors import SchemaError
+from sase.errors import IntervalWarning, SchemaError
 from sase.nearest import did_you_mean
 
 LEAST = -INT64_MAX - 1
@@ -48,13 +49,18 @@ def widened(
 
 
 def _chosen(table: pa.Table, types: Sequence[str] | None, column: str) -> Mask:
-    """Mark the events of the types that are to be moved."""
+    """Mark the events of the types that are to be moved; `types` that none is of are warned of."""
     if types is None:
         return np.ones(len(table), np.bool_)
     if column not in table.column_names:
         hints = did_you_mean(column, table.column_names) or ("name it with  type_column=…",)
         raise SchemaError(f"there is no type column `{column}`: {hints[0]}")
-    found = pc.is_in(table[column].cast(pa.string()), pa.array(types, pa.string()))
+    texts = table[column].cast(pa.string())
+    known = [each for each in pc.unique(texts).to_pylist() if each is not None]
+    for name in sorted({*types} - {*known}) if known else ():
+        hints = ("", *did_you_mean(name, known))
+        warn(IntervalWarning(f"no event of type `{name}` occurred{'; '.join(hints)}"), stacklevel=4)
+    found = pc.is_in(texts, pa.array(types, pa.string()))
     mask: Mask = found.to_numpy()
     return mask
 
