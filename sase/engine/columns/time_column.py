@@ -132,7 +132,10 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
 
 def before_earliest(schema: Schema) -> str:
     """Return why a latest time is bad that is before the earliest."""
-    return f"it is before `{schema.time}`: an event is at one of the times between the two"
+    return (
+        f"it is before `{schema.time}`: an event is at one of the times between the two, of which"
+        " the earlier is named first"
+    )
 
 
 def beyond_latest(schema: Schema) -> str:
