@@ -1,7 +1,8 @@
 """Which walks and runs one kernel takes from columns to results, by what their plan says alone.
 
 The engine decides it by the plan and by the events (`sase/engine/pipeline/fused`), and does no less
-of it than is expected here: it leaves events to the operators for keys with NULLs, say.
+of it than is expected here: it leaves events to the operators for keys with NULLs, or that some
+types do not declare, say.
 """
 
 from __future__ import annotations

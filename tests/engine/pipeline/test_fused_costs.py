@@ -11,6 +11,8 @@ from tests.engine.matching.examples import Example, examples
 
 ONE = settings().max_examples
 fused = [0]
+# What costs do not know, as they are of plans and statistics alone.
+OF_SCHEMAS = "some types do not declare "
 
 
 @settings(max_examples=min(ONE, 200))
@@ -22,6 +24,8 @@ def test_costs_know_which_plans_are_fused(example: Example) -> None:
         except sase.QueryError:
             assume(False)
         scan, *_ = physical_plan(plan.engine)
+        if (scan.declined or "").startswith(OF_SCHEMAS):
+            continue
         assert is_fused(plan.engine.operators) == (scan.declined is None), scan.declined
         fused[0] += scan.declined is None
 
