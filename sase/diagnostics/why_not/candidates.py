@@ -58,10 +58,14 @@ class ComponentCandidates:
     first: int = 0
 
     @property
+    def must_bind(self) -> bool:
+        """Whether a match has an event of it."""
+        return not self.component.negated and self.component.minimum > 0
+
+    @property
     def is_barred(self) -> bool:
         """Whether it must bind an event, and none can be its first."""
-        component = self.component
-        return not (component.negated or self.first) and component.minimum > 0
+        return self.must_bind and not self.first
 
 
 def are_barred(

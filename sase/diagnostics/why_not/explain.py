@@ -101,8 +101,8 @@ def _of_times(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
 def _left_out(
     candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[tuple[Ablation, ...], Ablation | None]:
-    """What helps; nothing does where a component has no event whatever is left out."""
-    if any(not each.events for each in candidates if not each.component.negated):
+    """What helps; nothing does where a component that must bind one has no event at all."""
+    if any(not each.events for each in candidates if each.must_bind):
         return (), None
     left_out = each_left_out(candidates, search)
     if len(search.parts) < 2 or any(each.matches.number for each in left_out):

@@ -184,3 +184,11 @@ def test_many_long_series_cannot_be_counted() -> None:
     parts = ", ".join(f"A{{200}} a{number}[]" for number in range(60))
     found = why(f"EVENT SEQ({parts}) WITHIN 100000", "a1 " * 300)
     assert found.matches == Count(0, is_exact=False)
+
+
+@pytest.mark.parametrize("optional", ["C? c", "C* c[]"])
+def test_types_that_none_must_be_of_stop_nothing(optional: str) -> None:
+    """What helps is told, and what comes nearest, where only an optional component has no event."""
+    found = why(f"EVENT SEQ(A a, {optional}, B b) WITHIN 1", "a1 d1 d1 b1")
+    assert [each.matches.number for each in found.left_out] == [1]
+    assert found.near_misses.column("stopped_by").to_pylist() == ["WITHIN 1"]
