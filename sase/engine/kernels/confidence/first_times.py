@@ -11,6 +11,7 @@ import numpy as np
 
 from sase.engine.kernels.confidence.bernstein import OutFloatRows, OutFloats
 from sase.engine.kernels.confidence.gaps import OUTSIDE, likelihood_of_gaps
+from sase.engine.kernels.confidence.order import insert_cut
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
@@ -26,15 +27,7 @@ def insert(cuts: OutInts, count: int, bound: int, low: int, high: int) -> int:
     """Insert a bound that is inside among others that ascend; return how many there are."""
     if bound <= low or bound >= high:
         return count
-    place = count
-    while place > 0 and cuts[place - 1] > bound:
-        place -= 1
-    if place > 0 and cuts[place - 1] == bound:
-        return count
-    for later in range(count, place, -1):
-        cuts[later] = cuts[later - 1]
-    cuts[place] = bound
-    return count + 1
+    return insert_cut(cuts, count, bound)
 
 
 @linked

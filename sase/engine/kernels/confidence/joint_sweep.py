@@ -63,6 +63,7 @@ from sase.engine.kernels.confidence.joint_states import (
     read_orders,
     write_orders,
 )
+from sase.engine.kernels.confidence.order import insert_cut
 from sase.engine.kernels.confidence.sweep_states import (
     add_state,
     clear,
@@ -72,20 +73,6 @@ from sase.engine.kernels.confidence.sweep_states import (
 from sase.engine.kernels.jit.compiler import linked
 from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.sentinels import LATEST
-
-
-@linked
-def insert_cut(cuts: OutInts, count: int, bound: int) -> int:
-    """Insert a bound among others that ascend, each once; return how many there are."""
-    place = count
-    while place > 0 and cuts[place - 1] > bound:
-        place -= 1
-    if place > 0 and cuts[place - 1] == bound:
-        return count
-    for behind in range(count, place, -1):
-        cuts[behind] = cuts[behind - 1]
-    cuts[place] = bound
-    return count + 1
 
 
 @linked
