@@ -31,7 +31,8 @@ COMPARED = 1000
 class Stopped:
     """How many events a part stops, how many it `alone`, and what is `seen` where nothing passes.
 
-    It may stop them only `as_first` of a series.
+    It may stop them only `as_first` of a series; or `by_null` beside other events, of those that
+    pass.
     """
 
     part: QueryPart
@@ -39,6 +40,7 @@ class Stopped:
     alone: int
     seen: SeenValues | None = None
     as_first: bool = False
+    by_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class _Filters:
                 key = self._key(part)
                 number = 0 if key is None else self._attributes.count_nulls(key, passing)
                 if number:
-                    yield Stopped(part, number, number)
+                    yield Stopped(part, number, number, by_null=True)
 
 
 # ---------------------------------------------------------------- what there is instead

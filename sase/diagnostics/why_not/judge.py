@@ -160,14 +160,16 @@ class MatchJudge:
             return None  # an event alone agrees with itself
         places = self._places(events_of(match))
         self._work -= len(places)
-        known = {codes[each] for each in places if codes[each] >= 0 or codes[each] == NOTHING}
+        # An event of a type that does not declare it agrees with all.
+        declaring = {each for each in places if codes[each] >= 0 or codes[each] == NOTHING}
+        known = {codes[each] for each in declaring}
         texts, fails = [], len(known) > 1 or NOTHING in known
         for component in self._query.positives:
             attribute = test.attribute_of(component.index)
-            if attribute is None or test.declared[component.index] is False:
+            if attribute is None:
                 continue
             column = self._interpreter.column(component.index, attribute, test.type.kind)
-            own = [column[each] for each in self._places(match[component.index])]
+            own = [column[n] for n in self._places(match[component.index]) if n in declaring]
             if test.value is not None:
                 literal = self._interpreter.value(test.value, MatchBinding({}))
                 fails |= any(each != literal for each in own)

@@ -127,8 +127,14 @@ class MatchSearch:
         """Search sequences whose events do not agree under a test."""
         if test.value is not None:
             schema = self._search.schema
-            condition = differing(test, self._query, schema)
-            return self.nearest(with_condition(relaxed, condition, schema))
+            found = [
+                match
+                for condition in differing(test, self._query, schema)
+                for match in self.nearest(with_condition(relaxed, condition, schema))
+            ]
+            # One with two other values is found by both.
+            distinct = {tuple(map(tuple, each.values())): each for each in found}
+            return list(distinct.values())[: self._near]
         codes = self._attributes.codes([test])
         return self.nearest(relaxed, lambda found: (_disagree(codes[found.matrix]), None))
 

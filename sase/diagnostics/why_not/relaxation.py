@@ -161,9 +161,11 @@ def keys_of(
     found = []
     for component in query.positives:
         attribute = test.attribute_of(component.index)
-        if attribute is not None and test.declared[component.index] is not False:
-            names = component.types or schema.type_names or ()
-            lacking = frozenset(name for name in names if not schema.declares(name, attribute))
+        if attribute is None:
+            continue
+        names = component.types or schema.type_names or ()
+        lacking = frozenset(name for name in names if not schema.declares(name, attribute))
+        if not names or len(lacking) < len(names):
             found.append(
                 bound.Reference(test.type, component.index, bound.Part.EVENT, attribute, lacking)
             )
@@ -172,9 +174,16 @@ def keys_of(
 
 def differing(
     test: bound.EquivalenceTest, query: bound.BoundQuery, schema: Schema
-) -> bound.Condition:
-    """Require of some event another value than a test fixes."""
+) -> list[bound.Condition]:
+    """Require of some event another value than a test fixes, each way to have one by itself.
+
+    Where all types declare what it reads, that is one condition. Else it is one for each component:
+    events whose types do not declare it are left out where it is read (`with_condition`), and only
+    there.
+    """
     assert test.value is not None
     keys = keys_of(test, query, schema)
     differ = [opposite(bound.Comparison("=", key, test.value)) for key in keys]
-    return combined(bound.Any, differ, test.value.span)
+    if any(key.undeclared_by for key in keys):
+        return differ
+    return [combined(bound.Any, differ, test.value.span)]

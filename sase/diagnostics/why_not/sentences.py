@@ -73,7 +73,7 @@ def _of_candidates(
         )
     if not candidates.events or is_negative:
         return
-    without_key = [each for each in candidates.stopped if each.part.kind is PartKind.TEST]
+    without_key = [each for each in candidates.stopped if each.by_null]
     if not candidates.passing:
         yield _none_passes(candidates)
     elif not candidates.first:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sase
@@ -244,3 +245,33 @@ def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> 
             steps = [steps_of(whole, events), steps_of(replace(plan, options=OPTIONS), events)]
             seen, fewer = seen + 1, fewer + (steps[1] < steps[0])
     assert fewer > seen // 5
+
+
+@pytest.mark.parametrize("window", ["", " WITHIN 5"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT C{2,} a[] WHERE strict_contiguity",
+        "EVENT C{2,} a[] WHERE skip_till_next_match",
+        "EVENT C{2,} a[] WHERE partition_contiguity { [k] }",
+        "EVENT SEQ(C a, C b, C c) WHERE skip_till_next_match",
+        "EVENT SEQ(C{2,} a[], C b) WHERE skip_till_next_match { a[i].k >= a[i-1].k }",
+    ],
+)
+def test_a_line_at_the_end_of_time_is_one_like_others(query: str, window: str) -> None:
+    """Its first measure is the greatest there is; it is saved with its events, and goes on."""
+    schema = {"ts": "int64", "type": "string", "k": "int64"}
+    plan = sase.compile(query + window, schema=pa.schema(list(schema.items())))
+    last = 2**63 - 1
+    numbers = []
+    for times in ([last], [5, last], [last - 1, last], [last - 2, last - 1], [last, last]):
+        first = [{"ts": ts, "type": "C", "k": 1} for ts in times]
+        more = [{"ts": last, "type": "C", "k": 1}]
+        matcher = plan.open()
+        found = list(matcher.push(first))
+        matcher = plan.restore(matcher.snapshot())
+        found += [*matcher.push(more), *matcher.finish()]
+        whole = sase.match(query + window, [*first, *more])
+        assert found == [*whole]
+        numbers.append(len(found))
+    assert any(numbers)

@@ -26,9 +26,9 @@ from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.runs import DONE, FULL
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
-# A line: the next of its key, the measure of its first event, how many events it has, the tie and
-# the spot of the last one, what a further event of the series is compared with, where in the heap
-# its events begin if they are there, and its key.
+# A line: the next of its key, the measure of its first event, how many events it has (one that is
+# free has none), the tie and the spot of the last one, what a further event of the series is
+# compared with, where in the heap its events begin if they are there, and its key.
 NEXT, START, SIZE, TIE, SPOT, MET, AT, KEY = range(8)
 FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
@@ -241,7 +241,7 @@ def drop(lines: Lines, key: int, line: int) -> None:
     counts[LIVE] -= 1
     lines.spare[counts[FREE]] = line
     counts[FREE] += 1
-    cells[line + START] = LATEST
+    cells[line + SIZE] = 0
 
 
 @inlined
@@ -256,7 +256,7 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
 @inlined
 def is_alive(lines: Lines, line: int, event: int) -> bool:
     """Whether a line begins with an event: no other line does."""
-    return bool(lines.cells[line + START] != LATEST and lines.homes[line] == event)
+    return bool(lines.cells[line + SIZE] and lines.homes[line] == event)
 
 
 @linked

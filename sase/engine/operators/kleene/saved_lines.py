@@ -11,7 +11,7 @@ import numpy as np
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import line_store as store
 from sase.engine.kernels.kleene.run_nodes import LEVEL, PREVIOUS
-from sase.engine.kernels.sentinels import LATEST, NOTHING
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
 # What is counted besides what is made anew.
@@ -24,7 +24,7 @@ def saved_lines(lines: store.Lines) -> tuple[Numbers, Numbers, int]:
     Those that are free are saved as a list.
     """
     cells = lines.cells[: lines.counts[store.USED]].reshape(-1, store.FIELDS).copy()
-    is_live = cells[:, store.START] != LATEST
+    is_live = cells[:, store.SIZE] > 0
     is_live[: store.FIRST_LINE // store.FIELDS] = False
     live = np.flatnonzero(is_live)
     sizes, begins = cells[live, store.SIZE], cells[live, store.AT]
@@ -56,7 +56,7 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     is_free = np.arange(used) >= first
     is_free[live[0]] = False
     free = np.flatnonzero(is_free)
-    cells[free, store.START] = LATEST
+    cells[free, store.SIZE] = 0
     spare = np.empty(rows, np.int64)
     spare[: len(free)] = free[::-1] * store.FIELDS
     sizes = cells[live[0], store.SIZE]
