@@ -46,6 +46,8 @@ from sase.planning.late_types import Known
 
 # Matches of which results are made at once.
 PIECE = 1 << 16
+# Of so many matches the input that they have is sought out where it came in pieces.
+FEW = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +177,9 @@ class MatchBatch:
     def table(self) -> pa.Table:
         """The results: structs or the columns of RETURN, and the times."""
         positions = self.positions
+        if len(self.history.pieces) > 1 and positions.shape[1] <= FEW:
+            bound = positions.events if isinstance(positions, Bindings) else positions.reshape(-1)
+            self.history = self.history.showing(bound)
         columns = self._structs(positions) if self.shape.columns is None else self._returned()
         columns |= self._times(positions)
         likely = likely_of(positions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -22,7 +21,7 @@ from sase.engine.columns.slice import taken, united
 from sase.engine.snapshots.saved_state import Saved
 
 # Segments from which on runs of some are merged, of at most so many rows.
-MANY, RUN, MOST = 64, 16, 1 << 20
+MANY, RUN, MOST = 128, 32, 1 << 20
 
 
 class HistorySegment:
@@ -74,6 +73,29 @@ class HistorySegment:
     def _both(self) -> tuple[Inputs, Events]:
         return self.read()
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the rows of the tables stand in the order of the events."""
+        return isinstance(self.read, UnreadBatch) or self.events.order is None
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns of the table of which each row is an event; None of others."""
+        if isinstance(self.read, UnreadBatch):
+            return self.read.batch.schema
+        first, *others = self.inputs.tables
+        is_whole = not others and first.type_name is None and first.source.num_rows == len(self)
+        return first.source.schema if is_whole else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is kept beside the columns of its one table, and it may be merged."""
+        if self.level is None or isinstance(self.read, UnreadBatch):
+            return self.level is not None
+        first, *others = self.inputs.tables
+        beside = first.type_name, first.unreadable, first.rows, first.misfits, first.texts
+        return not (others or any(beside))
+
     def proved(self, name: str) -> Inputs:
         """The tables, with a column that is proved, once for all who show it."""
         inputs, events = self._both
@@ -93,12 +115,12 @@ class HistorySegment:
         return HistorySegment.of(self.end, self.inputs.emptied(), self.events.between(0, 0))
 
 
-@dataclass(eq=False)
 class RowHistory:
     """Segments in stream order; results hold those that they show."""
 
-    pieces: tuple[HistorySegment, ...] = ()
-    _columns: dict[object, list[pa.Array]] = field(default_factory=dict)
+    def __init__(self, pieces: tuple[HistorySegment, ...] = ()) -> None:
+        self.pieces = pieces
+        self._columns: dict[object, list[pa.Array]] = {}
 
     def with_piece(self, piece: HistorySegment) -> RowHistory:
         """Append a segment."""
@@ -112,9 +134,24 @@ class RowHistory:
         left = tuple(piece for piece in self.pieces if piece.end > position)
         return RowHistory(left or (self.pieces[-1].emptied(),))
 
+    def showing(self, positions: Numbers) -> RowHistory:
+        """The segments that have events at some positions, if these show all columns there are.
+
+        Else all: each column of each segment costs as much as many rows.
+        """
+        schema = self.pieces[0].schema if len(self.pieces) > 1 else None
+        if schema is None or not all(schema.equals(piece.schema) for piece in self.pieces[1:]):
+            return self
+        used = [self.pieces[number] for number in np.unique(self._numbers(positions)).tolist()]
+        return RowHistory(tuple(used) or self.pieces[-1:])
+
     def checkpoint(self, oldest: int) -> list[dict[str, Any]]:
-        """The rows that results may still show, from a position on."""
-        return [_saved(piece, max(oldest, piece.begin)) for piece in self.since(oldest).pieces]
+        """The rows that results may still show, from a position on, in few segments."""
+        found: list[HistorySegment] = []
+        for is_plain, some in groupby(self.since(oldest).pieces, lambda each: each.is_plain):
+            run = tuple(some)
+            found += _merged(run, 0) if is_plain and len(run) > 1 else run
+        return [_saved(piece, max(oldest, piece.begin)) for piece in found]
 
     def rows(self, positions: Numbers) -> Numbers:
         """The input rows of events by position."""
@@ -129,7 +166,7 @@ class RowHistory:
 
     def places(self, positions: Numbers) -> Numbers:
         """The places of events in the tables of all segments, by position; `column` takes these."""
-        if all(piece.events.order is None for piece in self.pieces):
+        if all(piece.is_in_order for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
@@ -169,8 +206,15 @@ class RowHistory:
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
-        begin = self.pieces[0].begin if self.pieces else 0
-        return gathered(self._chunks(name, types), places - begin)
+        return gathered(self._chunks(name, types), self._without_gaps(places))
+
+    def _without_gaps(self, places: Numbers) -> Numbers:
+        """Places counted through the tables of the segments, between which others may be left."""
+        if len(self.pieces) < 2:
+            return places - (self.pieces[0].begin if self.pieces else 0)
+        left: Numbers = self._begins - np.cumsum([0, *map(len, self.pieces[:-1])])
+        within: Numbers = places - left[self._numbers(places)]
+        return within
 
     def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
         """The chunks of a column through all segments."""
@@ -205,9 +249,16 @@ class RowHistory:
 
     def _shared(self, positions: Numbers) -> list[tuple[HistorySegment, Numbers]]:
         """The segments that have some of the positions, with the places of those."""
-        begins = np.array([piece.begin for piece in self.pieces])
-        which = np.searchsorted(begins, positions, "right") - 1
+        which = self._numbers(positions)
         return [(self.pieces[n], np.flatnonzero(which == n)) for n in np.unique(which).tolist()]
+
+    @cached_property
+    def _begins(self) -> Numbers:
+        return np.array([piece.begin for piece in self.pieces])
+
+    def _numbers(self, positions: Numbers) -> Numbers:
+        """The numbers of the segments that have events at some positions."""
+        return np.searchsorted(self._begins, positions, "right") - 1
 
 
 # ---------------------------------------------------------------- small pieces

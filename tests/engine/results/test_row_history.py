@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
@@ -144,3 +145,57 @@ def test_rows_that_are_late_or_out_of_order(monkeypatch: pytest.MonkeyPatch) -> 
     assert all(mixed[row["b"]]["type"] == "B" for row in united[0])
     monkeypatch.setattr(row_history, "MANY", 10**6)
     assert united == found() != ([], [])
+
+
+def batches(events: list[dict[str, Any]], size: int) -> list[pa.RecordBatch]:
+    """Events cut into batches of one dictionary of types."""
+    whole = pa.Table.from_pylist(events).unify_dictionaries()
+    whole = whole.set_column(1, "type", whole["type"].combine_chunks().dictionary_encode())
+    return [each for each in whole.to_batches(size) if each.num_rows]
+
+
+def test_results_are_shown_by_the_pieces_that_have_their_events() -> None:
+    """Else each push would take as long to read as the pieces of a window are many."""
+    parts = batches(rows(900), 50)
+    matcher, found = sase.compile(QUERY, parts[0].schema).open(), list[dict[str, Any]]()
+    for part in parts:
+        matches = matcher.push(part)
+        history = matcher.pipeline.state.history
+        for match in matches.rows.to_pylist():
+            numbers = np.array([*match.values()])
+            shown = history.showing(numbers).pieces
+            assert len(shown) == len({number // 50 for number in match.values()})
+        found += matches.to_pylist()
+    assert len(history.pieces) > 5
+    assert history.showing(np.array([], np.int64)).pieces == history.pieces[-1:]
+    assert found == sase.match(QUERY, pa.Table.from_batches(parts)).to_pylist()
+
+
+def test_pieces_whose_columns_differ_are_shown_together() -> None:
+    """Of the types of all of them is what results have, whichever have the events."""
+    events = [row | {"x": float(ts) if ts > 80 else ts} for ts, row in enumerate(rows(120))]
+    plan = sase.compile(QUERY, events[:1])
+    matcher = plan.open()
+    for row in events:
+        kinds = matcher.push([row]).to_arrow().schema
+        history = matcher.pipeline.state.history
+        assert row["ts"] < 82 or history.showing(np.array([row["ts"]])) is history
+    assert kinds.field("a").type.field("x").type == pa.float64()
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["rows", "batches"])
+def test_a_snapshot_has_few_pieces(*, is_cut: bool) -> None:
+    """And goes on with the same rows, whatever their numbers are."""
+    events = rows(700)
+    parts: list[Any] = batches(events, 40) if is_cut else [[row] for row in events]
+    plan = sase.compile(QUERY, batches(events, 700)[0].schema if is_cut else events)
+    matcher, half = plan.open(), len(parts) // 2
+    for part in parts[:half]:
+        matcher.push(part)
+    assert len(matcher.pipeline.state.history.pieces) > 4
+    again = plan.restore(matcher.snapshot())
+    assert len(again.pipeline.state.history.pieces) == 1
+    for part in parts[half:]:
+        known, shown = matcher.push(part), again.push(part)
+        assert known.rows == shown.rows
+        assert known.to_pylist() == shown.to_pylist()
