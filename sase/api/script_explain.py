@@ -9,14 +9,34 @@ from typing import TYPE_CHECKING, Any
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
+from sase.binding.text import window_text
 from sase.binding.types import Kind
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
+from sase.engine.scripts.matching_forms import JointStatements
 from sase.planning.explain import Explanation
 from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
+    from sase.engine.plan import EnginePlan
     from sase.engine.scripts.pipeline import ScriptPipeline
+
+
+@dataclass(frozen=True)
+class SharedMatching:
+    """One matching for statements that differ in window and RETURN, with the window of each.
+
+    In a run it `found` so many matches, None where there was none.
+    """
+
+    windows: Mapping[str, str]
+    found: int | None = None
+
+    def __str__(self) -> str:
+        windows = self.windows.items()
+        some = ", ".join(f"{name} ({each})" if each else name for name, each in windows)
+        found = "" if self.found is None else f": {self.found:,} found"
+        return f"one matching for {some}{found}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +49,8 @@ class SharedInput:
     attribute the `texts` of keys are coded once, where rows are pushed, for those statements. What
     several ask of one event are `conditions`, each `evaluated` once for all of them, in a run of so
     many events, or of none where each does so by itself, and each statement was `given` some of so
-    many `events`.
+    many `events`. What is alike but for window and RETURN has a `matchings` of its own; of what is
+    alike and matched `apart` that says why.
     """
 
     input: str | None
@@ -42,6 +63,8 @@ class SharedInput:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     evaluated: Mapping[str, int] = field(default_factory=dict)
+    matchings: tuple[SharedMatching, ...] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -76,7 +99,10 @@ class SharedInput:
             if not set(fused).issuperset(each.statements) or evaluated.get(str(each))
         }
         texts = _texts_of_keys(pipelines)
-        return cls(name, *readers, events, dict(given), texts, conditions, evaluated)
+        return cls(
+            name, *readers, events, dict(given), texts, conditions, evaluated,
+            *_matchings(plans, opened, ran),
+        )  # fmt: skip
 
     def lines(self) -> Iterator[str]:
         """What is shared, as text: of what a single statement asks how much there is."""
@@ -93,6 +119,10 @@ class SharedInput:
             yield f"  every event → {', '.join(self.of_all)}"
         if self.fused:
             yield f"  by the fused scan in {', '.join(self.fused)}"
+        yield from (f"  {each}" for each in self.matchings)
+        for reason in dict.fromkeys(self.apart.values()):
+            names = tuple(name for name, each in self.apart.items() if each == reason)
+            yield f"  {', '.join(names)} matched apart, though alike: {reason}"
         for attribute, names in self.texts.items():
             yield f"  texts of {attribute}, pushed, coded once for {', '.join(names)}"
         for condition, names in self.conditions.items():
@@ -137,7 +167,28 @@ class SharedInput:
             "given": dict(self.given),
             "texts": {name: list(statements) for name, statements in self.texts.items()},
             "conditions": conditions,
+            "matchings": [
+                {"windows": dict(each.windows), "found": each.found} for each in self.matchings
+            ],
+            "apart": dict(self.apart),
         }
+
+
+def _matchings(
+    plans: Mapping[str, EnginePlan], opened: ScriptPipeline, ran: ScriptPipeline | None
+) -> tuple[tuple[SharedMatching, ...], Mapping[str, str]]:
+    """The matchings that serve several of some statements, and why others are alone."""
+    statements = (opened if ran is None else ran).statements
+    joint = {each.reader: each.joint for each in statements.values() if each.plan.name in plans}
+    matchings = tuple(
+        SharedMatching(
+            {name: "".join(map(window_text, plans[name].windows[:1])) for name in each.names},
+            None if ran is None else each.found,
+        )
+        for each in joint.values()
+        if each is not None
+    )
+    return matchings, JointStatements.of(plans).apart
 
 
 def _texts_of_keys(pipelines: Mapping[str, Pipeline]) -> dict[str, tuple[str, ...]]:

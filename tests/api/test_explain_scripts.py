@@ -203,7 +203,7 @@ def test_the_conditions_that_are_evaluated_once_are_told() -> None:
         "EVENT SEQ(A a, B b) WHERE a.s LIKE 'x%' AND b.s != 'z' WITHIN 4;"
         " EVENT SEQ(B a, A b) WHERE b.s LIKE 'x%' WITHIN 4;"
         " EVENT SEQ(A c, !(B d)) WHERE c.s LIKE 'x%' AND d.s != 'z' WITHIN 4;"
-        " EVENT A a WHERE a.big + a.big > 0; EVENT A a WHERE a.big + a.big > 0;"
+        " EVENT A a WHERE a.big + a.big > 0; EVENT A b WHERE b.big + b.big > 0;"
         " EVENT A a WHERE a.ts = 4; EVENT A a WHERE a.ts = 4"
     )
     script = sase.Script(text, rows)
@@ -226,3 +226,36 @@ def test_the_conditions_that_are_evaluated_once_are_told() -> None:
         "evaluated": 30,
     }  # fmt: skip
     assert last["evaluated"] == 0
+
+
+def test_what_is_matched_together_is_told() -> None:
+    rows = [{"type": "AB"[ts % 2], "ts": ts, "k": ts % 3} for ts in range(40)]
+    pattern = "EVENT SEQ(A a, B b) WHERE [k] WITHIN"
+    texts = [f"{pattern} {window} RETURN a.k AS k, '{window}' AS rule" for window in (5, 9, 5)]
+    texts += [f"{pattern} 20", f"{pattern} 30 LIMIT 1", f"{pattern} 20"]
+    negated = "EVENT SEQ(A a, !(B b)) WHERE [k] WITHIN"
+    script = sase.Script(";".join([*texts, f"{negated} 5", f"{negated} 6"]), rows)
+
+    def lines(**given: Any) -> list[str]:
+        text = str(script.explain(**given))
+        return [each for each in text.splitlines() if "matching for" in each or "apart" in each]
+
+    apart = [
+        "  query_5 matched apart, though alike: LIMIT takes the first results",
+        "  query_7, query_8 matched apart, though alike: a negated start or end reaches as far"
+        " as the window",
+    ]
+    assert lines() == [
+        "  one matching for query_2 (9), query_1 (5), query_3 (5)",
+        "  one matching for query_4 (20), query_6 (20)",
+        *apart,
+    ]
+    assert lines(events=rows, analyze=True) == [
+        "  one matching for query_2 (9), query_1 (5), query_3 (5): 19 found",
+        "  one matching for query_4 (20), query_6 (20): 48 found",
+        *apart,
+    ]
+    (shared,) = script.explain(rows, analyze=True).to_dict()["shared"]
+    assert shared["matchings"][1] == {"windows": {"query_4": "20", "query_6": "20"}, "found": 48}
+    assert list(shared["apart"]) == ["query_5", "query_7", "query_8"]
+    assert len(script.run(rows)["query_2"]) == 19

@@ -159,7 +159,7 @@ class TransformationState:
         # What several branches return each has computed.
         of_branches = isinstance(node.input, Union)
         columns = () if of_branches else node.columns or ()
-        self._columns = [] if of_series else [_Value(column, context) for column in columns]
+        self._columns = [] if of_series else [ReturnedValue(column, context) for column in columns]
         has_values = of_series and not of_branches
         self._values = _of_series(context)[1](columns, context) if has_values else None
         self._non_overlap = (
@@ -289,7 +289,7 @@ class TransformationState:
             self._non_overlap.restore(saved.part("apart"))
 
 
-class _Value:
+class ReturnedValue:
     """A column of RETURN."""
 
     def __init__(self, column: Column, context: Context) -> None:

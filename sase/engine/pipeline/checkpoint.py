@@ -16,6 +16,7 @@ from sase.engine.pipeline.live_events import live_events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import StreamState
 from sase.engine.plan import EnginePlan
+from sase.engine.resources import Check
 from sase.engine.results.row_history import restored as history_restored
 from sase.engine.snapshots import codec
 from sase.engine.snapshots.migrations import FORMAT, migrated, release
@@ -79,6 +80,7 @@ def restored(
     guard: RunGuard | None = None,
     key_texts: SharedTexts | None = None,
     conditions: ConditionsOf | None = None,
+    check: Check | None = None,
 ) -> Pipeline:
     """A pipeline that goes on from a state of one of the same plan, signed with a key if given.
 
@@ -97,7 +99,7 @@ def restored(
         plan,
         streaming=True,
         watch=watch_of(guard),
-        check=check_of(guard),
+        check=check_of(guard) if check is None else check,
         key_texts=key_texts,
         conditions=conditions,
     )
@@ -108,6 +110,15 @@ def restored(
             f"this snapshot was changed: the rows that it holds are none of this plan: {problem}"
         ) from problem
     return pipeline
+
+
+def passed_on(
+    pipeline: Pipeline, plan: EnginePlan, key_texts: SharedTexts, conditions: ConditionsOf
+) -> Pipeline:
+    """A pipeline of another plan, with a shorter window, that goes on where one of a stream is."""
+    state = {**_saved(pipeline), "plan": plan.fingerprint}
+    shared: dict[str, Any] = {"key_texts": key_texts, "conditions": conditions}
+    return restored(plan, codec.to_bytes(state), check=pipeline.check, **shared)
 
 
 def verified(data: bytes, key: bytes | None) -> bytes:

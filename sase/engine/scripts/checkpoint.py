@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sase.engine.columns.quarantine import COLUMN
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
 from sase.engine.pipeline.limits import RunGuard, check_of
-from sase.engine.pipeline.matcher import Matcher
+from sase.engine.scripts.matching_forms import can_be_joint
 from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.scripts.statement import RunningStatement
@@ -33,8 +34,10 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
             _written(name): texts.checkpoint() for name, texts in pipeline.key_texts.items()
         },
         "bad": {_written(name): to_bytes(each) for name, each in pipeline.bad_rows().items()},
-        "statements": {name: _statement(each) for name, each in pipeline.statements.items()},
+        "statements": {name: _statement(name, each) for name, each in pipeline.statements.items()},
     }
+    if pipeline.joint:
+        state["joint"] = pipeline.joint
     return signed(codec.to_bytes(state), key)
 
 
@@ -43,9 +46,10 @@ def _written(name: str | None) -> str:
     return " " if name is None else name
 
 
-def _statement(statement: RunningStatement) -> dict[str, Any]:
+def _statement(name: str, statement: RunningStatement) -> dict[str, Any]:
+    """What it waits for; of a matching that serves several the first has the state."""
     merge = None if statement.merge is None else statement.merge.checkpoint()
-    if statement.is_over:
+    if statement.is_over or statement.reader != name:
         return {"matcher": None, "merge": merge}
     data = checkpoint(statement.matcher.pipeline)
     return {"matcher": np.frombuffer(data, np.uint8), "merge": merge}
@@ -58,7 +62,7 @@ def script_restored(
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
-    pipeline = ScriptPipeline(plan, check=check_of(guard))
+    pipeline = ScriptPipeline(plan, check=check_of(guard), joint=_joint(plan, saved))
     pipeline.numbered = saved.part("numbered").count()
     try:
         _fill(pipeline, saved, guard)
@@ -67,6 +71,23 @@ def script_restored(
             f"this snapshot was changed: the rows that it holds are none of this script: {problem}"
         ) from problem
     return pipeline
+
+
+def _joint(plan: ScriptPlan, saved: Saved) -> list[tuple[str, ...]]:
+    """The names of the statements that were together, which are alike then and over one input."""
+    joint = dict(saved.members()).get("joint")
+    found = [] if joint is None else [tuple(part.texts()) for part in joint.parts()]
+    by_name = {each.name: each for each in plan.statements}
+    every = [name for names in found for name in names]
+    saved.check(by_name.keys() >= set(every), "no statement has such a name")
+    saved.check(len(every) == len({*every}) and all(found), "a statement is there twice")
+    inputs = {(each.name,) for each in plan.inputs}
+    for names in found:
+        some = [by_name[name] for name in names]
+        is_one = len({each.sources for each in some}) == 1 and some[0].sources in inputs
+        saved.check(is_one, "statements over other inputs are together")
+        saved.check(can_be_joint([each.plan for each in some]), "other statements are together")
+    return found
 
 
 def _fill(pipeline: ScriptPipeline, saved: Saved, guard: RunGuard | None) -> None:
@@ -89,15 +110,13 @@ def _fill(pipeline: ScriptPipeline, saved: Saved, guard: RunGuard | None) -> Non
         if statement.merge is not None:
             statement.merge.restore(part.part("merge"))
         state = part.part("matcher")
+        if statement.reader != name:
+            continue
         if state.is_none:
             statement.matcher.pipeline.state.is_finished = True
             continue
-        plan = statement.plan.plan
-        data, shared = (
-            state.array(None, dtype="uint8").tobytes(),
-            pipeline.shared_by(statement.plan),
-        )
-        statement.matcher = Matcher.of(restored(plan, data, guard=guard, **shared))
+        data = state.array(None, dtype="uint8").tobytes()
+        pipeline.go_on(name, partial(restored, data=data, guard=guard))
 
 
 def _bad_rows(saved: Saved) -> Any:

@@ -8,7 +8,7 @@ statements read alone is loaded once for them all, and to each goes what concern
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -19,14 +19,19 @@ from sase.binding.schema import MERGED
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf, SharedConditions
 from sase.engine.columns.quarantine import each_once, joined
+from sase.engine.pipeline.checkpoint import passed_on
 from sase.engine.pipeline.fused.choose import choose_for_admitted
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import BEGINNING
+from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
+from sase.engine.scripts.joint_matching import JointMatching
+from sase.engine.scripts.matching_forms import JointStatements, joint_plan
 from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
@@ -36,7 +41,11 @@ Found: TypeAlias = dict[str, Matches]
 
 
 class ScriptPipeline:
-    """The opened inputs and statements of a script."""
+    """The opened inputs and statements of a script.
+
+    One matching serves each of the statements that are `joint`, given by their names where a state
+    of them is restored; of those that begin together all that can be.
+    """
 
     def __init__(
         self,
@@ -45,6 +54,7 @@ class ScriptPipeline:
         streaming: bool = True,
         whole: Collection[str | None] = (),
         check: Check = no_check,
+        joint: Sequence[tuple[str, ...]] | None = None,
     ) -> None:
         self.plan = plan
         self.inputs = {
@@ -55,7 +65,7 @@ class ScriptPipeline:
         self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
         # The conditions on one event, which each statement asks that reads an input alone.
         self.conditions = {each.name: SharedConditions(each.schema) for each in plan.inputs}
-        self.statements = {each.name: self._opened(each) for each in plan.statements}
+        self.statements = self._opened(plan.statements, joint)
         self._shared = dict(self._shared_readings())
         # The greatest number that a statement has had: none is used again.
         self.numbered = len(plan.statements)
@@ -64,12 +74,63 @@ class ScriptPipeline:
         # Whether some statements know what came last, and others not yet.
         self.is_in_midst = self.is_finished = False
 
-    def _opened(self, plan: StatementPlan) -> RunningStatement:
-        shared = self.shared_by(plan)
-        matcher = Matcher(plan.plan, streaming=self._streaming, check=self._check, **shared)
+    def _opened(
+        self, plans: Sequence[StatementPlan], joint: Sequence[tuple[str, ...]] | None = None
+    ) -> dict[str, RunningStatement]:
+        """Statements that begin, some of them together."""
+        by_name = {each.name: each for each in plans}
+        matchings = dict[str, JointMatching]()
+        for names in self._joint_of(plans) if joint is None else joint:
+            own = {name: by_name[name].plan for name in names}
+            matcher = self._matcher(by_name[names[0]], joint_plan(own.values()))
+            matchings |= dict.fromkeys(names, JointMatching(own, matcher))
+        return {
+            each.name: RunningStatement(each, self._matcher(each, each.plan))
+            if each.name not in matchings
+            else RunningStatement(each, matchings[each.name].matcher, matchings[each.name])
+            for each in plans
+        }
+
+    def _joint_of(self, plans: Sequence[StatementPlan]) -> list[tuple[str, ...]]:
+        """The names of those that one matching serves, of statements over an input alone."""
+        found = list[tuple[str, ...]]()
+        for name in self.inputs:
+            read = {each.name: each.plan for each in plans if each.sources == (name,)}
+            found += JointStatements.of(read).joint
+        return found
+
+    def _matcher(self, statement: StatementPlan, plan: EnginePlan) -> Matcher:
+        shared = self.shared_by(statement)
+        matcher = Matcher(plan, streaming=self._streaming, check=self._check, **shared)
         if not shared:
             matcher.pipeline.expect_pieces()  # as what others find comes
-        return RunningStatement(plan, matcher)
+        return matcher
+
+    def go_on(self, reader: str, opened: Callable[..., Pipeline]) -> None:
+        """Have a statement, and those that its matching serves, go on with another pipeline.
+
+        It is opened for a plan, with what it shares as keywords.
+        """
+        members = [each for each in self.statements.values() if each.reader == reader]
+        members.sort(key=lambda each: each.plan.name != reader)
+        own = {each.plan.name: each.plan.plan for each in members}
+        first, is_joint = members[0].plan, members[0].joint is not None
+        plan = joint_plan(own.values()) if is_joint else first.plan
+        matcher = Matcher.of(opened(plan, **self.shared_by(first)))
+        joint = JointMatching(own, matcher) if is_joint else None
+        for each in members:
+            each.matcher, each.joint = matcher, joint
+        if first.sources[0] in self._shared and len(first.sources) == 1:
+            choose_for_admitted(matcher.pipeline)
+
+    @property
+    def joint(self) -> list[tuple[str, ...]]:
+        """The names of the statements that one matching serves, with the first in front."""
+        found = dict[str, dict[str, None]]()
+        for name, each in self.statements.items():
+            if each.joint is not None:
+                found.setdefault(each.reader, {each.reader: None})[name] = None
+        return [tuple(names) for names in found.values()]
 
     def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
         """What a statement shares with all others that read its input alone, as keywords."""
@@ -97,14 +158,24 @@ class ScriptPipeline:
         before, self.plan, self.statements = self.statements, plan, {}
         for conditions in self.conditions.values():
             conditions.keep({each.name for each in plan.statements if each.name in before})
+        running = self._opened([each for each in plan.statements if each.name not in before])
+        running |= before
         for each in plan.statements:
-            running = before.get(each.name)
-            if running is None:
-                running = self._opened(each)
-                running.take({name: Fed((), self._floor(name)) for name in each.sources})
-            running.plan = each
-            self.statements[each.name] = running
+            self.statements[each.name] = running[each.name]
+            if each.name not in before:
+                floors = {name: Fed((), self._floor(name)) for name in each.sources}
+                running[each.name].take(floors)
+            running[each.name].plan = each
+        for reader in {each.reader for n, each in before.items() if n not in self.statements}:
+            self._leave(reader)
         self._shared = dict(self._shared_readings())
+
+    def _leave(self, reader: str) -> None:
+        """Have a matching keep no more than those statements need that it still serves."""
+        left = [each for each in self.statements.values() if each.reader == reader]
+        if left and not left[0].is_over:
+            pipeline = left[0].matcher.pipeline
+            self.go_on(reader, lambda plan, **shared: passed_on(pipeline, plan, **shared))
 
     def _floor(self, name: str | None) -> int:
         """The time before which nothing comes any more of an input or a statement."""
@@ -214,7 +285,11 @@ class ScriptPipeline:
     def given(self, name: str | None) -> tuple[int, Mapping[str, int]]:
         """How many events of a shared input there were, and how many each statement was given."""
         shared = self._shared.get(name)
-        return (0, {}) if shared is None else (shared.events, shared.given)
+        if shared is None:
+            return 0, {}
+        readers = {each.plan.name: each.reader for each in self.statements.values()}
+        given = shared.given
+        return shared.events, {n: given[each] for n, each in readers.items() if each in given}
 
     def report(self, name: str) -> Report:
         """The report of a statement, with what was late or bad of the inputs that it reads."""
@@ -241,7 +316,7 @@ class ScriptPipeline:
         for name, statement in self.statements.items():
             if statement.is_over:
                 continue
-            if dealt is not None and name in dealt.parts:
+            if dealt is not None and statement.reader in dealt.parts:
                 (source,) = statement.plan.sources
                 floor = fed[source].floor if source in fed else BEGINNING
                 matches = statement.take_shared(dealt, floor)
@@ -262,14 +337,19 @@ class ScriptPipeline:
 
     def _shared_readings(self) -> Iterator[tuple[str | None, SharedReading]]:
         """The inputs that several statements read alone."""
+        told = {each.reader for each in self.statements.values() if each.plan.composite is not None}
+        for each in self.statements.values():
+            each.is_told = each.reader in told
         for name in self.inputs:
             readers = {
-                each.name: each.plan for each in self.plan.statements if each.sources == (name,)
+                each.reader: each.matcher.pipeline
+                for each in self.statements.values()
+                if each.plan.sources == (name,)
             }
             if len(readers) > 1:
-                for each in readers:
-                    choose_for_admitted(self.statements[each].matcher.pipeline)
-                yield name, SharedReading(readers)
+                for pipeline in readers.values():
+                    choose_for_admitted(pipeline)
+                yield name, SharedReading({n: each.plan for n, each in readers.items()})
 
 
 def _as_read(bad: pa.Table) -> pa.Table:

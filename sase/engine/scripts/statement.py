@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sase.engine.columns import Inputs
 from sase.engine.pipeline.matcher import Matcher
@@ -11,6 +11,7 @@ from sase.engine.pipeline.timers import due
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.composite_events import composite_events, together
+from sase.engine.scripts.joint_matching import JointMatching
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan
 from sase.engine.scripts.shared_reading import Dealt
@@ -18,10 +19,17 @@ from sase.engine.scripts.stream_merge import StreamMerge
 
 
 class RunningStatement:
-    """Finds the matches of a statement in what it reads."""
+    """Finds the matches of a statement in what it reads, or has them found by a `joint` matching.
 
-    def __init__(self, plan: StatementPlan, matcher: Matcher) -> None:
-        self.plan, self.matcher = plan, matcher
+    It is told of all times that pass if it `is_told`, as who is read has to be, or is found with
+    such a one.
+    """
+
+    def __init__(
+        self, plan: StatementPlan, matcher: Matcher, joint: JointMatching | None = None
+    ) -> None:
+        self.plan, self.matcher, self.joint = plan, matcher, joint
+        self.is_told = plan.composite is not None
         self.merge = StreamMerge(plan) if len(plan.streams) > 1 else None
         # The first time that it waits for, END for none, as long as it is given nothing.
         self._due: int | None = None
@@ -35,7 +43,21 @@ class RunningStatement:
         own = fed[self.plan.streams[0].name] if self.merge is None else self.merge.take(fed)
         if self.taken is not None:
             self.taken += own.pieces
-        return self.matcher.take(own.pieces, None if own.floor == END else own.floor)
+        floor = None if own.floor == END else own.floor
+        found = self._found(lambda matcher: matcher.take(own.pieces, floor))
+        assert found is not None, "what is taken is always told"
+        return found
+
+    def _found(self, find: Callable[[Matcher], Matches | None]) -> Matches | None:
+        """What is found, if not for this statement alone."""
+        if self.joint is None:
+            return find(self.matcher)
+        return self.joint.told(self.plan.name, find)
+
+    @property
+    def reader(self) -> str:
+        """The name under which it is given events: of a joint matching that of the first."""
+        return self.plan.name if self.joint is None else self.joint.first
 
     def read(self) -> Inputs:
         """All that it read, as one table."""
@@ -44,16 +66,20 @@ class RunningStatement:
     @property
     def is_over(self) -> bool:
         """Whether nothing it reads is to come any more."""
-        return self.matcher.pipeline.state.is_finished
+        is_finished = self.matcher.pipeline.state.is_finished
+        return is_finished and not (self.joint is not None and self.joint.waits(self.plan.name))
 
     def take_shared(self, dealt: Dealt, floor: int) -> Matches | None:
         """The same of rows that were loaded for others, too: those that concern it.
 
         None where nothing can come of them: none concerns it, and it waits for no time until then.
         """
-        pipeline, shared = self.matcher.pipeline, dealt.parts[self.plan.name]
+        return self._found(lambda matcher: self._find_shared(matcher, dealt, floor))
+
+    def _find_shared(self, matcher: Matcher, dealt: Dealt, floor: int) -> Matches | None:
+        pipeline, shared = matcher.pipeline, dealt.parts[self.reader]
         dealt.note_types(pipeline.warnings)
-        if not shared and floor != END and self.plan.composite is None:
+        if not shared and floor != END and not self.is_told:
             if self._due is None:
                 known = due(pipeline)
                 self._due = END if known is None else known
@@ -61,7 +87,7 @@ class RunningStatement:
                 pipeline.reorder_buffer.arrived += len(dealt)
                 return None
         self._due = None
-        return self.matcher.take_shared(shared, len(dealt), None if floor == END else floor)
+        return matcher.take_shared(shared, len(dealt), None if floor == END else floor)
 
     def due(self) -> int | None:
         """The first time that it waits for, None for none."""

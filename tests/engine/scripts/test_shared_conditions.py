@@ -130,7 +130,8 @@ def ran(text: str, events: pa.Table) -> dict[str, tuple[list[str], int, int]]:
 
 def test_a_condition_is_evaluated_once_for_all_who_ask() -> None:
     text = ";".join(
-        f"EVENT SEQ(A a, B b) WHERE a.s LIKE 'x%' AND b.n != {n % 2} WITHIN 5" for n in range(6)
+        f"EVENT SEQ(A a{n}, B b) WHERE a{n}.s LIKE 'x%' AND b.n != {n % 2} WITHIN 5"
+        for n in range(6)
     )
     every, even, odd = [f"query_{n}" for n in range(1, 7)], [1, 3, 5], [2, 4, 6]
     assert ran(text, rows(40)) == {

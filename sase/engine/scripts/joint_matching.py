@@ -1,0 +1,120 @@
+"""One matching for statements that are alike but for their windows and what they return.
+
+It has the longest of their windows. Of what it finds query 1 is told all, if that is its window,
+query 2 what of this lasts no longer than the next shorter one, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.binding.bound import Column, Expression, WindowKind
+from sase.engine.columns.arrays import Mask
+from sase.engine.kernels.sentinels import EARLIEST
+from sase.engine.operators.transformation import Results, ReturnedValue
+from sase.engine.pipeline.matcher import Matcher
+from sase.engine.plan import EnginePlan
+from sase.engine.results.batch import MatchBatch, ResultSchema
+from sase.engine.results.matches import Matches
+from sase.engine.results.row_history import RowHistory
+from sase.engine.scripts.matching_forms import MatchingForm, is_constant
+
+
+class JointMatching:
+    """The matching of some statements: what it finds at a time each is `told`, once.
+
+    The `matcher` is of their joint plan. The first of them stands for all.
+    """
+
+    def __init__(self, plans: Mapping[str, EnginePlan], matcher: Matcher) -> None:
+        self.matcher, self.first = matcher, next(iter(plans))
+        forms = [(name, MatchingForm(plan)) for name, plan in plans.items()]
+        in_turn = sorted(forms, key=lambda each: -(each[1].span or 0))
+        self._views = [_MatchView(name, form, matcher) for name, form in in_turn]
+        # How many matches of the longest window there were, since it was opened.
+        self.found = 0
+        self._waiting: dict[str, Matches | None] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statements, that of the longest window first."""
+        return tuple(view.name for view in self._views)
+
+    def waits(self, name: str) -> bool:
+        """Whether a statement has not been told what was found last."""
+        return name in self._waiting
+
+    def told(self, name: str, find: Callable[[Matcher], Matches | None]) -> Matches | None:
+        """What a statement finds: who asks first has all of them matched."""
+        if name not in self._waiting:
+            found = find(self.matcher)
+            self._waiting = dict.fromkeys(self.names) if found is None else self._dealt(found)
+        return self._waiting.pop(name)
+
+    def _dealt(self, found: Matches) -> dict[str, Matches | None]:
+        """To each the matches that last no longer than its window."""
+        dealt = dict[str, Matches | None]()
+        (whole,) = found.parts
+        assert isinstance(whole, MatchBatch), "matches of a push are not made yet"
+        self.found += len(whole)
+        kept = whole
+        for _, same in groupby(self._views, key=lambda view: view.form.span):
+            views = [*same]
+            if views[0] is not self._views[0] and len(kept):
+                kept = kept.where(views[0].keeps(whole.history))
+            for view in views:
+                dealt[view.name] = Matches.of([view.shown(kept)], lambda: found.report)
+        return dealt
+
+
+class _MatchView:
+    """A statement as one that is told the matches of a longer window, with other columns."""
+
+    def __init__(self, name: str, form: MatchingForm, matcher: Matcher) -> None:
+        self.name, self.form, self._pipeline = name, form, matcher.pipeline
+        self._shape = ResultSchema.of(form.plan, matcher.pipeline.dictionary.texts)
+        places = {value: place for place, value in enumerate(form.evaluated)}
+        self._columns = [self._column(each, places) for each in form.columns or ()]
+
+    def _column(self, column: Column, places: Mapping[Expression, int]) -> int | NDArray[np.int64]:
+        """Its place among those that are computed for all, or the value of all matches."""
+        if not is_constant(column.value):
+            return places[column.value]
+        levels = len(self.form.plan.positives)
+        value = ReturnedValue(column, self._pipeline.context)
+        return value.evaluate(np.zeros((levels, 1), np.int64))
+
+    def keeps(self, history: RowHistory) -> Callable[[Results], Mask]:
+        """Which matches last no longer than its window."""
+        span, window = self.form.span, self.form.window
+
+        def kept(results: Results) -> Mask:
+            if span is None or window is None:
+                return np.ones(len(results), np.bool_)
+            first, last = results.first, results.last
+            if window.kind is WindowKind.TIME:
+                first, last = history.times(first), history.times(last)
+            # The difference may leave int64, the least first measure may not.
+            least = np.where(last < EARLIEST + span, EARLIEST, last - span)
+            return np.asarray(first >= least)
+
+        return kept
+
+    def shown(self, found: MatchBatch) -> MatchBatch:
+        """Matches as those of the statement."""
+        self._shape = self._shape.with_types(self._pipeline.loader.known)
+        results = tuple(replace(each, values=self._values(each)) for each in found.results)
+        return replace(found, shape=self._shape, results=results)
+
+    def _values(self, results: Results) -> tuple[NDArray[np.int64], ...]:
+        return tuple(
+            results.values[each]
+            if isinstance(each, int)
+            else np.broadcast_to(each, (len(results), 2))
+            for each in self._columns
+        )

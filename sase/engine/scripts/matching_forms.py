@@ -1,0 +1,211 @@
+"""Which statements have the same matches but for their windows, so that one matching serves all.
+
+    SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id              │ are the matches of the one
+    SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x, 'late' AS y │ of 600 that last that long
+
+All matches of single events are wanted (skip till any match): whether some events are one depends
+on them alone, so those of a shorter window are those of a longer one that last no longer, in the
+same order. What must not occur between two of them does not depend on the window either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sase.binding.bound import (
+    BoundWindow,
+    Column,
+    Expression,
+    Operation,
+    Placeholder,
+    Reference,
+    WindowKind,
+)
+from sase.binding.parts import references
+from sase.binding.types import Kind
+from sase.engine.operators.contract import span_of
+from sase.engine.plan import EnginePlan
+from sase.planning.nodes import (
+    Operator,
+    SequenceConstruction,
+    Transformation,
+    Union,
+    chain,
+    exchanged,
+    find,
+    rebuilt,
+)
+from sase.planning.split import negations_of
+from sase.planning.traversal import within
+
+ARITHMETIC = (
+    "arithmetic that leaves int64 is warned of by each of its own matches, and their windows differ"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingForm:
+    """A plan, and what others must have in common with it to be matched by the same matching."""
+
+    plan: EnginePlan
+
+    @cached_property
+    def window(self) -> BoundWindow | None:
+        """The window of its matches."""
+        return next(iter(self.plan.windows), None)
+
+    @cached_property
+    def span(self) -> int | None:
+        """How long its matches last at most, in raw units of time or events; None for any time."""
+        return None if self.window is None else span_of(self.window)
+
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """What it returns."""
+        return self.plan.returned.columns
+
+    @cached_property
+    def evaluated(self) -> tuple[Expression, ...]:
+        """The values of RETURN that depend on the match, each once, in an order of their own."""
+        values = {each.value for each in self.columns or () if not is_constant(each.value)}
+        return tuple(sorted(values, key=repr))
+
+    @property
+    def hint(self) -> object:
+        """What is cheap to compare, and the same where the key is."""
+        plan = self.plan
+        return tuple(each.types for each in plan.components), len(chain(plan.operators))
+
+    @cached_property
+    def key(self) -> object:
+        """What is the same in all plans of one matching, as far as their matches go."""
+        plan, window = self.plan, self.window
+        kind = None if window is None else (window.kind, window.unit is None)
+        known = plan.schema, plan.definitions, plan.options, plan.on_bad_row, plan.lateness
+        return self.plan_within(None), kind, known, plan.warnings, *self._bad_rows
+
+    @property
+    def _bad_rows(self) -> tuple[object, ...]:
+        """The columns by which rows are bad, where these are left out: for each alone."""
+        return (self.plan.named,) if self.plan.on_bad_row == "quarantine" else ()
+
+    @cached_property
+    def exact_key(self) -> object:
+        """The same, as far as the warnings go, too."""
+        return self.key, self.span if self._may_overflow else None
+
+    @cached_property
+    def reason(self) -> str:
+        """Why its matches cannot be those of a matching with another window; empty if they can."""
+        plan, returned, window = self.plan, self.plan.returned, self.window
+        if plan.union is not None:
+            return "a pattern with choices is searched branch by branch"
+        if plan.runs is not None:
+            return "runs take events within their window"
+        if plan.schema.is_imprecise:
+            return "the window decides how likely a match of imprecise time is"
+        if returned.limit is not None:
+            return "LIMIT takes the first results"
+        if returned.non_overlapping is not None:
+            return "which matches overlap depends on the window"
+        if any(None in (each.after, each.before) for each in negations_of(plan.operators)):
+            return "a negated start or end reaches as far as the window"
+        if window is not None and window.kind is WindowKind.PARTITION_EVENTS:
+            return "its window counts the events of a partition"
+        if window is not None and (window.size is None or isinstance(window.amount, Placeholder)):
+            return "what its window counts is not known"
+        return "an aggregate of a user" if plan.aggregates else ""
+
+    @cached_property
+    def _may_overflow(self) -> bool:
+        every = (each for each in within(self.plan.operators) if isinstance(each, Operation))
+        return any(not self._is_safe(each) for each in every)
+
+    def _is_safe(self, operation: Operation) -> bool:
+        """Whether it stays within int64: of floats, or the time that a match takes."""
+        if operation.type.kind is Kind.FLOAT:
+            return True
+        if self.window is None or self.window.kind is not WindowKind.TIME:
+            return False
+        time = self.plan.schema.time
+        are_times = (isinstance(e, Reference) and e.attribute == time for e in operation.operands)
+        return operation.name == "-" and operation in self.evaluated and all(are_times)
+
+    def plan_within(self, window: BoundWindow | None) -> Operator:
+        """Its operators with another window, returning what depends on the match alone."""
+        columns = None if self.columns is None else self._numbered
+        top = Transformation(self.plan.returned.input, columns, having=self.plan.returned.having)
+        built = find(self.plan.operators, SequenceConstruction)
+        changed = () if built is None else (replace(built, limit=None),)
+        root = exchanged(self.plan.operators, top, *changed)
+        return root if find(root, Union) else _with_window(root, window)
+
+    @property
+    def _numbered(self) -> tuple[Column, ...]:
+        return tuple(Column(str(place), value) for place, value in enumerate(self.evaluated))
+
+
+def _with_window(root: Operator, window: BoundWindow | None) -> Operator:
+    operators = [
+        replace(each, window=window)  # type: ignore[arg-type]
+        if getattr(each, "window", None) is not None
+        else each
+        for each in chain(root)
+    ]
+    return rebuilt(operators)
+
+
+def is_constant(value: Expression) -> bool:
+    """Whether a value of RETURN is the same for all matches."""
+    return not any(references(value))
+
+
+def joint_plan(plans: Iterable[EnginePlan]) -> EnginePlan:
+    """The plan of one matching for all of some, with the longest of their windows."""
+    first, *others = map(MatchingForm, plans)
+    longest = max((first, *others), key=lambda each: (each.span or 0, repr(each.window))).window
+    return replace(first.plan, operators=first.plan_within(longest))
+
+
+@dataclass(frozen=True)
+class JointStatements:
+    """The statements that one matching serves, and why others that are alike are matched apart."""
+
+    joint: tuple[tuple[str, ...], ...]
+    apart: Mapping[str, str]
+
+    @classmethod
+    def of(cls, plans: Mapping[str, EnginePlan]) -> JointStatements:
+        """Those of some that read one input, by their names."""
+        forms = {name: MatchingForm(plan) for name, plan in plans.items()}
+        alike = [
+            some
+            for near in _alike(forms, lambda form: form.hint)
+            for some in _alike(near, lambda form: form.key)
+        ]
+        joint, apart = list[tuple[str, ...]](), dict[str, str]()
+        for some in alike:
+            free = {name: form for name, form in some.items() if not form.reason}
+            found = [tuple(each) for each in _alike(free, lambda form: form.exact_key)]
+            joint += found
+            served = {name for names in found for name in names}
+            apart |= {n: f.reason or ARITHMETIC for n, f in some.items() if n not in served}
+        return cls(tuple(joint), apart)
+
+
+def can_be_joint(plans: Iterable[EnginePlan]) -> bool:
+    """Whether one matching can serve all of some plans."""
+    forms = [*map(MatchingForm, plans)]
+    return not any(each.reason for each in forms) and len({e.exact_key for e in forms}) == 1
+
+
+def _alike(
+    forms: Mapping[str, MatchingForm], by: Callable[[MatchingForm], object]
+) -> Iterator[dict[str, MatchingForm]]:
+    """Those of which several are the same by something."""
+    groups = dict[object, dict[str, MatchingForm]]()
+    for name, form in forms.items():
+        groups.setdefault(by(form), {})[name] = form
+    return (some for some in groups.values() if len(some) > 1)

@@ -1,0 +1,226 @@
+"""Statements that are alike but for window and RETURN are matched together, and find the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.scripts.matching_forms import JointStatements
+from sase.engine.snapshots.codec import from_bytes, to_bytes
+from sase.errors import SnapshotError
+from tests.engine.scripts.examples import ScriptExample, ScriptInput, drawn
+from tests.engine.scripts.queries import Statement
+from tests.engine.scripts.ways import KINDS, RECIPES, ScriptWay, fault
+from tests.seeds import draw_numbers, share, tries
+
+PATTERNS = [
+    "SEQ({A} a, {B} b)", "SEQ({A} a, {B} b)", "SEQ({A} a, {B} c, {A} b)", "SEQ({A} a, ANY b)",
+    "SEQ({A} a, !({B} x), {A} b)", "SEQ({A} a, !(SEQ({B} x, {A} y)), {B} b)", "SEQ({B} a, {B} b)",
+    "SEQ({A} a, {B} b, !({A} x))", "SEQ({A} a, {B}+ c[], {A} b)", "SET({A} a, {B} b)",
+]  # fmt: skip
+CONDITIONS = ["[id]", "a.n <= b.n", "a.s = 'x'", "b.n >= 1", "a.n + b.n < 4", "a.u < b.u"]
+RETURNED = ["a.id AS i", "b.n AS m", "a.s AS s", "'v' AS v", "2 AS w", "b.n * 2 AS d"]
+
+
+def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
+    """Queries that differ in their windows, and some in what they return, or in a LIMIT."""
+    given = random.choice(inputs)
+    types = sorted({str(row["type"]) for row in given.rows if "type" in row}) or ["A"]
+    types = [*given.types] if given.types else types
+    is_imprecise = isinstance(given.time, tuple)
+    pattern = random.choice(PATTERNS[:3] if is_imprecise else PATTERNS)
+    for letter in "AB":
+        pattern = pattern.replace(f"{{{letter}}}", random.choice(types))
+    some = random.sample(CONDITIONS, random.choice([0, 1, 1, 2]))
+    where = f" WHERE {' AND '.join(some)}" if some else ""
+    returned = random.sample(RETURNED[:5], random.choice([1, 2, 3]))
+    if random.random() < 0.2:
+        time = given.first_time
+        returned.append(random.choice([RETURNED[-1], f"b.{time} - a.{time} AS t"]))
+    unit = random.choice(["seconds", "seconds", "seconds", "seconds INCLUSIVE", "EVENTS"])
+    if is_imprecise or pattern.endswith("x))"):
+        unit = "seconds"
+    has_returned, found = random.random() < 0.8 or "+" in pattern, list[str]()
+    for _ in range(random.choice([2, 2, 3])):
+        own = random.sample(returned, len(returned))
+        if random.random() < 0.2:
+            own = random.sample(RETURNED[:5], 2)
+        clause = f" RETURN {', '.join(own)}" if has_returned else ""
+        limit = " LIMIT 2" if random.random() < 0.1 else ""
+        source = "" if given.name is None else f"FROM {given.name} "
+        within = f" WITHIN {random.choice([2, 4, 6, 9, 14])} {unit}"
+        found.append(f"{source}EVENT {pattern}{where}{within}{clause}{limit}")
+    return found
+
+
+def varied(random: Random, inputs: tuple[ScriptInput, ...]) -> ScriptExample:
+    """Up to six statements of which some are alike, and some read what such ones find."""
+    texts, statements = list[str](), list[Statement]()
+    while len(texts) < random.choice([2, 3, 6]):
+        texts += variants(random, inputs)
+    for number, text in enumerate(texts[:6]):
+        is_read = " RETURN " in text and random.random() < 0.3
+        if random.random() < 0.3 or is_read:
+            text = f"CREATE STREAM v{number} AS {text}"
+        statements.append(Statement(text, None))
+        if is_read and len(statements) < 6:
+            statements.append(Statement(f"FROM v{number} EVENT v{number} e", None))
+    return ScriptExample(tuple(statements[:6]), inputs)
+
+
+def case(number: int) -> tuple[ScriptExample, ScriptWay]:
+    """The script of a number, and the way that it is run."""
+    random = Random(number)
+    example = varied(random, drawn(number).inputs)
+    return example, ScriptWay(random.choice(KINDS), random.choice(RECIPES), number)
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("number", draw_numbers(share(12)))
+def test_every_way_of_running_finds_what_the_naive_way_does(number: int) -> None:
+    for seed in tries(number):
+        example, way = case(seed)
+        if example.found >= 0:
+            assert fault(example, way) is None, (seed, way, example)
+        if example.found > 1:
+            return
+
+
+# ---------------------------------------------------------------- what is matched together
+
+PATTERN = "EVENT SEQ(A a, B b) WHERE [k] AND a.n > 0"
+
+
+def rows(first: int, end: int) -> pa.Table:
+    return pa.table({
+        "ts": range(first, end), "type": ["AAB"[ts % 3] for ts in range(first, end)],
+        "k": [ts % 2 for ts in range(first, end)], "n": [ts % 5 for ts in range(first, end)],
+        "s": [f"s{ts % 7}" for ts in range(first, end)], "f": [0.5] * (end - first),
+    })  # fmt: skip
+
+
+def opened(*queries: str) -> sase.ScriptMatcher:
+    return sase.Script(";".join(queries), rows(0, 1).schema).open()
+
+
+def joint(*queries: str) -> list[tuple[str, ...]]:
+    return opened(*queries)._pipeline.joint  # noqa: SLF001
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("WITHIN 5", "WITHIN 50"),
+        ("WITHIN 5", "WITHIN 5 INCLUSIVE"),
+        ("WITHIN 5 EVENTS", "WITHIN 8 EVENTS INCLUSIVE"),
+        ("", ""),
+        ("WITHIN 5 RETURN 'x' AS s, a.s AS t, b.k AS k", "WITHIN 9 RETURN F(b.k AS l, a.s AS t)"),
+        ("WITHIN 5 RETURN b.ts - a.ts AS took", "WITHIN 9 RETURN b.ts - a.ts AS took"),
+        ("WITHIN 5 RETURN a.f + b.f AS f", "WITHIN 9 RETURN a.f + b.f AS f"),
+        ("WITHIN 5 RETURN a.n + b.n AS n", "WITHIN 5 RETURN a.n + b.n AS m, 1 AS one"),
+    ],
+)  # fmt: skip
+def test_what_differs_in_window_and_return_is_matched_together(one: str, other: str) -> None:
+    queries = [f"{PATTERN} {one}", f"{PATTERN} {other}"]
+    assert joint(*queries) == [("query_1", "query_2")]
+    given = rows(0, 200)
+    found = sase.Script(";".join(queries)).run(given)
+    for text, each in zip(queries, found.values(), strict=True):
+        alone = sase.match(text, given)
+        assert each.to_arrow().equals(alone.to_arrow()) and each.rows.equals(alone.rows)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("AND b.n > 1 WITHIN 5", "AND b.n > 2 WITHIN 5"),
+        ("WITHIN 5", "WITHIN 5 EVENTS"),
+        ("WITHIN 5", ""),
+        ("WITHIN 5", "WITHIN 5 LIMIT 2"),
+        ("WITHIN 5 EVENTS PER PARTITION", "WITHIN 6 EVENTS PER PARTITION"),
+        ("AND a.n + b.n > 1 WITHIN 5", "AND a.n + b.n > 1 WITHIN 6"),
+        ("WITHIN 5 RETURN a.n + b.n AS n", "WITHIN 6 RETURN a.n + b.n AS n"),
+        ("WITHIN 5 RETURN b.ts - a.n AS n", "WITHIN 6 RETURN b.ts - a.n AS n"),
+        ("WITHIN 5 EVENTS RETURN b.ts - a.ts AS n", "WITHIN 6 EVENTS RETURN b.ts - a.ts AS n"),
+        ("WITHIN 5 RETURN a.n AS n", "WITHIN 5 RETURN b.n AS n"),
+        ("WITHIN 5 RETURN a.n AS n", "WITHIN 5"),
+    ],
+)
+def test_what_differs_in_more_is_matched_apart(one: str, other: str) -> None:
+    assert not joint(f"{PATTERN} {one}", f"{PATTERN} {other}")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A a, !(B b))", "SEQ(!(B b), A a)", "SEQ(A a, B+ b[])", "SET(A a, B b)",
+        "SEQ(A a, (B b OR A c))", "SEQ(A a, B b) WHERE skip_till_next_match",
+        "SEQ(A a, !(SEQ(B b, A c)))",
+    ],
+)  # fmt: skip
+def test_where_the_window_decides_more_each_is_matched_by_itself(pattern: str) -> None:
+    queries = [f"EVENT {pattern} WITHIN {window}" for window in (4, 6)]
+    assert not joint(*queries)
+    plans = {str(n): sase.compile(text, rows(0, 1).schema).engine for n, text in enumerate(queries)}
+    known = JointStatements.of(plans)
+    assert not known.joint
+    if " OR " not in pattern:  # whose branches have windows of their own
+        assert list(known.apart) == ["0", "1"] and all(known.apart.values())
+
+
+def test_warnings_are_those_of_each() -> None:
+    given = rows(0, 30).append_column("big", pa.array([2**62] * 30))
+    text = f"{PATTERN} AND a.big + b.big > 0 WITHIN 4; {PATTERN} AND a.big + b.big > 0 WITHIN 4;"
+    script = sase.Script(f"{text} EVENT SEQ(A a, C c) WITHIN 4; EVENT SEQ(A a, C c) WITHIN 3")
+    first, second, *others = (each.report.warnings for each in script.run(given).values())
+    assert first == second and "big + " in first[0]
+    assert others == [("no event of type `C` occurred",)] * 2
+
+
+def test_who_is_added_is_matched_with_who_is_added_then() -> None:
+    matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6")
+    matcher.push(None, rows(0, 20))
+    matcher.add(f"{PATTERN} WITHIN 7; {PATTERN} WITHIN 8")
+    pipeline = matcher._pipeline  # noqa: SLF001
+    assert pipeline.joint == [("query_1", "query_2"), ("query_3", "query_4")]
+    again = matcher.script.restore(matcher.snapshot())
+    assert again._pipeline.joint == pipeline.joint  # noqa: SLF001
+    found = matcher.push(None, rows(20, 40))
+    for name, each in again.push(None, rows(20, 40)).items():
+        assert each.to_arrow().equals(found[name].to_arrow())
+    rows_of_first = [found[name].rows["a"].to_pylist() for name in ("query_1", "query_3")]
+    assert min(rows_of_first[0]) < 20 <= min(rows_of_first[1])
+
+
+def test_no_more_is_kept_than_the_longest_window_that_is_left_needs() -> None:
+    texts = [f"{PATTERN} WITHIN {window} RETURN a.n AS n" for window in (6, 10_000, 9)]
+    matcher, only = opened(*texts), opened(texts[0], texts[2])
+    for one in (matcher, only):
+        one.push(None, rows(0, 3_000))
+    assert len(matcher.snapshot()) > len(only.snapshot()) + 100_000
+    matcher.remove("query_2")
+    later = rows(3_000, 3_050)
+    wanted = only.push(None, later)
+    found = matcher.push(None, later)
+    assert found.keys() == {"query_1", "query_3"}
+    assert len(matcher.snapshot()) < len(only.snapshot()) + 1_000
+    for one, other in (("query_1", "query_1"), ("query_3", "query_2")):
+        assert found[one].to_arrow().equals(wanted[other].to_arrow()) and len(found[one])
+    matcher.remove("query_1")
+    again = matcher.script.restore(matcher.snapshot())
+    (last,) = matcher.push(None, rows(3_050, 3_100)).values()
+    (same,) = again.push(None, rows(3_050, 3_100)).values()
+    assert last.to_arrow().equals(same.to_arrow()) and len(last)
+
+
+def test_a_snapshot_of_others_that_are_together_is_refused() -> None:
+    matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6", "EVENT A a")
+    state = from_bytes(matcher.snapshot())
+    assert state["joint"] == [["query_1", "query_2"]]
+    for names in (["query_1", "query_3"], ["query_1", "query_9"], ["query_1", "query_1"], []):
+        with pytest.raises(SnapshotError, match="changed"):
+            matcher.script.restore(to_bytes({**state, "joint": [names]}))
