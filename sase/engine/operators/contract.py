@@ -101,13 +101,15 @@ class HasBranches(ABC):
 class OverflowCounts:
     """How often arithmetic left int64, by operation, and an event with which it did.
 
-    Or how often an aggregate of a user raised. The notes of that begin `at` a place.
+    Or how often an aggregate of a user raised. The notes of that begin `at` a place. In a branch of
+    a pattern with choices components have `names` of their own.
     """
 
     arithmetic: Mapping[int, Operation | Aggregate]
     stack: Stack
     counts: dict[Operation | Aggregate, list[int]] = field(default_factory=dict)
     at: int = 0
+    names: Mapping[int, str] | None = None
 
     def collect(self, place_of: Callable[[int], int]) -> None:
         """Take the notes of the last evaluations; `place_of` maps their rows to events."""
@@ -176,6 +178,8 @@ class Context:
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     # Of a script: the conditions on one event that other statements may ask, too.
     conditions: ConditionsOf | None = None
+    # Of a branch of a pattern with choices: the variables of its components by their index.
+    names: Mapping[int, str] | None = None
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
@@ -219,7 +223,7 @@ class Context:
 
     def watch(self, arithmetic: dict[int, Operation], stack: Stack) -> OverflowCounts:
         """Count overflows of some arithmetic for the report."""
-        overflows = OverflowCounts(arithmetic, stack)
+        overflows = OverflowCounts(arithmetic, stack, names=self.names)
         if arithmetic:
             self.overflows.append(overflows)
         return overflows
@@ -228,7 +232,8 @@ class Context:
         """Count for the report how often aggregates of users raise, each by its number."""
         for number, aggregate in enumerate(aggregates):
             at = RAISED_AT + RAISED_WORDS * number
-            self.overflows.append(OverflowCounts({0: aggregate}, stack, at=at))
+            counts = OverflowCounts({0: aggregate}, stack, at=at, names=self.names)
+            self.overflows.append(counts)
 
     def text_of(self, condition: Condition) -> str:
         """A condition as the query writes it."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sase.binding.bound import Aggregate
+from sase.binding.bound import Aggregate, Operation
+from sase.binding.text import value_text
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.time_column import doubt_of_unit
@@ -119,15 +120,25 @@ class RunWarnings:
 
     def _overflown(self) -> Iterator[tuple[object, str]]:
         """What was NULL instead of a value that is none."""
+        found = dict[tuple[str, str], list[int]]()
         for overflows in self._overflows:
             for operation, (count, position) in overflows.counts.items():
                 is_user = isinstance(operation, Aggregate)
                 does = "raised" if is_user else "left the range of 64-bit integers"
-                yield (
-                    operation,
-                    f"`{self._plan.text_of(operation)}` {does} {count:,}"
-                    f" times and was NULL there, for example in row {self._rows[position]}",
-                )
+                # Several branches may have the same.
+                seen = found.setdefault((self._text_of(operation, overflows), does), [0, position])
+                seen[:] = [seen[0] + count, min(seen[1], position)]
+        for (text, does), (count, position) in found.items():
+            row = self._rows[position]
+            yield (
+                (text, does),
+                f"`{text}` {does} {count:,} times and was NULL there, for example in row {row}",
+            )
+
+    def _text_of(self, operation: Operation | Aggregate, overflows: OverflowCounts) -> str:
+        if overflows.names is None:
+            return self._plan.text_of(operation)
+        return value_text(operation, overflows.names)
 
     @property
     def _examples(self) -> Iterable[int]:

@@ -27,7 +27,7 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.plan import EnginePlan
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.left_out import missing_types
-from sase.planning.nodes import Operator, chain, name_of, reading
+from sase.planning.nodes import Operator, chain, name_of, reading, variables_of
 from sase.planning.shared_scans import SharedScan
 
 # How the operators of a plan are opened.
@@ -54,7 +54,15 @@ class BranchScan(HasBranches):
             shared.plan, whole.schema, options=whole.options, aggregates=whole.aggregates
         )
         cache = whole.cache.setdefault(("branch", shared.branches), {})
-        context = replace(whole, components=plan.positives, negatives=plan.negatives, cache=cache)
+        names = variables_of(shared.plan)
+        names |= {some[0].index: some[0].variable for some in shared.choices}
+        context = replace(
+            whole,
+            components=plan.positives,
+            negatives=plan.negatives,
+            cache=cache,
+            names=names,
+        )
         *self.states, self.top = open_branch(shared.plan, context)
         self._view = _ScanView(plan)
         self._tells = _BranchTable.of(shared, levels, whole) if shared.levels else None

@@ -39,7 +39,7 @@ from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
-from sase.planning.nodes import Operator, Union, name_of
+from sase.planning.nodes import Operator, Union, name_of, variables_of
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import window_of
 
@@ -311,7 +311,11 @@ class _BranchResults:
         if top is None:  # that of no shared scan
             cache = shared.cache.setdefault(("branch", levels.branch), {})
             context = replace(
-                shared, components=plan.positives, negatives=plan.negatives, cache=cache
+                shared,
+                components=plan.positives,
+                negatives=plan.negatives,
+                cache=cache,
+                names=variables_of(root),
             )
             top = TransformationState(plan.returned, context)
         assert isinstance(top, TransformationState)
