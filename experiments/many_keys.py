@@ -212,8 +212,8 @@ def compared(spent: Sequence[Spent], theirs: Sequence[float], most: float) -> st
 
 
 def memory(keys: int, shape: str) -> str:
-    """The bytes that each key takes with an event on every level but the last."""
-    levels = 2 if shape == "series" else 3
+    """The bytes that each key takes with an event on every level but the last, which holds none."""
+    levels = steps_of(shape)
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         fresh.submit(peak, 10, shape, 10, 1).result()  # compiles kernels
         none, every = (
@@ -224,12 +224,17 @@ def memory(keys: int, shape: str) -> str:
     return f"{keys:10,} {shape:6} {told}, at most {MOST_BYTES}"
 
 
+def steps_of(shape: str) -> int:
+    """The levels of a shape on which events wait for others."""
+    return 1 if shape == "series" else 2
+
+
 def peak(keys: int, shape: str, known: int, span: int) -> int:
     """The most memory of a process in which so many users view, and then all put into the cart.
 
     Of these so many are told apart.
     """
-    steps = 1 if shape == "series" else 2
+    steps = steps_of(shape)
     ts = np.arange(steps * keys) + 1
     types = np.repeat(np.arange(steps, dtype=np.int8), keys)
     users = np.tile(np.random.default_rng(SEED).permutation(keys) % known, steps)

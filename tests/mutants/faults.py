@@ -68,7 +68,10 @@ FAULTS = [
     Fault("window-too-short", WINDOW, "return measure - span\n", "return measure - span + 1\n"),
     Fault("window-too-long", f"{OPERATORS}/contract.py", "- (not window.inclusive)", "+ 0"),
     Fault(
-        "tie-taken", STACKS, "if cell[TIE] == tie:\n            top", "if False:\n            top"
+        "tie-taken",
+        STACKS,
+        "if may_tie and is_of_tie(stacks, level, top):\n        top",
+        "if False:\n        top",
     ),
     Fault(
         "tie-taken-basic",
@@ -85,8 +88,11 @@ FAULTS = [
     Fault("gap-from-before", IN_GAPS, "index.tie[at & mask] <= low", "index.tie[at & mask] < low"),
     Fault("gap-kept-from", IN_GAPS, "tie[found & mask] > low", "tie[found & mask] >= low"),
     Fault("gap-disagreeing", IN_GAPS, "(code != known or code == NOTHING)", "False"),
-    Fault("ties-overlooked", STACKS, "arrivals.ties[i - 1] == arrivals.ties[i]", "False"),
-    Fault("evicted-early", STACKS, "MEASURE] < bound", "MEASURE] <= bound + 1"),
+    Fault("ties-overlooked", STACKS, "    return tied\n", "    return False\n"),
+    Fault("tie-of-before", STACKS, "max(stacks.ends[BEFORE_TIE, level], s", "max(0, s"),
+    Fault("tie-forgotten", STACKS, "i > 0 else ends[LAST_TIE, 0]", "i > 0 else ties[i] - 1"),
+    Fault("link-one-too-far", STACKS, "min(number - past, APART)", "min(number - past + 1, APART)"),
+    Fault("evicted-early", STACKS, "REACH] < bound", "REACH] <= bound + 1"),
     Fault("evicted-last-level-kept", STACKS, "    tails[last] =", "    _ ="),
     Fault(
         "resume-forgets-level",
@@ -732,7 +738,7 @@ FAULTS = [
     Fault(
         "pairs-end-at-the-first",
         WALK,
-        "            second = cell[BELOW]\n",
+        "            second = below(cell, second)\n",
         "            second = -1\n",
     ),
     Fault(

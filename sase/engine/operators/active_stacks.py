@@ -49,13 +49,18 @@ from sase.engine.kernels.scan.fused_scan import (
     store_state,
 )
 from sase.engine.kernels.scan.stacks import (
-    BELOW,
+    APART,
+    BEFORE_TIE,
     COUNT,
     DROPPED,
-    EARLIER,
     FIELDS,
+    FIELDS_WITH_FLOOR,
     HEAD,
+    LAST_TIE,
+    LINK,
+    LINKS,
     MASK,
+    MOST_ROOM,
     REACH,
     RIP,
     ROW,
@@ -86,10 +91,11 @@ class ActiveStacks:
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
         levels, room = context.levels, context.options.stack
-        ends = np.zeros((4, levels), np.int64)
-        ends[MASK] = room - 1
+        ends = np.zeros((MASK + 1, levels), np.int64)
+        ends[LAST_TIE], ends[MASK] = EARLIEST, room - 1
+        self._fields = FIELDS_WITH_FLOOR if above.negations else FIELDS
         self.stacks = StackArrays(
-            np.zeros((levels, room, FIELDS), np.int64),
+            np.zeros((levels, room, self._fields), np.int64),
             np.zeros((1, HEAD * stacked(levels)), np.int64),
             ends,
         )
@@ -261,6 +267,8 @@ class ActiveStacks:
         more = events + events // 2
         needed = [1 << (each + more - 1).bit_length() for each in alive.tolist()]
         rooms = np.maximum(ends[MASK] + 1, needed)
+        if rooms.max() > MOST_ROOM:
+            raise MemoryError(f"a component has more than {MOST_ROOM:,} events in the window")
         if (rooms > ends[MASK] + 1).any():
             self.stacks = self.stacks._replace(cells=self._with_rooms(rooms))
             ends[MASK] = rooms - 1
@@ -275,9 +283,10 @@ class ActiveStacks:
         found, most = cells, int(rooms.max())
         if most > cells.shape[1]:
             reserved = RESERVED * most if most >= LARGE else most
-            found = zeros((len(cells), reserved, FIELDS))
-        for old, new, room, (count, tail, _, mask) in zip(
-            cells, found, rooms.tolist(), ends.T.tolist(), strict=True
+            found = zeros((len(cells), reserved, self._fields))
+        counts = ends[[COUNT, TAIL, MASK]].T.tolist()
+        for old, new, room, (count, tail, mask) in zip(
+            cells, found, rooms.tolist(), counts, strict=True
         ):
             if found is not cells or room > mask + 1:
                 copy_stretch(old[: mask + 1], new[:room], tail, count)
@@ -307,7 +316,7 @@ class ActiveStacks:
     def size(self) -> int:
         """The bytes of the arrays that are in use, which only grow."""
         cells, heads, ends = self.stacks
-        used = int((ends[MASK] + 1).sum()) * FIELDS * cells.itemsize
+        used = int((ends[MASK] + 1).sum()) * self._fields * cells.itemsize
         return used + sum(int(each.nbytes) for each in (heads, ends, *(self._absences or ())))
 
     def walked(self) -> Counters:
@@ -365,8 +374,9 @@ class ActiveStacks:
     def _rings(self) -> Numbers:
         """The instances of all levels in rings of one size."""
         cells, ends = self.stacks.cells, self.stacks.ends
-        rings = np.zeros((len(cells), int(ends[MASK].max()) + 1, FIELDS), np.int64)
-        for old, new, (count, tail, _, mask) in zip(cells, rings, ends.T.tolist(), strict=True):
+        rings = np.zeros((len(cells), int(ends[MASK].max()) + 1, self._fields), np.int64)
+        counts = ends[[COUNT, TAIL, MASK]].T.tolist()
+        for old, new, (count, tail, mask) in zip(cells, rings, counts, strict=True):
             copy_stretch(old[: mask + 1], new, tail, count)
         return rings
 
@@ -380,8 +390,11 @@ class ActiveStacks:
     def _restored_stacks(self, saved: Saved) -> StackArrays:
         """The stacks of a checkpoint: every pointer of a live instance leads to an earlier one."""
         levels = self._context.levels
-        cells = saved.part("cells").ring(levels, None, FIELDS, axis=1)
-        ends = saved.part("ends").array(3, levels, low=0, high=MOST_COUNTED)
+        cells = saved.part("cells").ring(levels, None, self._fields, axis=1)
+        ends = saved.part("ends").array(MASK, levels)
+        counts = ends[:LAST_TIE]
+        saved.check(((counts >= 0) & (counts <= MOST_COUNTED)).all(), "counters are no counts")
+        saved.check((ends[BEFORE_TIE] <= ends[COUNT]).all(), "instances are before themselves")
         heads = saved.part("heads").array(levels, None, low=NOTHING)
         saved.check(heads.shape[1] > 0, "there is no stack")
         saved.check((heads < ends[COUNT, :, np.newaxis]).all(), "a head is no instance")
@@ -401,7 +414,9 @@ class ActiveStacks:
         numbers = np.arange(tail, count)
         alive = cells[level, numbers & (room - 1)]
         saved.check_events(alive[:, ROW] >> self.tagged)
-        pointers = (alive[:, BELOW] < numbers) & (alive[:, EARLIER] < numbers)
+        pointers = np.ones(len(alive), np.bool_)
+        if level < stacked(len(cells)):
+            pointers &= (alive[:, LINKS] & APART != 0) & (alive[:, LINKS] >> LINK != 0)
         if level:
             pointers &= alive[:, RIP] < ends[COUNT, level - 1]
         saved.check(pointers.all(), "an instance leads to one that is not before it")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, BoundWindow, WindowKind
-from sase.engine.kernels.scan.stacks import BELOW, COUNT, HEAD, MASK, RIP, ROW, TAIL, TOP
+from sase.engine.kernels.scan.stacks import APART, COUNT, HEAD, LINKS, MASK, RIP, ROW, TAIL, TOP
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
@@ -147,11 +147,14 @@ class MultiRun(Run):
         if attribute > 0:
             heads, below = others.heads[attribute - 1, level], others.below[attribute - 1, level]
         else:
-            heads, below = stacks.heads[:, level * HEAD + TOP] - 1, stacks.cells[level, :, BELOW]
-        number, mask = heads[key], own if attribute == 0 else below.shape[0] - 1
+            heads, below = stacks.heads[:, level * HEAD + TOP] - 1, None
+        number, mask = heads[key], 0 if below is None else below.shape[0] - 1
         while number >= stacks.ends[TAIL, level]:
             found.append(int(stacks.cells[level, number & own, ROW]))
-            number = below[number & mask]
+            if below is None:
+                number -= int(stacks.cells[level, number & own, LINKS]) & APART
+            else:
+                number = below[number & mask]
         return found
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sase.engine.kernels.scan.construction import FRESH, Walk, construct
 from sase.engine.kernels.scan.stacks import (
+    BEFORE_TIE,
     COUNT,
     DROPPED,
     FIELDS,
@@ -70,10 +71,10 @@ def test_the_kernels_alone() -> None:
     stacks = StackArrays(
         np.zeros((3, 4, FIELDS), np.int64),
         np.zeros((1, 2 * HEAD), np.int64),
-        np.repeat([[0], [0], [0], [3]], 3, axis=1),
+        np.repeat([[0], [0], [0], [0], [-1], [3]], 3, axis=1),
     )
     scan(arrivals(events_of("S005", "ABD")), stacks, None, ANY_SPAN)
-    assert stacks.ends[:MASK].tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
+    assert stacks.ends[:BEFORE_TIE].tolist() == [[2, 2, 3], [0, 0, 0], [0, 0, 0]]
     assert stacks.cells[1, :2, ROW].tolist() == [2, 5]
     assert stacks.cells[:, :2, RIP].tolist() == [[NOTHING, NOTHING], [0, 1], [0, 1]]
     walk = Walk(

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntCubes, OutIntRows
 from sase.engine.kernels.scan.stacks import (
-    BELOW,
     COUNT,
     DROPPED,
     MASK,
@@ -15,6 +14,8 @@ from sase.engine.kernels.scan.stacks import (
     TAIL,
     Arrivals,
     StackArrays,
+    below,
+    is_tied,
     latest_before,
     push,
 )
@@ -40,7 +41,8 @@ def scan_all(
     """Push every arrival that some earlier event matches on all attributes onto all stacks."""
     mask = others.below.shape[2] - 1
     for i in range(arrivals.rows.shape[0]):
-        key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
+        key, measure = arrivals.keys[i], arrivals.measures[i]
+        may_tie = is_tied(stacks, arrivals.ties, i)
         if key < 0 or not has_all_keys(keys, i):
             continue
         bound = window_start(measure, span)
@@ -49,7 +51,7 @@ def scan_all(
                 continue
             rip, reach = NOTHING, measure
             if level > 0:
-                rip = latest_before(stacks, level - 1, key, tie, True)
+                rip = latest_before(stacks, level - 1, key, may_tie)
                 if rip == NOTHING or not intersect(
                     stacks, others, keys, (i, level - 1, rip), bound
                 ):
@@ -57,8 +59,8 @@ def scan_all(
                     continue
                 reach = stacks.cells[level - 1, rip & stacks.ends[MASK, level - 1], REACH]
             number = stacks.ends[COUNT, level]
-            instance = arrivals.rows[i], rip, tie, measure, reach
-            push(stacks, level, key, instance, True)
+            instance = arrivals.rows[i], rip, measure, reach
+            push(stacks, level, key, instance, may_tie)
             for other in range(keys.shape[0]):
                 top = others.heads[other, level, keys[other, i]]
                 others.below[other, level, number & mask] = top
@@ -95,5 +97,5 @@ def intersect(
             found = found and others.key[other, level, instance & mask] == keys[other, i]
         if found:
             return True
-        instance = stacks.cells[level, instance & own, BELOW]
+        instance = below(stacks.cells[level, instance & own], instance)
     return False

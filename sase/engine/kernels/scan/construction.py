@@ -16,11 +16,9 @@ from sase.engine.kernels.expressions.checks import Checks, Tally, satisfied
 from sase.engine.kernels.jit.compiler import by_address, inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.scan.stacks import (
-    BELOW,
     COUNT,
     FLOOR,
     MASK,
-    MEASURE,
     PRECEDED,
     REACH,
     RIP,
@@ -28,6 +26,7 @@ from sase.engine.kernels.scan.stacks import (
     TAIL,
     TIE,
     StackArrays,
+    below,
 )
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.kernels.window import window_start
@@ -60,7 +59,8 @@ def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
     if level == stacks.cells.shape[0] - 1:
         return int(level + 1)
     choice = walk.levels[CHOICE]
-    choice[level] = stacks.cells[level, choice[level] & stacks.ends[MASK, level], BELOW]
+    number = choice[level]
+    choice[level] = below(stacks.cells[level, number & stacks.ends[MASK, level]], number)
     return level
 
 
@@ -83,7 +83,7 @@ def write_all(
                 tally.levels[0] += 1
             break
         out[0, written] = cell[ROW]
-        at = cell[BELOW]
+        at = below(cell, at)
         written += 1
     for level in range(1, cells.shape[0]):
         row = cells[level, choice[level] & masks[level], ROW]
@@ -113,12 +113,12 @@ def write_pairs(
             if other[REACH] < bound:
                 break
             out[0, written], out[1, written] = other[ROW], row
-            first = other[BELOW]
+            first = below(other, first)
             written += 1
         if written == room:  # whether or not there are more first events
             level = 0
         else:
-            second = cell[BELOW]
+            second = below(cell, second)
     for above in range(2, cells.shape[0]):
         row = cells[above, choice[above] & masks[above], ROW]
         for place in range(begin, written):
@@ -151,7 +151,7 @@ def may_be_first(stacks: StackArrays, walk: Walk, final: int, place: int) -> boo
     """Whether no event of a negated start lies before a first event, in the window of the final."""
     if stacks.cells[0, place, RIP] != PRECEDED:
         return True
-    measure = stacks.cells[stacks.cells.shape[0] - 1, final, MEASURE]
+    measure = stacks.cells[stacks.cells.shape[0] - 1, final, REACH]
     bound = max(window_start(measure, walk.bounds[2]), walk.bounds[3])
     return bool(stacks.cells[0, place, FLOOR] < bound)
 
@@ -174,7 +174,7 @@ def _constructed(
     number, level, until = walk.at[0], walk.at[1], walk.levels[VISITED, 0] + PATIENCE
     while number < count and written < room:
         final = number & masks[last]
-        bound = window_start(cells[last, final, MEASURE], span)
+        bound = window_start(cells[last, final, REACH], span)
         if level == FRESH:
             level, choice[last] = last, number
         while level <= last and written < room:

@@ -6,10 +6,13 @@ pointer is mended when storage is used again.
 
     level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
     a1 ◄─────── b3           same partition and strictly earlier, when the event came;
-    a4 ◄─────── b6           BELOW leads from b6 to b3, down the stack of the partition.
+    a4 ◄─────── b6           from b6 a link leads to b3, down the stack of the partition.
 
-REACH is the latest first event that a sequence through the instance can have. It never grows on
-the way down a partition's stack, so a walk stops at the first instance that reaches too far back.
+LINKS are two, and say how many numbers back they lead: to the instance below, and to the first
+below that is not simultaneous. REACH is the latest first event that a sequence through the instance
+can have; of the last level it is the measure of the event itself. It never grows on the way down a
+partition's stack, so a walk stops at the first instance that reaches too far back. So does what is
+dead: none that reaches too far back leads to a sequence.
 
 Negative components that are pushed make the range of the walk narrower by FLOOR: the tie of the
 last event that forbids the gap before an instance, which no instance of the level before may
@@ -29,16 +32,19 @@ from sase.engine.kernels.window import window_start
 
 PRECEDED = 0
 
-# The fields of an instance; EARLIER is the first below that is not simultaneous. Eight numbers
-# fill a line of the cache.
-ROW, RIP, BELOW, EARLIER, TIE, MEASURE, REACH, FLOOR = range(8)
-FIELDS = 8
+# The fields of an instance; two are asked for only where negative components are pushed.
+ROW, RIP, REACH, LINKS, TIE, FLOOR = range(6)
+FIELDS, FIELDS_WITH_FLOOR = 4, 6
+# The bits of a link. So far back all is dead: no level has room for so many.
+LINK = 32
+APART, MOST_ROOM = (1 << LINK) - 1, 1 << LINK - 1
 # Where scans of several branches tell these apart, the number of an event has a tag for its type,
 # of so many bits; it comes above the components in what is known of a type.
 TAG_BITS, TAG_AT = 8, 48
-# Counted of a level: instances ever, dead ones, and events kept out by transition filtering; of a
-# number the bits of the mask are its place.
-COUNT, TAIL, DROPPED, MASK = range(4)
+# Counted of a level: instances ever, dead ones, events kept out by transition filtering, and the
+# instances before the last tie, which the first level has; of a number the bits of the mask are its
+# place.
+COUNT, TAIL, DROPPED, BEFORE_TIE, LAST_TIE, MASK = range(6)
 # By partition and level one behind the other: the number behind the top of the stack, or 0, and the
 # most that the REACH of what is on it can be.
 TOP, LATEST_START, HEAD = 0, 1, 2
@@ -95,60 +101,88 @@ def top_of(stacks: StackArrays, level: int, key: int) -> int:
 
 
 @inlined
-def latest_before(stacks: StackArrays, level: int, key: int, tie: int, may_tie: bool) -> int:
+def below(instance: Ints, number: int) -> int:
+    """The instance below one of some number, dead or alive."""
+    return int(number - (instance[LINKS] & APART))
+
+
+@inlined
+def earlier(instance: Ints, number: int) -> int:
+    """The first one below that is not simultaneous."""
+    return int(number - ((instance[LINKS] >> LINK) & APART))
+
+
+@inlined
+def is_tied(stacks: StackArrays, ties: Ints, i: int) -> bool:
+    """Whether an event is simultaneous with the one before it.
+
+    Where one is not and may be with the next, the instances up to it are noted.
+    """
+    ends, tie = stacks.ends, ties[i]
+    tied = bool((ties[i - 1] if i > 0 else ends[LAST_TIE, 0]) == tie)
+    if not tied and (i + 1 == ties.shape[0] or ties[i + 1] == tie):
+        ends[LAST_TIE, 0] = tie
+        for level in range(stacks.cells.shape[0]):
+            ends[BEFORE_TIE, level] = ends[COUNT, level]
+    return tied
+
+
+@inlined
+def is_of_tie(stacks: StackArrays, level: int, number: int) -> bool:
+    """Whether an instance is alive and of the last tie."""
+    return bool(number >= max(stacks.ends[BEFORE_TIE, level], stacks.ends[TAIL, level]))
+
+
+@inlined
+def latest_before(stacks: StackArrays, level: int, key: int, may_tie: bool) -> int:
     """The most recent live instance of a partition's stack that is strictly earlier."""
     top, tail = top_of(stacks, level, key), stacks.ends[TAIL, level]
     if top < tail:
         return NOTHING
-    if may_tie:
-        cell = stacks.cells[level, top & stacks.ends[MASK, level]]
-        if cell[TIE] == tie:
-            top = cell[EARLIER]
+    if may_tie and is_of_tie(stacks, level, top):
+        top = earlier(stacks.cells[level, top & stacks.ends[MASK, level]], top)
     return top if top >= tail else NOTHING
 
 
 @inlined
 def push(
-    stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int, int],
-    may_tie: bool,
-) -> int:  # fmt: skip
-    """Put an instance on top of its partition's stack; its place.
+    stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int], may_tie: bool
+) -> int:
+    """Put an instance on top of its partition's stack: row, RIP, measure and reach; its place.
 
-    That of the last level is on none. Only where events may tie is the top of the stack looked at,
+    That of the last level is on none. Only where events tie is the top of the stack looked at,
     which lies anywhere.
     """
     mask, last = stacks.ends[MASK, level], stacks.cells.shape[0] - 1
     number = stacks.ends[COUNT, level]
     place = int(number & mask)
-    row, rip, tie, measure, reach = instance
-    below = earlier = NOTHING
+    row, rip, measure, reach = instance
+    links = 0
     if level < last or last == 0:
         top = top_of(stacks, level, key)
-        alive = top >= stacks.ends[TAIL, level]
-        below = earlier = top if alive else NOTHING
+        past = top
         # Past the whole group of simultaneous events, so that no walk goes through it one by one.
-        if may_tie and alive and stacks.cells[level, top & mask, TIE] == tie:
-            earlier = stacks.cells[level, top & mask, EARLIER]
+        if may_tie and is_of_tie(stacks, level, top):
+            past = earlier(stacks.cells[level, top & mask], top)
+        links = min(number - past, APART) << LINK | min(number - top, APART)
         stacks.heads[key, level * HEAD + TOP] = number + 1
         stacks.heads[key, level * HEAD + LATEST_START] = reach
     cell = stacks.cells[level, place]
-    cell[ROW], cell[RIP], cell[BELOW], cell[EARLIER] = row, rip, below, earlier
-    cell[TIE], cell[MEASURE], cell[REACH] = tie, measure, reach
+    cell[ROW], cell[RIP], cell[LINKS] = row, rip, links
+    cell[REACH] = measure if level == last else reach
     stacks.ends[COUNT, level] = number + 1
     return place
 
 
 def _passed(stacks: StackArrays, tails: OutInts, bound: int) -> None:
-    """Raise the tail of each level beyond the instances before a bound, which stay where they are.
+    """Raise the tail of each level beyond those that reach back behind a bound, which stay there.
 
     Those of the last level have all been used.
     """
     last = stacks.cells.shape[0] - 1
     for level in range(last):
         tail, mask = max(tails[level], stacks.ends[TAIL, level]), stacks.ends[MASK, level]
-        while (
-            tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, MEASURE] < bound
-        ):
+        while tail < stacks.ends[COUNT, level] and stacks.cells[level, tail & mask, REACH] < bound:
             tail += 1
         tails[level] = tail
     tails[last] = stacks.ends[COUNT, last]
@@ -159,7 +193,7 @@ tails_of = kernel(_passed)
 
 
 def _evicted(stacks: StackArrays, bound: int) -> None:
-    """Give up the instances before a bound."""
+    """Give up the instances that reach back behind a bound."""
     pass_dead(stacks, stacks.ends[TAIL], bound)
 
 
@@ -237,7 +271,7 @@ def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
         if states > 1:
             level = top_bit(states) - 1
             place = top_of(stacks, level, max(arrivals.keys[i], 0)) & stacks.ends[MASK, level]
-            prefetch(stacks.cells, (level * stacks.cells.shape[1] + place) * FIELDS)
+            prefetch(stacks.cells, (level * stacks.cells.shape[1] + place) * stacks.cells.shape[2])
 
 
 def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
@@ -246,8 +280,7 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
     for i in range(arrivals.rows.shape[0]):
         if i % PIECE == 0:
             fetch_stacks(arrivals, stacks, i)
-        # Events come in the order of ties.
-        may_tie = i == 0 or arrivals.ties[i - 1] == arrivals.ties[i]
+        may_tie = is_tied(stacks, arrivals.ties, i)
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
             continue
@@ -261,7 +294,7 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
             if absences is not None:
                 rip, floor = last_absence(absences, level, key, tie)
             if level > 0:
-                rip = latest_before(stacks, level - 1, key, tie, may_tie)
+                rip = latest_before(stacks, level - 1, key, may_tie)
                 if rip != NOTHING:
                     cell = stacks.cells[level - 1, rip & stacks.ends[MASK, level - 1]]
                     reach = cell[REACH]
@@ -272,10 +305,10 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
                     continue
-            instance = arrivals.rows[i], rip, tie, measure, reach
+            instance = arrivals.rows[i], rip, measure, reach
             place = push(stacks, level, key, instance, may_tie)
             if absences is not None:
-                stacks.cells[level, place, FLOOR] = floor
+                stacks.cells[level, place, TIE], stacks.cells[level, place, FLOOR] = tie, floor
         if absences is not None:
             note_absence(absences, arrivals.states[i], key, measure, tie)
 
