@@ -86,11 +86,13 @@ class Writer:
         parts = [*self.one(ahead), group, *self.one(behind)]
         if self.has_sets:
             parts = self.beside(group)
-        if firm and len(parts) > 1 and parts[0] != group and self.chance(60):
+        is_behind_one = parts[0] != group and not parts[0].startswith("SET(")
+        if firm and is_behind_one and self.chance(60):
             self.asked.append(f"{_last(parts[0])}.v <= g[1].{_first(first)}.v")
         if firm and parts[-1] == "B z" and self.chance(60):
             self.asked.append(f"z.v >= g[g.len].{_last(last)}.v")
-        if "*" in group.split(")")[-1] or len(parts) > 1:
+        may_end = self.has_sets and self.chance(50)
+        if not may_end and ("*" in group.split(")")[-1] or len(parts) > 1):
             parts.append("C y")
         self.asked += self.one([[], [], [], ["[k]"], ["g.len < 3"]])
         where = f" WHERE {' AND '.join(self.asked)}" if self.asked else ""
