@@ -44,7 +44,7 @@ def rows(count: int) -> list[dict[str, Any]]:
         ("EVENT (SEQ(B b, !(SEQ(D d, A a)), C c))+ g[]", "a negative sequence looks at whole"),
         ("EVENT (SEQ(B b, C c))+ g[] LIMIT 1", "LIMIT takes the first matches only"),
         ("EVENT (SEQ(B b, C c))+ g[] WHERE skip_till_next_match", "under skip_till_next_match"),
-        ("EVENT SEQ(SET(A a, D d), (SEQ(B b, C c))+ g[]) WHERE a.v < g[1].b.v", "nor on neighbours"),
+        ("EVENT SEQ(SET(A a, D d), (SEQ(B b, C c))+ g[]) WHERE a.v < g[1].b.v", "neighbours"),
     ],
 )
 def test_what_is_listed(query: str, reason: str) -> None:
