@@ -150,10 +150,11 @@ class PlanDictionary:
 
     def key(self, tests: Tests) -> Key:
         """The key of some tests."""
-        if tests not in self._keys:
+        key = self._keys.get(tests)
+        if key is None:
             key = self._keys[tests] = Key(tests)
             self._key_codes[key] = KeyDictionary(len(tests), streaming=self.streaming)
-        return self._keys[tests]
+        return key
 
     def codes_of(self, key: Key) -> KeyDictionary:
         """The dictionary of a key."""

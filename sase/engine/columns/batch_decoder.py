@@ -280,13 +280,17 @@ def _source(
 
 def numbers(batch: pa.RecordBatch, column: SourceColumn) -> Numbers | None:
     """Return the numbers of a plain column, None if there is a NULL among them."""
+    values = _stored(batch, column)
+    return None if values is None else values.astype(np.int64, copy=False)
+
+
+def _stored(batch: pa.RecordBatch, column: SourceColumn) -> NDArray[Any] | None:
+    """The same of the width in which they are stored."""
     array = batch.column(column.at)
     if array.null_count:
         return None
     values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
-    if values.dtype.kind == "M":
-        return values.view(np.int64)
-    return values.astype(np.int64, copy=False)
+    return values.view(np.int64) if values.dtype.kind == "M" else values
 
 
 def _decoded(batch: pa.RecordBatch, column: SourceColumn) -> EventColumn:
@@ -296,7 +300,7 @@ def _decoded(batch: pa.RecordBatch, column: SourceColumn) -> EventColumn:
         if codes is not None:
             return EventColumn(column.type, codes, None, column.known.values.dictionary)
         return string_column(_chunks(batch, column), column.known)
-    values = numbers(batch, column) if column.is_plain else None
+    values = _stored(batch, column) if column.is_plain else None
     if values is not None:
         return EventColumn(column.type, values)
     return number_column(column.name, _chunks(batch, column), column.type, _NO_FAULTS, widen=False)
@@ -321,4 +325,5 @@ def _codes(
     if key is None:
         return None
     codes: NDArray[np.signedinteger] = codes_of(array.indices, column.known.mappings[key], dtype)
-    return codes.astype(dtype, copy=False)
+    is_narrow = codes.dtype.kind == "i" and codes.itemsize < np.dtype(dtype).itemsize
+    return codes if is_narrow else codes.astype(dtype, copy=False)

@@ -183,9 +183,9 @@ class Context:
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
-        if key in self.cache:
-            found: T = self.cache[key]
-            return found
+        known: T | None = self.cache.get(key)
+        if known is not None:
+            return known
         before = self.dictionary.texts.size
         found = make()
         if self.dictionary.texts.size == before:
@@ -337,15 +337,17 @@ def size_of(window: BoundWindow) -> int:
 
 def bound_of(watermark: Watermark, window: BoundWindow | None) -> int:
     """The least measure of the first event of any sequence to come."""
-    return EARLIEST if window is None else bound_within(watermark, window.kind, span_of(window))
+    if window is None:
+        return EARLIEST
+    return bound_within(watermark.ts, watermark.position, window.kind, span_of(window))
 
 
-def bound_within(watermark: Watermark, kind: WindowKind, span: int) -> int:
-    """The same under a window of a kind and span."""
+def bound_within(time: int, position: int, kind: WindowKind, span: int) -> int:
+    """The same from a time and a position on, under a window of a kind and span."""
     if kind is WindowKind.PARTITION_EVENTS:
         return EARLIEST
-    measure = watermark.ts if kind is WindowKind.TIME else watermark.position
-    return max(measure - span, EARLIEST)
+    bound = (time if kind is WindowKind.TIME else position) - span
+    return bound if bound > EARLIEST else EARLIEST
 
 
 def measures_of(block: Block, window: BoundWindow | None) -> Numbers:

@@ -70,9 +70,13 @@ class SequenceScanState:
 
     def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Mark the instances as evictable that no event to come reaches within the window."""
-        if self._window is not None:
-            self.stacks.evict(bound_within(watermark, self._window.kind, self.span))
+        self.evict(watermark.ts, watermark.position)
         return iter(())
+
+    def evict(self, time: int, position: int) -> None:
+        """The same from a time and a position on."""
+        if self._window is not None:
+            self.stacks.evict(bound_within(time, position, self._window.kind, self.span))
 
     def horizon(self) -> int | None:
         """Free evicted instances; return the oldest live event."""

@@ -56,7 +56,7 @@ NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
 # So many lines that are taken later are fetched before.
 FETCHED = 16
 # The entries that the ring has room for at first.
-FEWEST_ENTRIES = 1 << 6
+FEWEST_ENTRIES = 1 << 9
 # The orders that are accepted, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
 

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+import pyarrow as pa
 
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
@@ -79,7 +80,8 @@ class FusedPush:
         decoder = pipeline.loader.decoder
         if decoder is None:
             return None
-        batch = as_batch(events, decoder.schema)
+        is_batch = isinstance(events, pa.RecordBatch)
+        batch: Any = events if is_batch else as_batch(events, decoder.schema)
         if not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._decoder is not decoder:
@@ -132,7 +134,7 @@ class FusedPush:
         fused = self._fused
         at, push, counting = pipeline.at, self._stacks.push_batch, self._counting
         after = pipeline.state.watermark, at.events, at.ties
-        keys, room = fused.keys, fused.construction.room
+        keys, room = self._codes.size, fused.construction.room
         if self._stopwatch is None:
             found = push(batch, layout, keys, after, counting, self._buffer, room)
         else:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from sase.binding.bound import WindowKind
-from sase.engine.blocks.block import Key, Tests, Watermark
+from sase.engine.blocks.block import Key, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.key_dictionary import KeyDictionary
 from sase.engine.columns.arrays import Numbers
@@ -151,7 +151,7 @@ class SequenceOperators:
         end = pipeline.at.events
         if admitted:
             self.stacks.note_block(end - count, end - 1 if self.measure == PLACE else last)
-        self.scan.advance(Watermark(last, end), iter(()))
+        self.scan.evict(last, end)
         pipeline.watch(end)
         pipeline.evict_when_due()
 
