@@ -16,8 +16,8 @@ from sase.source import Source, Span
 from sase.text_file import MOST
 
 # Of so many texts that are no longer than this the trees are kept, which nobody changes: a query
-# comes again for other inputs, recipes and strategies.
-KEPT, LENGTH = 64, 2_000
+# comes again for other inputs, recipes and strategies, and all of a script when it is explained.
+KEPT, LENGTH = 256, 2_000
 
 
 def parse_script(text: str, name: str = "query") -> ast.Script:
