@@ -15,7 +15,7 @@ from sase.binding.schema import OTHERS
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary
-from sase.engine.blocks.key_texts import KeyTexts, SharedTexts
+from sase.engine.blocks.key_texts import KeyTexts, SharedTexts, values_at
 from sase.engine.columns import EventColumn
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, Vector, vector_of
@@ -27,6 +27,8 @@ from sase.engine.snapshots.saved_state import Saved
 
 # Of texts that plans share each has few: so many bits their dense codes have at most.
 BITS_OF_SHARED = 10
+# A dictionary of few values is translated as a whole.
+LARGE = 8
 
 
 class TypeDictionary:
@@ -116,6 +118,8 @@ class PlanDictionary:
         self._keys: dict[Tests, Key] = {}
         self._key_codes: dict[Key, KeyDictionary] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
+        # By column a dictionary of many more values than were asked of it at once.
+        self._large: dict[tuple[str, str], Any] = {}
 
     def types(self, block: Block) -> NDArray[np.int16]:
         """The type codes of the plan for a block's events."""
@@ -221,13 +225,23 @@ class PlanDictionary:
         """The values of a column at some places."""
         if column.dictionary is None:
             return vector_of(column.take(places), self.texts)
-        known = self._translated.get(name)
+        known, taken = self._translated.get(name), column.take(places)
         if known is None or known.dictionary is not column.dictionary:
+            is_large = len(column.dictionary) > LARGE + 4 * len(taken.values)
+            if is_large and self._large.get(name) is not column.dictionary:
+                self._large[name] = column.dictionary  # if it is asked for again all have a code
+                return self._vector_of_few(taken)
             codes = self.texts.codes(column.dictionary.to_pylist())
             known = _Translated(column.dictionary, np.append(codes, NOTHING))
             self._translated[name] = known
-        taken = column.take(places)
         return Vector(known.codes[taken.values], INTEGER, taken.valid)
+
+    def _vector_of_few(self, column: EventColumn) -> Vector:
+        """A few values beside all that the dictionary of their column has."""
+        used, places = np.unique(column.values, return_inverse=True)
+        codes = self.texts.codes(values_at(column.dictionary, used[used >= 0]))
+        nulls = [NOTHING] * (len(used) - len(codes))
+        return Vector(np.append(nulls, codes).astype(np.int64)[places], INTEGER, column.valid)
 
     def _by_type(self, block: Block, attribute: str) -> Vector:
         """An attribute that the tables of several types have as columns of several kinds."""

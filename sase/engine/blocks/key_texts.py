@@ -24,12 +24,22 @@ from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 ROOM = 1 << 10
 # A dictionary of no more values is taken as a whole.
 FEW = 64
+# So many values are taken out of a dictionary one by one.
+SINGLE = 16
 # No code is known yet of a value; beside `NOTHING`, which is that of NULL.
 UNASKED = -2
 # The last event with a code that no text has.
 FREE = np.iinfo(np.int64).max
 # A plan marks so many rounds, then every second one.
 MOST_MARKS = 1 << 10
+
+
+def values_at(dictionary: Any, places: Numbers) -> list[str]:
+    """The values of a dictionary at some places; of a few Arrow gives one by one sooner."""
+    if len(places) <= SINGLE:
+        return [dictionary[place].as_py() for place in places.tolist()]
+    texts: list[str] = dictionary.take(places).to_pylist()
+    return texts
 
 
 class _ReadDictionary:
@@ -45,15 +55,21 @@ class _ReadDictionary:
         found: Numbers = self.codes[values]
         is_new = found == UNASKED
         if is_new.any():
-            is_asked = np.zeros(len(self.codes), np.bool_)
-            is_asked[values[is_new]] = True
-            asked = np.flatnonzero(is_asked)
+            asked = self._distinct(values[is_new])
             every = len(asked) == len(self.dictionary)
-            texts = self.dictionary if every else self.dictionary.take(asked)
-            self.codes[asked] = known.codes(texts.to_pylist(), now)
+            texts = self.dictionary.to_pylist() if every else values_at(self.dictionary, asked)
+            self.codes[asked] = known.codes(texts, now)
             found = self.codes[values]
         known.use(found[found != NOTHING], now)
         return found
+
+    def _distinct(self, values: Numbers) -> Numbers:
+        """Places in the dictionary, each once."""
+        if len(values) <= FEW:
+            return np.unique(values)
+        is_asked = np.zeros(len(self.codes), np.bool_)
+        is_asked[values] = True
+        return np.flatnonzero(is_asked)
 
 
 class SharedTexts:
@@ -89,7 +105,7 @@ class SharedTexts:
     def _of_few(self, values: Numbers, dictionary: Any, known: TextDictionary) -> Numbers:
         """The same where there are few of them beside all that the dictionary has."""
         used, places = np.unique(values, return_inverse=True)
-        texts = dictionary.take(used[used >= 0]).to_pylist()
+        texts = values_at(dictionary, used[used >= 0])
         found = known.codes(texts, self.round)
         return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
 

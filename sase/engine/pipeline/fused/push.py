@@ -13,7 +13,6 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-import pyarrow as pa
 
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
@@ -80,8 +79,7 @@ class FusedPush:
         decoder = pipeline.loader.decoder
         if decoder is None:
             return None
-        is_batch = isinstance(events, pa.RecordBatch)
-        batch: Any = events if is_batch else as_batch(events, decoder.schema)
+        batch = as_batch(events, decoder.schema)
         if not decoder.accepts(batch) or not 0 < batch.num_rows <= SMALL:
             return None
         if self._decoder is not decoder:
