@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sase.engine.columns.kept_memory import mapped
 
 Numbers: TypeAlias = NDArray[np.int64]
 # The numbers of a line of the cache.
@@ -38,13 +39,7 @@ def zeros(shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(shape, dtype)
-    try:
-        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        raise MemoryError(f"there is no memory for {size:,} bytes") from error
-    with suppress(OSError):  # a system without them
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, dtype).reshape(shape)
+    return np.frombuffer(mapped(size, is_huge=True), dtype).reshape(shape)
 
 
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-
 from sase.binding import Schema
 from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import (
@@ -358,11 +356,3 @@ def measures_of(block: Block, window: BoundWindow | None) -> Numbers:
         return block.positions
     assert block.ranks is not None
     return block.ranks
-
-
-def detach(room: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Split off the first numbers of each row, written to no more, from a buffer to go on with."""
-    found = room[..., :count]
-    if 2 * count < room.shape[-1]:
-        return found.copy(), room
-    return found, np.empty_like(room)  # which costs less than a copy

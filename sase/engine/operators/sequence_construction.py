@@ -8,8 +8,9 @@ import numpy as np
 
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.expressions.checks import Checks, Tally
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, detach
+from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.snapshots.saved_state import Saved
@@ -30,6 +31,7 @@ class SequenceConstructionState:
         self._checking = ResidualFilter(context, tests, groups, context.levels)
         room = context.options.chunk if self._limit is None else self._limit
         self.room = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
+        self._memory = ResultMemory()
         self._built = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
@@ -65,7 +67,7 @@ class SequenceConstructionState:
     def detach(self, written: int) -> Sequences:
         """Split off the sequences written to `room`."""
         self._built += written
-        found, self.room = detach(self.room, written)
+        found, self.room = self._memory.detach(self.room, written)
         return found
 
     @property

@@ -16,7 +16,7 @@ from sase.engine.kernels.groups.runs import advance_automaton
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.operators.bindings.groups import GroupBindings
-from sase.engine.operators.contract import Context, detach
+from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.events import GroupEvents, condition_on_one
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.groups.saved_automaton import check_automaton_runs
@@ -93,6 +93,7 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
         if matches:
             given = written.events, written.slots, written.sizes, written.branches, written.levels
             sizes = events, events, iterations, iterations, events
+            detach = self._memory.detach
             parts = [detach(room, count) for room, count in zip(given, sizes, strict=True)]
             found = GroupBindings(
                 parts[0][0],

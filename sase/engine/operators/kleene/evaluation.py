@@ -10,12 +10,13 @@ import numpy as np
 
 from sase.binding.bound import BoundComponent, Condition, When
 from sase.engine.blocks.block import Block, Watermark
+from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.kernels.kleene.runs import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, detach, measures_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, measures_of
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.scan_filter import ScanFilter
@@ -46,6 +47,7 @@ class RunEvaluationBase:
         self._program = self._programmed()
         # Whether anything is decided on several events.
         self._binds = bool(node.conditions or self._rest)
+        self._memory = ResultMemory()
         self._written = self._room(context.options.chunk)
         self._seen = self._built = 0
         self._watermark = Watermark(EARLIEST, 0)
@@ -95,12 +97,14 @@ class RunEvaluationBase:
         if matches:
             is_full = 2 * matches > len(written.ends)
             if is_full and 2 * events < len(written.events):  # the next ones are as long
-                found, room = written.events[:events], np.empty(3 * events // 2 + 1, np.int64)
+                found, room = written.events[:events], self._memory.empty(3 * events // 2 + 1)
             else:
-                found, room = detach(written.events, events)
-            ends, more = detach(written.ends, matches)
+                found, room = self._memory.detach(written.events, events)
+            ends, more = self._memory.detach(written.ends, matches)
             self._written = written._replace(events=room, ends=more)
-            yield Bindings(found, ends, written.lengths[:, :matches].copy())
+            lengths = written.lengths[:, :matches]
+            lengths = self._memory.copy(lengths) if is_full else lengths.copy()
+            yield Bindings(found, ends, lengths)
 
     def _flush(self, why: int) -> Iterator[Bindings]:
         """Flush the match buffer after a kernel stopped; enlarge it if one match did not fit."""

@@ -22,7 +22,7 @@ from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, STRICT, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings, begins_of
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, detach, span_of
+from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import FEWEST
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.kleene.saved_lines import check_line_nodes, restored_lines, saved_lines
@@ -187,13 +187,15 @@ class LineEvaluationState(IncrementalEvaluation):
         output.sizes[:] = 0
         if not matches:
             return
-        found, room = detach(output.events, events)
+        memory, is_full = self._memory, 2 * matches > len(output.ends)
+        found, room = memory.detach(output.events, events)
+        copy = memory.copy if is_full else np.copy
         self._output = output._replace(events=room)
-        ends, series = output.ends[:matches].copy(), self._series
+        ends, series = copy(output.ends[:matches]), self._series
         if self._is_shown:
             every = range(levels)
             singles = output.singles[:, :matches]
-            bound = [found if level == series else singles[level].copy() for level in every]
+            bound = [found if level == series else copy(singles[level]) for level in every]
             yield ColumnarBindings(bound, [ends if level == series else None for level in every])
         else:
             lengths = np.ones((levels, matches), np.int64)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers, grown, grown_records, zeros
+from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as nodes
@@ -90,7 +91,7 @@ class StretchEvaluationState(RunEvaluationState):
         self._stretches = kernel.Stretches(
             grown_records(np.zeros((0, kernel.KEY_FIELDS), np.int64), keys).ravel(),
             zeros((kernel.FIRST_RUN + self._context.options.stack * width,)),
-            zeros((rows,)),
+            reused((rows,)),  # of an event what it has is written before it is read
             np.array([kernel.FIRST_RUN, NOTHING], np.int64),
             self._runs.state,
         )

@@ -29,7 +29,6 @@ from sase.engine.operators.contract import (
     Counters,
     HasTimers,
     bound_of,
-    detach,
     span_of,
 )
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
@@ -192,8 +191,8 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
         self._built += matches
         written.sizes[:] = 0
         if matches:
-            bound, room = detach(written.events, events)
-            slots, other = detach(written.slots, events)
+            bound, room = self._memory.detach(written.events, events)
+            slots, other = self._memory.detach(written.slots, events)
             self._buffer = written._replace(events=room, slots=other)
             found = SetBindings(
                 bound, written.ends[:matches].copy(), written.lengths[:, :matches].copy(), slots
