@@ -171,6 +171,7 @@ WITHOUT_SPARK = (
     "tests/spark/test_tasks_killed.py",
     "tests/spark/test_connect.py",
     "tests/spark/test_streaming_killed.py",
+    "tests/spark/test_worker.py",
 )
 
 # What takes longest, in the order in which processes take it: heavy tests that take minutes, of

@@ -19,6 +19,7 @@ from sase.spark.script import ScriptResults, script
 from sase.spark.source import FrameSource
 from sase.spark.streaming import Stream, stream
 from sase.spark.table_function import register
+from sase.spark.worker import spare_imports
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,6 +39,9 @@ __all__ = [
     "script",
     "stream",
 ]
+
+# A worker that has a task of ours imports this package first, and by it all that tasks need.
+spare_imports()
 
 
 @overload

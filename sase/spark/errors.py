@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sase import errors
 from sase.errors import DataError, SaseError, SparkError
+from sase.spark.worker import is_worker
 
 # Where a traceback of Python names an error of ours: behind it stands what it says.
 _RAISED = re.compile(r"(?:^|: )sase\.errors\.(\w+): ", re.MULTILINE)
@@ -46,8 +46,7 @@ def without_traceback() -> Iterator[None]:
     try:
         yield
     except SaseError:
-        spec = getattr(sys.modules["__main__"], "__spec__", None)
-        if spec is not None and spec.name.startswith("pyspark."):
+        if is_worker():
             os.environ[HIDES] = "1"  # of this worker, which ends with the error
         raise
 
