@@ -17,7 +17,7 @@ from sase.planning.consistency import Classified, Consistency, Growth, Trend, cl
 from sase.planning.walk_back import WalkStep, decided_walking_back
 from tests.naive.conditions import Condition, Part, condition, conjuncts, is_true
 from tests.naive.expressions import Event, Scope, Series
-from tests.seeds import draw_numbers, tries
+from tests.seeds import draw_numbers, share, tries
 from tests.user_aggregates import added_here, define_all
 
 
@@ -243,7 +243,7 @@ def test_the_class_of_each_form(
     _, with_nulls, without, _ = known(where)
     assert (with_nulls.consistency, without.consistency) == (maybe, never)
     assert (without.prunes_forward, without.prunes_backward) == (forward, backward)
-    check(where, 150, draw_numbers(2)[1])
+    check(where, share(200), draw_numbers(2)[1])
 
 
 @pytest.mark.parametrize("where", [form[0] for form in FORMS if form[0] not in CAUTIOUS])

@@ -17,7 +17,7 @@ from sase.errors import SaseError
 from sase.lang.ast import StrategyName
 from tests.engine.groups import queries
 from tests.engine.groups.queries import Drawn
-from tests.seeds import draw_numbers, tries
+from tests.seeds import draw_numbers, share, tries
 
 ANY, NEXT = StrategyName.SKIP_TILL_ANY_MATCH, StrategyName.SKIP_TILL_NEXT_MATCH
 WRITTEN = re.compile(
@@ -71,7 +71,7 @@ def faults(number: int, seen: Counter[str]) -> list[str]:
 def test_each_match_that_is_lacking_has_a_reason_and_no_other_has_one() -> None:
     seen = Counter[str]()
     for first in tries(draw_numbers(1)[0]):
-        for number in range(first, first + 15):
+        for number in range(first, first + max(5, share(20))):
             assert not faults(number, seen)
         if seen["lacking"] >= 5 and seen["there"] >= 5:
             break

@@ -25,7 +25,7 @@ from sase.engine.sources.discovered import Discovered
 from sase.lang.ast import Strategy, StrategyName
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.seeds import draw_numbers
+from tests.seeds import draw_numbers, share
 
 STRICT, PARTITION, NEXT, ANY = STRATEGIES
 WIDE = None
@@ -112,7 +112,7 @@ def test_a_strategy_has_a_match_if_nothing_speaks_against_it(
     """On random streams, for every match that skip till any match has."""
     random, seen = Random(draw_numbers(2)[1]), Counter[tuple[StrategyName, bool]]()
     for number, (query, types) in enumerate(queries * 400):
-        if number >= 20 * len(queries) and is_enough(seen):
+        if number >= share(25) * len(queries) and is_enough(seen):
             break
         rows = stream(random, types)
         sets = {strategy: found(query, strategy, rows, types) for strategy in STRATEGIES}

@@ -9,7 +9,7 @@ import pytest
 import sase
 from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.traversal import within
-from tests.seeds import draw_numbers
+from tests.seeds import draw_numbers, share
 
 PATTERNS = [
     "SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [k]",
@@ -41,7 +41,7 @@ def stream(number: int) -> pa.Table:
 @pytest.mark.random
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_it_finds_what_a_search_in_gaps_finds(pattern: str) -> None:
-    for number in draw_numbers(5):
+    for number in draw_numbers(share(7)):
         table, query = stream(number), f"EVENT {pattern}"
         tight, basic = (sase.compile(query, table, plan=name) for name in ("optimized", "basic"))
         assert searches(tight) == {SequenceSearch.TIGHT}
