@@ -25,7 +25,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(CODE) ## run the tests, with the same random examples every time (eight minutes)
+test: $(CODE) ## run the tests, with the same random examples every time (seven and a half minutes)
 	@echo "test: all but the heavy ones"
 	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
@@ -41,13 +41,18 @@ test-quick: $(CODE) ## run what takes little time, with few random examples (two
 	@echo "test-quick: what takes little time"
 	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ONE) $(ARGS)
 
-test-random: $(CODE) ## run the random tests with fresh examples
+test-random: $(CODE) ## run the random tests with fresh examples (five minutes)
 	@echo "test-random: fresh examples"
 	@$(BIN)/python -m pytest -m "hypothesis or random" --hypothesis-profile=random $(WORKERS) $(DRAW) $(ARGS)
 
-test-heavy: $(CODE) ## run what both leave out: killed processes, checked indexes, experiments
+test-heavy: $(CODE) ## run what both leave out: killed processes, checked indexes, experiments (eight)
 	@echo "test-heavy: what the others leave out"
 	@$(BIN)/python -m pytest -m "heavy and not (hypothesis or random)" $(WORKERS) $(ONE) $(ARGS)
+
+# In one run, so that tests are collected, and processes and Spark are started, once.
+test-rest: $(CODE) ## run both of these in one run: all that test leaves out, and fresh examples
+	@echo "test-rest: fresh examples, and what the others leave out"
+	@$(BIN)/python -m pytest -m "hypothesis or random or heavy" --hypothesis-profile=random $(WORKERS) $(DRAW) $(ARGS)
 
 test-long: $(CODE) ## run everything, with hundreds of times more random examples
 	@echo "test-long: everything, with many more random examples"

@@ -110,6 +110,8 @@ def command(config: pytest.Config, test: str | None = None, *, is_heavy: bool = 
     target = {USUAL: "test"}.get(option.hypothesis_profile, f"test-{option.hypothesis_profile}")
     if is_heavy and option.seed is None:
         target = "test-heavy"
+    elif option.markexpr.endswith("or heavy"):
+        target = "test-rest"
     words = ["make", target]
     if option.seed is not None:
         words += [f"SEED={option.seed}"]

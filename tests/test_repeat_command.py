@@ -21,6 +21,7 @@ def test_one():
     {}
 """
 AGAIN = "TEST=test_this.py::test_one"
+RANDOM, REST = ["--hypothesis-profile=random"], ["-m", "hypothesis or random or heavy"]
 
 
 @pytest.mark.heavy
@@ -36,13 +37,15 @@ AGAIN = "TEST=test_this.py::test_one"
     ("arguments", "again"),
     [
         (["-m", "heavy"], f"make test-heavy {AGAIN}"),
-        (["--hypothesis-profile=random", "--seed=7"], f"make test-random SEED=7 {AGAIN}"),
+        ([*RANDOM, "--seed=7"], f"make test-random SEED=7 {AGAIN}"),
+        ([*RANDOM, "--seed=7", *REST], f"make test-rest SEED=7 {AGAIN}"),
     ],
-    ids=["heavy", "random"],
+    ids=["heavy", "random", "rest"],
 )
 def test_it_is_told(body: str, told: str, arguments: list[str], again: str, tmp_path: Path) -> None:
     (tmp_path / "test_this.py").write_text(TEST.format(body), encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = heavy", encoding="utf-8")
+    marks = "heavy\n    random\n"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nmarkers = {marks}", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-n1", *arguments]
     done = subprocess.run(
         command,
