@@ -23,6 +23,7 @@ from sase.binding.bound import (
     Part,
     Reference,
     When,
+    elements_of,
 )
 from sase.binding.parts import references, with_values
 
@@ -146,7 +147,7 @@ def adjacent_to(conjunct: Conjunct, components: Sequence[BoundComponent]) -> lis
     if len(sides) != 2:
         return []
     (first, ending), (last, beginning) = sides
-    if components[last].group is not None:
+    if components[last].group is not None or {first, last} & _members(components):
         return []
     if first == last:
         is_so = (ending.inner, beginning.inner) == (Part.PREVIOUS, Part.CURRENT)
@@ -157,6 +158,11 @@ def adjacent_to(conjunct: Conjunct, components: Sequence[BoundComponent]) -> lis
         ends = list(_ends(components[first], first, ending)) if is_so else []
         condition = _turned(conjunct.condition, lambda each: levels[each.component] == first)
     return [Adjacent(condition, each, Element(last)) for each in ends]
+
+
+def _members(components: Sequence[BoundComponent]) -> set[int]:
+    """The levels of members of sets, whose events may come in any order."""
+    return {level for each in elements_of(components) if len(each) > 1 for level in each}
 
 
 def _place_of(side: tuple[int, _Role]) -> tuple[int, bool]:

@@ -99,8 +99,6 @@ def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
     ]
     levels = range(len(runs.components))
     reasons += [reason for level in levels for reason in reasons_of(runs.components, level)]
-    if runs.has_groups and runs.has_sets:
-        reasons.append("a set is beside a repeated group")
     if (most := states_among(bounds.components)) > MOST_STATES:
         reasons.append(f"it has {most:,} states")
     too_large = _too_large(bounds.components)

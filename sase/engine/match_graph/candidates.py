@@ -14,13 +14,14 @@ class Neighbours(NamedTuple):
     """What two events right after one another in a match are of, as bits of candidates.
 
     The later one is a `further` event of its component, or one that begins it; with that an
-    iteration of a group may begin, too.
+    iteration of a group may begin, too. Those that are `tied` are simultaneous, and not tested.
     """
 
     earlier: int
     later: int
     further: bool
     begins: bool
+    tied: bool = False
 
 
 # Of neighbours in a match the places of the earlier events, as many of later ones, and what they

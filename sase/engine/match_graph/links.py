@@ -35,16 +35,23 @@ def linked(
     """
     if not slots.pairs or all(each.edge is None for each in partitions):
         return NO_LINKS
-    holds = _edge_of_all(partitions, np.asarray(offsets, np.int64))
+    tested = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
     check(2 * INT64 * len(slots.pairs) * len(stream.before))
     for pair in slots.pairs:
-        found, counts = _arcs(stream, holds, pair, options, kept, check)
+        found, counts = _arcs(stream, _any if pair.tied else tested, pair, options, kept, check)
         bounds.append(kept + np.concatenate([[0], np.cumsum(counts)]))
         places.append(found)
         kept += len(found)
     check(INT32 * kept)
     return Links(frozen(np.stack(bounds)), frozen(np.concatenate(places)))
+
+
+def _any(
+    earlier: NDArray[np.int64], later: NDArray[np.int64], pair: Neighbours
+) -> NDArray[np.bool_]:
+    """All of them."""
+    return np.ones(len(later), np.bool_)
 
 
 def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int64]) -> Edge:
@@ -78,8 +85,10 @@ def _arcs(
     former = np.flatnonzero(((stream.begins | stream.takes) >> pair.earlier) & 1)
     entering = stream.takes if pair.further else stream.begins
     targets = np.flatnonzero((entering >> pair.later) & 1)
-    starts = np.searchsorted(former, stream.lowest[targets])
-    widths = np.maximum(np.searchsorted(former, stream.before[targets]) - starts, 0)
+    lowest = np.maximum(stream.lowest, stream.before) if pair.tied else stream.lowest
+    starts = np.searchsorted(former, lowest[targets])
+    beyond = targets if pair.tied else stream.before[targets]
+    widths = np.maximum(np.searchsorted(former, beyond) - starts, 0)
     counts = np.zeros(len(stream.before), np.int64)
     found = [np.empty(0, np.int32)]
     for chosen in _blocks(widths, options.pairs):

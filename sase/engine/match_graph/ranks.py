@@ -141,8 +141,8 @@ class _LinkedRanks:
         if (place, slot) not in self._known:
             nodes = [
                 (former, source)
-                for source in self.slots.sources[slot]
-                for former in self.graph.earlier(place, self.slots.pair(source, slot)).tolist()
+                for source, pair in self.slots.before[slot]
+                for former in self.graph.earlier(place, pair).tolist()
                 if former >= self.low and self.counts[former - self.low][source]
             ]
             counts = (self.counts[former - self.low][source] for former, source in nodes)

@@ -10,7 +10,7 @@ The first slot of a component is for events that begin it, the others for furthe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,6 @@ import numpy as np
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
 from sase.engine.match_graph.candidates import Neighbours
-
-# Of a source that is not tested.
-NO_PAIR = -1
 
 
 @dataclass(frozen=True)
@@ -105,14 +102,21 @@ class SlotAutomaton:
     def pairs(self) -> tuple[Neighbours, ...]:
         """What neighbours in a match can be of."""
         found = {
-            self._neighbours(source, target)
-            for target, sources in enumerate(self.sources)
-            for source in sources
+            self._neighbours(source, target, is_tied)
+            for target in range(len(self))
+            for source, is_tied in self._before(target)
         }
         return tuple(sorted(found))
 
-    def _neighbours(self, source: int, target: int) -> Neighbours:
+    def _before(self, target: int) -> Iterator[tuple[int, bool]]:
+        """The slots before one, and whether the event in them is simultaneous."""
+        yield from ((source, False) for source in self.sources[target])
+        yield from ((source, True) for source in self.tied[target])
+
+    def _neighbours(self, source: int, target: int, is_tied: bool) -> Neighbours:
         earlier, later = self.all[source], self.all[target]
+        if is_tied:
+            return Neighbours(earlier.bit, later.bit, later.further, later.begins, tied=True)
         return Neighbours(earlier.bit, later.bit, later.further, later.begins)
 
     @cached_property
@@ -139,9 +143,17 @@ class SlotAutomaton:
         """A bit for each slot that is chosen."""
         return sum(1 << slot for slot, each in enumerate(chosen) if each)
 
-    def pair(self, source: int, target: int) -> int:
+    def pair(self, source: int, target: int, *, is_tied: bool = False) -> int:
         """The number of the pair of what two slots are of."""
-        return self._numbers[self._neighbours(source, target)]
+        return self._numbers[self._neighbours(source, target, is_tied)]
+
+    @cached_property
+    def before(self) -> tuple[list[tuple[int, int]], ...]:
+        """By slot those before it, and the number of the pair of both."""
+        return tuple(
+            [(source, self.pair(source, each, is_tied=tied)) for source, tied in self._before(each)]
+            for each in range(len(self))
+        )
 
     @cached_property
     def _numbers(self) -> dict[Neighbours, int]:
@@ -150,19 +162,16 @@ class SlotAutomaton:
     @cached_property
     def arrays(self) -> Automaton:
         """The automaton as kernels read it."""
-        both = list(zip(self.sources, self.tied, strict=True))
-        flat = [(s, t, 0) for t, (sources, _) in enumerate(both) for s in sources]
-        flat += [(s, t, 1) for t, (_, tied) in enumerate(both) for s in tied]
-        flat.sort(key=lambda arc: (arc[1], arc[2]))
+        flat = [(s, t, is_tied) for t in range(len(self)) for s, is_tied in self._before(t)]
         columns = (
             [slot.bit for slot in self.all],
             [slot.level for slot in self.all],
             [slot.further for slot in self.all],
             [slot.opens for slot in self.all],
             [slot.closes for slot in self.all],
-            np.cumsum([0, *(len(sources) + len(tied) for sources, tied in both)]),
+            np.cumsum([0, *map(len, self.before)]),
             [source for source, _, _ in flat],
-            [NO_PAIR if is_tied else self.pair(source, t) for source, t, is_tied in flat],
+            [pair for each in self.before for _, pair in each],
             [is_tied for _, _, is_tied in flat],
         )
         return Automaton(*(frozen(np.asarray(column, np.int64)) for column in columns))

@@ -70,8 +70,7 @@ class SubsetStates:
         if not self._is_complete(state):
             return
         for number in range(state.element + 1, len(self.elements)):
-            none = SubsetState(number, (0,) * len(self.elements[number]))
-            yield from self._inside(none)
+            yield from self._inside(unbound(number, self.elements[number]))
             if not self._is_empty(self.elements[number]):
                 return
 
@@ -79,37 +78,69 @@ class SubsetStates:
         """The state that is left when time goes on."""
         return state._replace(fresh=None)
 
-    def refreshed(self, move: Move, before: int = 0) -> SubsetState:
+    def refreshed(self, move: Move) -> SubsetState:
         """The state that a simultaneous event leads to."""
-        is_series = self.components[move.level].maximum != 1
-        return move.target._replace(fresh=before | int(is_series) << move.level)
+        return refreshed(self.components, move)
 
     def simultaneous(self, state: SubsetState) -> Iterator[Move]:
         """What another event of the same time may do."""
-        assert state.fresh is not None
-        for each in self._inside(self.settled(state)):
-            if not state.fresh >> each.level & 1:
-                yield each._replace(target=self.refreshed(each, state.fresh))
+        return beside(self.components, self.elements[state.element], state)
 
     def _inside(self, state: SubsetState) -> Iterator[Move]:
         if state.element < 0:
-            return
-        for place, level in enumerate(self.elements[state.element]):
-            count, last = state.bound[place], highest(self.components[level])
-            if count < last or self.components[level].maximum is None:
-                more = min(count + 1, last)
-                bound = (*state.bound[:place], more, *state.bound[place + 1 :])
-                yield Move(level, count > 0, SubsetState(state.element, bound))
+            return iter(())
+        return inside(self.components, self.elements[state.element], state)
 
     def _is_complete(self, state: SubsetState) -> bool:
-        if state.element < 0:
-            return True
-        levels = self.elements[state.element]
-        pairs = zip(state.bound, levels, strict=True)
-        return all(count >= self.components[level].minimum for count, level in pairs)
+        element = state.element
+        return element < 0 or is_complete(self.components, self.elements[element], state)
 
     def _is_empty(self, element: Sequence[int]) -> bool:
         return all(self.components[level].minimum == 0 for level in element)
+
+
+# ---------------------------------------------------------------- within a set
+
+
+def unbound(element: int, levels: Sequence[int]) -> SubsetState:
+    """The state in which no member of an element has an event."""
+    return SubsetState(element, (0,) * len(levels))
+
+
+def inside(
+    components: Sequence[BoundComponent], levels: Sequence[int], state: SubsetState
+) -> Iterator[Move]:
+    """What an event may do among the members, at `levels`, of the element of a state."""
+    for place, level in enumerate(levels):
+        count, last = state.bound[place], highest(components[level])
+        if count < last or components[level].maximum is None:
+            more = min(count + 1, last)
+            bound = (*state.bound[:place], more, *state.bound[place + 1 :])
+            yield Move(level, count > 0, SubsetState(state.element, bound))
+
+
+def is_complete(
+    components: Sequence[BoundComponent], levels: Sequence[int], state: SubsetState
+) -> bool:
+    """Whether all members have as many events as they must."""
+    pairs = zip(state.bound, levels, strict=True)
+    return all(count >= components[level].minimum for count, level in pairs)
+
+
+def refreshed(components: Sequence[BoundComponent], move: Move, before: int = 0) -> SubsetState:
+    """The state that a simultaneous event leads to, `before` being as bits what others did."""
+    is_series = components[move.level].maximum != 1
+    return move.target._replace(fresh=before | int(is_series) << move.level)
+
+
+def beside(
+    components: Sequence[BoundComponent], levels: Sequence[int], state: SubsetState
+) -> Iterator[Move]:
+    """What another event of the same time may do: no series binds two of these."""
+    assert state.fresh is not None
+    for each in inside(components, levels, state._replace(fresh=None)):
+        if not state.fresh >> each.level & 1:
+            yield each._replace(target=refreshed(components, each, state.fresh))
 
 
 def highest(component: BoundComponent) -> int:

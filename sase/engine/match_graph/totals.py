@@ -232,7 +232,7 @@ class _Pair(NamedTuple):
 
 def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
     """The same over the arcs."""
-    forms, sources = graph.slots.all, graph.slots.sources
+    forms, before = graph.slots.all, graph.slots.before
     low, beyond = stretch.low, stretch.beyond
     done: list[_Pair] = []
     for place, reached in enumerate(graph.reached(low, beyond), low):
@@ -240,8 +240,8 @@ def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
         here = _Pair.zero(len(forms))
         for slot in reached:
             here.counts[slot] = int(forms[slot].opens and stretch.opens(place))
-            for source in sources[slot]:
-                arcs = graph.earlier(place, graph.slots.pair(source, slot))
+            for source, pair in before[slot]:
+                arcs = graph.earlier(place, pair)
                 rows = (arcs[np.searchsorted(arcs, low) :] - low).tolist()
                 here.counts[slot] += sum(done[row].counts[source] for row in rows)
                 if weights.level != NO_LEVEL:

@@ -98,8 +98,8 @@ class GraphWalk:
         place, mask = step
         found: dict[int, int] = {}
         for slot in _bits(mask):
-            for source in self.slots.sources[slot]:
-                arcs = self.graph.earlier(place, self.slots.pair(source, slot))
+            for source, pair in self.slots.before[slot]:
+                arcs = self.graph.earlier(place, pair)
                 reached = arcs[self.graph.latest[arcs, source] >= low]
                 for former in reached.tolist():
                     found[former] = found.get(former, 0) | 1 << source
@@ -139,10 +139,14 @@ class GraphWalk:
         following = later[1] & targets[slot]
         if not self._linked or following & (following - 1) == 0:
             return following
-        return sum(1 << t for t in _bits(following) if self._is_arc(place, slot, later[0], t))
+        return sum(
+            1 << target
+            for target in _bits(following)
+            if self._is_arc(place, later[0], self.slots.pair(slot, target, is_tied=is_tied))
+        )
 
-    def _is_arc(self, place: int, slot: int, later: int, target: int) -> bool:
-        arcs = self.graph.earlier(later, self.slots.pair(slot, target))
+    def _is_arc(self, place: int, later: int, pair: int) -> bool:
+        arcs = self.graph.earlier(later, pair)
         at = int(np.searchsorted(arcs, place))
         return at < len(arcs) and int(arcs[at]) == place
 

@@ -2,9 +2,9 @@
 
     python -m tests.engine.groups.counting SEED COUNT
 
-tries queries from SEED on, with branches, absences and conditions on neighbours in iterations, in
-one go and by every other way of collecting events (`counted_ways`). It prints each that fails, and
-how many were counted, looked at one by one, and found matches.
+tries queries from SEED on, with branches, absences and conditions on neighbours in iterations, and
+sets beside them, in one go and by every other way of collecting events (`counted_ways`). It prints
+each that fails, and how many were counted, looked at one by one, and found matches.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MOST = 300
 class Writer:
     """Writes a query."""
 
-    def __init__(self, random: Random) -> None:
-        self.random, self.asked = random, list[str]()
+    def __init__(self, random: Random, *, has_sets: bool = False) -> None:
+        self.random, self.asked, self.has_sets = random, list[str](), has_sets
         self.one, self.names = random.choice, iter("bcdefhjklmnopqrs")
 
     def chance(self, percent: int) -> bool:
@@ -82,18 +82,35 @@ class Writer:
         if firm and self.chance(50):
             where = f"g[i].{_first(first)}.v", f"g[i-1].{_last(last)}.v"
             self.asked.append(f"{where[0]} {self.one(['>', '>=', '='])} {where[1]}")
-        parts = [*self.one([[], ["A x"], ["B? x"], ["C+ x[]"]]), group, *self.one([[], ["B z"]])]
-        if firm and len(parts) > 1 and parts[0] != group and self.chance(60):
+        ahead, behind = [[], ["A x"], ["B? x"], ["C+ x[]"]], [[], ["B z"]]
+        parts = [*self.one(ahead), group, *self.one(behind)]
+        if self.has_sets:
+            parts = self.beside(group)
+        is_behind_one = parts[0] != group and not parts[0].startswith("SET(")
+        if firm and is_behind_one and self.chance(60):
             self.asked.append(f"{_last(parts[0])}.v <= g[1].{_first(first)}.v")
         if firm and parts[-1] == "B z" and self.chance(60):
             self.asked.append(f"z.v >= g[g.len].{_last(last)}.v")
-        if "*" in group.split(")")[-1] or len(parts) > 1:
+        may_end = self.has_sets and self.chance(50)
+        if not may_end and ("*" in group.split(")")[-1] or len(parts) > 1):
             parts.append("C y")
         self.asked += self.one([[], [], [], ["[k]"], ["g.len < 3"]])
         where = f" WHERE {' AND '.join(self.asked)}" if self.asked else ""
         window = self.one(["", " WITHIN 4", " WITHIN 5 EVENTS"])
         pattern = f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
         return f"EVENT {pattern}{where}{window}"
+
+    def beside(self, group: str) -> list[str]:
+        """A group with a set before or behind it, or with one on both sides."""
+        forms = ["", "", "", "?", "+", "*", "{1,2}", "{2}"]
+        sets = []
+        for _ in range(self.one([1, 1, 1, 2])):
+            members = [self.element(self.one(["", "", "+"]))]
+            members += [self.element(self.one(forms)) for _ in range(self.one([1, 1, 2]))]
+            sets.append(f"SET({', '.join(self.random.sample(members, len(members)))})")
+        if len(sets) == 2:
+            return [sets[0], group, sets[1]]
+        return self.random.sample([group, *sets], 2)
 
     def shuffled(self, branch: str) -> Any:
         """The same variables in another order, or one with another."""
@@ -118,10 +135,11 @@ def _first(part: str) -> str:
 
 
 def draw(number: int) -> tuple[str, list[Row]]:
-    """A query and a stream."""
+    """A query and a stream; of each third query a set is beside the group."""
     random = Random(number)
-    query, ts, rows = Writer(random).query(), 0, list[Row]()
-    for _ in range(9):
+    has_sets = number % 3 == 0
+    query, ts, rows = Writer(random, has_sets=has_sets).query(), 0, list[Row]()
+    for _ in range(7 if has_sets else 9):  # a set may be bound in many orders
         ts += random.choice([0, 1, 1, 1])
         value = random.choice([*range(4), *range(4), *range(4), None])
         key = random.choice([1, 1, 1, 2, None])

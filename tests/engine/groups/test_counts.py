@@ -44,7 +44,7 @@ def rows(count: int) -> list[dict[str, Any]]:
         ("EVENT (SEQ(B b, !(SEQ(D d, A a)), C c))+ g[]", "a negative sequence looks at whole"),
         ("EVENT (SEQ(B b, C c))+ g[] LIMIT 1", "LIMIT takes the first matches only"),
         ("EVENT (SEQ(B b, C c))+ g[] WHERE skip_till_next_match", "under skip_till_next_match"),
-        ("EVENT SEQ(SET(A a, D d), (SEQ(B b, C c))+ g[])", "a set is beside a repeated group"),
+        ("EVENT SEQ(SET(A a, D d), (SEQ(B b, C c))+ g[]) WHERE a.v < g[1].b.v", "neighbours"),
     ],
 )
 def test_what_is_listed(query: str, reason: str) -> None:
@@ -128,6 +128,9 @@ def listed(query: str, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "EVENT SEQ(A a, (SEQ(B b, C c))+ g[], D d) WHERE a.v < g[1].b.v OR a.v > 3",
         "EVENT SEQ(A a, (SEQ(B b, C c))+ g[], D d) WHERE d.v != g[g.len].c.v",
         "EVENT SEQ(A+ a[], (SEQ(B b, C c))+ g[], D d) WHERE a[i].v >= a[i-1].v",
+        "EVENT SEQ(SET(A a, ANY+ d[]), (SEQ(B b, C c))+ g[]) WHERE d.len < 3",
+        "EVENT SEQ((SEQ(B b, C c))+ g[], SET(B+ d[], C? e, D f))",
+        "EVENT SEQ(SET(A a, B b), (SEQ(B c, C d))+ g[], SET(C e, D f)) WHERE g[i].c.v > g[i-1].d.v",
     ],
 )
 def test_what_is_counted(query: str) -> None:

@@ -29,6 +29,7 @@ from sase.engine.operators.kleene.match_set_evaluation import (
     NeighbourConditions,
     PreviousAndCurrent,
     filter_of_pairs,
+    have_ties,
 )
 from sase.engine.operators.programs.group_states import NfaState
 from sase.planning.iteration_paths import Adjacent, Element, absent_in, adjacent_in, adjacent_to
@@ -54,10 +55,11 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
         return self._iterations
 
     def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
-        """What matches are paths through: no two events of one are simultaneous."""
+        """What matches are paths through: only members of a set bind simultaneous events."""
         states = self._groups.states
         ranks, owners = map(self._groups.rank, states), [each.level for each in states]
-        return StateSlots(self._iterations, list(ranks), owners, are_tied=False)
+        are_tied = self.node.has_sets and any(map(have_ties, candidates))
+        return StateSlots(self._iterations, list(ranks), owners, are_tied=are_tied)
 
     # ------------------------------------------------------------ neighbours
 
@@ -149,4 +151,5 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
             counts,
             np.bincount(iterations, minlength=int(begins.sum())).astype(np.int64),
             np.array([each.branch for each in states], np.int64)[bits[begins]],
+            levels if self.node.has_sets else None,
         )
