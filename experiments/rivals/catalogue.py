@@ -52,7 +52,9 @@ class Rival:
         return f"experiments.rivals.{self.name}"
 
 
-ENGINE = Rival(OURS, "this engine", forms=(Form("plan", ("Q1", "Q2", "Q3", "Q4", "Q5")),))
+ENGINE = Rival(
+    OURS, "this engine", forms=(Form("plan", ("Q1", "Q2", "Q3", "Q4", "Q5", "next", "series")),)
+)
 # The program of many keys is another one, of `experiments.many_keys`.
 OTHERS = ("K100k", "K1M", "K5M")
 BY_HAND = Form("by hand", ("Q1", "Q2", "Q3", "Q4", "Q5"), (1,), OTHERS)

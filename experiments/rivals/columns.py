@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.rivals.protocol import Answer, Task
+from experiments.rivals.protocol import LISTS, Answer, Task
 
 
 def table(task: Task, columns: list[str] | None = None) -> pa.Table:
@@ -18,7 +18,7 @@ def table(task: Task, columns: list[str] | None = None) -> pa.Table:
 def answer(task: Task, rows: pa.Table) -> Answer:
     """Of a table with a row for each match: row numbers, or a list of them in the column `a`."""
     first = rows.column(0)
-    if task.query == "Q5":
+    if task.query in LISTS:
         return Answer(len(rows), pc.sum(pc.list_value_length(rows["a"])).as_py() or 0)
     total = sum(pc.sum(column).as_py() or 0 for column in rows.columns)
     return Answer(len(rows), total, pc.count_distinct(first).as_py())

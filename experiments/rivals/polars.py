@@ -79,7 +79,38 @@ def as_of(task: Task, frame: pl.LazyFrame) -> pl.LazyFrame:
     return found.filter(ordered("a", "c", "a", task), pl.col("a") > pl.col("b")).select("a", "c")
 
 
+def two_as_of(task: Task, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The next cart of each view and the next purchase of that, by as-of joins."""
+    found = step(task, frame, "a")
+    for before, name in pairwise(task.bound):
+        found = found.join_asof(
+            step(task, frame, name),
+            left_on=before,
+            right_on=name,
+            by=list(task.keys),
+            strategy="forward",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        ).filter(pl.col(name).is_not_null())
+        # What it asks of its left side is that times rise.
+        found = found.sort(name) if name != task.bound[-1] else found
+    return found.filter(pl.col("c") < pl.col("a") + task.window).select(list(task.bound))
+
+
+def join_and_lists(task: Task, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The views before each purchase by a join, and the end of their list from each of them on."""
+    later = step(task, frame, "c").rename({"c": "b"})
+    found = step(task, frame, "a").join(later, on=list(task.keys))
+    found = found.filter(ordered("a", "b", "a", task)).select("a", "b")
+    every = found.group_by("b").agg(every=pl.col("a").sort())
+    places = found.with_columns(place=pl.col("a").rank("ordinal").over("b") - 1)
+    return places.join(every, on="b").select(
+        a=pl.col("every").list.slice(pl.col("place").cast(pl.Int64)), b=pl.col("b")
+    )
+
+
 FORMS: dict[str, Any] = {"plain": plain, "bucketed": bucketed, "as-of": as_of}
+FORMS |= {"two as-of": two_as_of, "join and lists": join_and_lists}
 
 
 if __name__ == "__main__":

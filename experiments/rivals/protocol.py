@@ -17,6 +17,8 @@ from typing import Any
 from experiments.machine import forget_peak, peak_bytes
 
 READY = "ready"
+# The queries that have a list of row numbers in their answers.
+LISTS = ("Q5", "series")
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Task:
 class Answer:
     """How many matches there are, and what tells them from as many others.
 
-    `check` is the sum of all row numbers, of Q5 the number of events in all its lists; `starts` how
-    many different first events there are, where that is known.
+    `check` is the sum of all row numbers, of lists the number of events in all of them; `starts`
+    how many different first events there are, where that is known.
     """
 
     matches: int

@@ -112,6 +112,50 @@ def as_of(task: Task, dialect: Dialect) -> str:
     )
 
 
+def next_ones(task: Task, dialect: Dialect) -> str:
+    """The next event of each later step by windows that look ahead, and a join to go on from it."""
+    only(task, "next")
+    ahead = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    marked = ", ".join(
+        f"min(CASE WHEN e.code = {number} THEN e.ts END) OVER"
+        f" (PARTITION BY e.user ORDER BY e.ts DESC {ahead}) AS {name}"
+        for number, name in enumerate(task.bound[1:], 2)
+    )
+    return f"""
+        WITH marked AS {dialect.materialized} (
+            SELECT e.ts AS ts, e.code AS code, {marked} FROM events e)
+        SELECT a.ts AS a, b.ts AS b, b.c AS c FROM marked a JOIN marked b ON b.ts = a.b
+        WHERE a.code = 1 AND b.code = 2 AND b.c < a.ts + {task.window}
+    """
+
+
+def next_by_as_of(task: Task, dialect: Dialect) -> str:
+    """Two as-of joins: the next cart of each view, and the next purchase of that."""
+    only(task, "next")
+    steps = [
+        f"{name} AS (SELECT e.ts AS ts, e.user AS buyer FROM events e WHERE e.code = {number})"
+        for number, name in enumerate(task.bound, 1)
+    ]
+    return f"""
+        WITH {", ".join(steps)}
+        SELECT a.ts AS a, b.ts AS b, c.ts AS c
+        FROM a ASOF JOIN b ON b.buyer = a.buyer AND a.ts < b.ts
+        ASOF JOIN c ON c.buyer = b.buyer AND b.ts < c.ts
+        WHERE c.ts < a.ts + {task.window}
+    """
+
+
+def lists(task: Task, dialect: Dialect) -> str:
+    """The views before each purchase by a join, and the list from each of them on by a window."""
+    only(task, "series")
+    return f"""
+        SELECT array_agg(a.ts) OVER (PARTITION BY b.ts ORDER BY a.ts
+            ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS a, b.ts AS b
+        FROM events a JOIN events b ON b.user = a.user
+        WHERE a.code = 1 AND b.code = 3 AND a.ts < b.ts AND b.ts < a.ts + {task.window}
+    """
+
+
 def ends_and_starts(task: Task, dialect: Dialect, ends: str) -> str:
     """The E1s of each E3 in buckets, no earlier than it allows."""
     own = dialect.bucket("ts", task.window)
@@ -219,4 +263,7 @@ FORMS: dict[str, Callable[[Task, Dialect], str]] = {
     "recursive": recursive,
     "running maximum": running_maximum,
     "match_recognize": match_recognize,
+    "windows": next_ones,
+    "two as-of": next_by_as_of,
+    "join and lists": lists,
 }

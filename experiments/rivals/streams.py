@@ -14,6 +14,9 @@ from experiments.cells import CELLS, Q5_S5, WINDOW, Cell, Query
 from experiments.many_keys import DAY, EVENTS, HOUR, SHAPES, Users
 from experiments.rivals.protocol import Task
 
+USERS = {"K100k": 100_000, "K1M": 1_000_000, "K5M": 5_000_000}
+# Which of the shapes of `many_keys` a query is.
+OF_USERS = {"Q1": "all", "next": "next", "series": "series"}
 SHARE = 10  # of which a quick run takes one
 
 
@@ -88,18 +91,29 @@ def users(keys: int, events: int = EVENTS) -> pa.Table:
     return table.set_column(0, "ts", pa.array(range(events), pa.int64()))
 
 
-def of_users(name: str, keys: int, matches: int, check: int) -> Contest:
-    """A view, a cart and a purchase of one of many users, within the events of an hour."""
+def of_users(name: str, matches: int, check: int) -> Contest:
+    """Views, carts and purchases of one of many users, within the events of an hour.
+
+    As Q1 in all ways; the `next` cart of each view and the next purchase of that; or each `series`
+    of views up to any purchase, of which the events of all lists are known.
+    """
+    query, _, stream = name.partition("/")
     window = EVENTS * HOUR // DAY
-    text = f"EVENT {SHAPES['all']} WITHIN {window}"
-    asked = Query("Q1", 3, ("user",))
-    return Contest(f"Q1/{name}", text, partial(users, keys), matches, check, asked, window)
+    text = f"EVENT {SHAPES[OF_USERS[query]]} WITHIN {window}"
+    asked = Query(query, 3, ("user",))
+    return Contest(name, text, partial(users, USERS[stream]), matches, check, asked, window)
 
 
 CONTESTS = (
     *map(contest, CELLS),
     Contest(Q5_S5.name, Q5_S5.text, Q5_S5.table, Q5_S5.matches, Q5_S5.held, window=500),
-    of_users("K100k", 100_000, 1_179_877, 17_698_447_285_518),
-    of_users("K1M", 1_000_000, 11_871, 177_039_447_229),
-    of_users("K5M", 5_000_000, 458, 6_993_443_456),
+    of_users("Q1/K100k", 1_179_877, 17_698_447_285_518),
+    of_users("Q1/K1M", 11_871, 177_039_447_229),
+    of_users("Q1/K5M", 458, 6_993_443_456),
+    of_users("next/K100k", 791_459, 11_872_541_147_116),
+    of_users("next/K1M", 11_400, 170_141_775_578),
+    of_users("next/K5M", 458, 6_993_443_456),
+    of_users("series/K100k", 2_858_674, 6_996_617),
+    of_users("series/K1M", 285_122, 326_188),
+    of_users("series/K5M", 56_927, 58_527),
 )
