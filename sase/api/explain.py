@@ -38,7 +38,7 @@ from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
 from sase.planning.shared_scans import shared_scans
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import ALL_EVENTS, Statistics
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
@@ -250,11 +250,14 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
 
 def measured(known: CompiledQuery, guard: RunGuard | None = None) -> Statistics | None:
     """Statistics of events: of a sample, or of footers where they are too many to be held."""
+    from sase.engine.columns import Inputs
     from sase.engine.pipeline.batch import held, most_held
     from sase.engine.sources import Files
     from sase.engine.statistics import from_footers
 
     events = known.source.events
+    if isinstance(events, Inputs) and not events.num_rows:  # as of a schema alone
+        return Statistics(0, source=ALL_EVENTS)
     loaded = held(known.unoptimized, events, most_held(guard), guard)
     if loaded is not None:
         return known.measured(loaded[1], SAMPLE)

@@ -59,6 +59,8 @@ class FusedLines:
         self._arrays: list[NDArray[Any]] | None = None
         self._has_table = False
         self._refused: str | None = None
+        # The types of the last events, and their levels.
+        self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
@@ -166,8 +168,12 @@ class FusedLines:
 
     def _states_of(self, events: Events) -> NDArray[np.uint8]:
         """The levels that admit each type by its code; the last one is that of no type, -1."""
-        states = self._pipeline.builder.states_of(events.type_names)
-        return np.concatenate([states[1:], states[:1]]).astype(np.uint8)
+        known = self._states
+        if known is None or known[0] is not events.type_names:
+            states = self._pipeline.builder.states_of(events.type_names)
+            by_code = np.concatenate([states[1:], states[:1]]).astype(np.uint8)
+            known = self._states = events.type_names, by_code
+        return known[1]
 
     def _pays(self, events: Events) -> bool:
         """Whether enough events are of types that the query names."""
