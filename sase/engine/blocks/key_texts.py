@@ -65,8 +65,8 @@ class _ReadDictionary:
 
     def _distinct(self, values: Numbers) -> Numbers:
         """Places in the dictionary, each once."""
-        if len(values) <= FEW:
-            return np.unique(values)
+        if len(values) <= SINGLE:
+            return np.array(sorted({*values.tolist()}), np.int64)
         is_asked = np.zeros(len(self.codes), np.bool_)
         is_asked[values] = True
         return np.flatnonzero(is_asked)
