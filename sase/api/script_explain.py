@@ -24,17 +24,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SharedMatching:
-    """One matching for statements that differ in window and RETURN, with the window of each.
+    """One matching for statements that differ in window, last type and RETURN.
 
-    In a run it `found` so many matches, None where there was none.
+    Of each it has the window, and the types of the `last` event. In a run it `found` so many
+    matches, None where there was none.
     """
 
     windows: Mapping[str, str]
+    last: Mapping[str, tuple[str, ...]]
     found: int | None = None
 
     def __str__(self) -> str:
-        windows = self.windows.items()
-        some = ", ".join(f"{name} ({each})" if each else name for name, each in windows)
+        differ = len(set(self.last.values())) > 1
+        shown = {
+            name: [*([" or ".join(self.last[name])] if differ else []), *([each] if each else [])]
+            for name, each in self.windows.items()
+        }
+        some = ", ".join(
+            f"{name} ({', '.join(each)})" if each else name for name, each in shown.items()
+        )
         found = "" if self.found is None else f": {self.found:,} found"
         return f"one matching for {some}{found}"
 
@@ -168,7 +176,12 @@ class SharedInput:
             "texts": {name: list(statements) for name, statements in self.texts.items()},
             "conditions": conditions,
             "matchings": [
-                {"windows": dict(each.windows), "found": each.found} for each in self.matchings
+                {
+                    "windows": dict(each.windows),
+                    "last": {name: list(types) for name, types in each.last.items()},
+                    "found": each.found,
+                }
+                for each in self.matchings
             ],
             "apart": dict(self.apart),
         }
@@ -183,6 +196,7 @@ def _matchings(
     matchings = tuple(
         SharedMatching(
             {name: "".join(map(window_text, plans[name].windows[:1])) for name in each.names},
+            {name: plans[name].positives[-1].types or () for name in each.names},
             None if ran is None else each.found,
         )
         for each in joint.values()

@@ -256,6 +256,10 @@ def test_what_is_matched_together_is_told() -> None:
         *apart,
     ]
     (shared,) = script.explain(rows, analyze=True).to_dict()["shared"]
-    assert shared["matchings"][1] == {"windows": {"query_4": "20", "query_6": "20"}, "found": 48}
+    assert shared["matchings"][1] == {
+        "windows": {"query_4": "20", "query_6": "20"},
+        "last": {"query_4": ["B"], "query_6": ["B"]},
+        "found": 48,
+    }
     assert list(shared["apart"]) == ["query_5", "query_7", "query_8"]
     assert len(script.run(rows)["query_2"]) == 19

@@ -25,6 +25,11 @@ FEW = 1 << 12
 ENOUGH = 1000
 
 
+def never_occurred(name: str) -> str:
+    """How the warning of a type begins of which no event was."""
+    return f"no event of type `{name}` occurred"
+
+
 class RunWarnings:
     """Collect types of the query that have not occurred, and rows where something was NULL.
 
@@ -116,7 +121,7 @@ class RunWarnings:
         known = [each for each in self._known_names if each not in self.unseen]
         for name in sorted(self.unseen):
             hint = did_you_mean(name, known)
-            yield name, f"no event of type `{name}` occurred" + (f"; {hint[0]}" if hint else "")
+            yield name, never_occurred(name) + (f"; {hint[0]}" if hint else "")
 
     def _overflown(self) -> Iterator[tuple[object, str]]:
         """What was NULL instead of a value that is none."""

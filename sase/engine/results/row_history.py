@@ -18,6 +18,7 @@ from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
 from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 
 # Segments from which on runs of some are merged, of at most so many rows.
@@ -203,6 +204,16 @@ class RowHistory:
             among = np.array([*is_wanted, False])
             found[at] = among[events.types[positions[at] - piece.begin]]
         return found
+
+    def types(self, positions: Numbers) -> tuple[Numbers, tuple[str, ...]]:
+        """The type of each event by its place among some names, and these."""
+        names, found = dict[str, int](), np.empty(len(positions), np.int64)
+        for piece, at in self._shared(positions):
+            events = piece.events
+            known = [names.setdefault(each, len(names)) for each in events.type_names]
+            codes = np.array([*known, NOTHING])
+            found[at] = codes[events.types[positions[at] - piece.begin]]
+        return found, tuple(names)
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""

@@ -13,7 +13,7 @@ from sase.engine.columns.quarantine import COLUMN
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
 from sase.engine.pipeline.limits import RunGuard, check_of
-from sase.engine.scripts.matching_forms import can_be_joint
+from sase.engine.scripts.matching_forms import JointNames, can_be_joint
 from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.scripts.statement import RunningStatement
@@ -73,20 +73,24 @@ def script_restored(
     return pipeline
 
 
-def _joint(plan: ScriptPlan, saved: Saved) -> list[tuple[str, ...]]:
+def _joint(plan: ScriptPlan, saved: Saved) -> list[JointNames]:
     """The names of the statements that were together, which are alike then and over one input."""
     joint = dict(saved.members()).get("joint")
-    found = [] if joint is None else [tuple(part.texts()) for part in joint.parts()]
+    parts = [part.parts(2) for part in ([] if joint is None else joint.parts())]
+    found = [JointNames(*(tuple(each.texts()) for each in some)) for some in parts]
     by_name = {each.name: each for each in plan.statements}
-    every = [name for names in found for name in names]
+    every = [name for each in found for name in each.names]
     saved.check(by_name.keys() >= set(every), "no statement has such a name")
-    saved.check(len(every) == len({*every}) and all(found), "a statement is there twice")
+    is_once = len(every) == len({*every}) and all(each.names for each in found)
+    saved.check(is_once, "a statement is there twice")
     inputs = {(each.name,) for each in plan.inputs}
-    for names in found:
+    for names, types in found:
         some = [by_name[name] for name in names]
         is_one = len({each.sources for each in some}) == 1 and some[0].sources in inputs
         saved.check(is_one, "statements over other inputs are together")
         saved.check(can_be_joint([each.plan for each in some]), "other statements are together")
+        known = some[0].plan.schema.type_names
+        saved.check(known is None or {*known} >= {*types}, "there is no such type")
     return found
 
 

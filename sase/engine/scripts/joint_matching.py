@@ -1,7 +1,8 @@
-"""One matching for statements that are alike but for their windows and what they return.
+"""One matching for statements that are alike but for window, last type, and what they return.
 
 It has the longest of their windows. Of what it finds query 1 is told all, if that is its window,
-query 2 what of this lasts no longer than the next shorter one, and so on.
+query 2 what of this lasts no longer than the next shorter one, and so on; of several last types
+this is done with the matches of each.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.transformation import Results, ReturnedValue
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.warnings import never_occurred
 from sase.engine.plan import EnginePlan
+from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.matches import Matches
 from sase.engine.results.row_history import RowHistory
@@ -36,14 +39,28 @@ class JointMatching:
         forms = [(name, MatchingForm(plan)) for name, plan in plans.items()]
         in_turn = sorted(forms, key=lambda each: -(each[1].span or 0))
         self._views = [_MatchView(name, form, matcher) for name, form in in_turn]
+        # In turn for each of the types that last events are of.
+        self._by_types = dict[tuple[str, ...], list[_MatchView]]()
+        for view in self._views:
+            self._by_types.setdefault(view.types, []).append(view)
         # How many matches of the longest window there were, since it was opened.
         self.found = 0
         self._waiting: dict[str, Matches | None] = {}
 
     @property
+    def types(self) -> tuple[str, ...]:
+        """The types that last events may be of, also of statements that are no longer there."""
+        return self.matcher.pipeline.plan.positives[-1].types or ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The statements, that of the longest window first."""
         return tuple(view.name for view in self._views)
+
+    def report(self, name: str) -> Report:
+        """The report of a statement, of all that was searched so far."""
+        view = next(each for each in self._views if each.name == name)
+        return view.report(self.matcher.report())
 
     def waits(self, name: str) -> bool:
         """Whether a statement has not been told what was found last."""
@@ -62,14 +79,44 @@ class JointMatching:
         (whole,) = found.parts
         assert isinstance(whole, MatchBatch), "matches of a push are not made yet"
         self.found += len(whole)
-        kept = whole
-        for _, same in groupby(self._views, key=lambda view: view.form.span):
-            views = [*same]
-            if views[0] is not self._views[0] and len(kept):
-                kept = kept.where(views[0].keeps(whole.history))
-            for view in views:
-                dealt[view.name] = Matches.of([view.shown(kept)], lambda: found.report)
+        by_type = {} if [*self._by_types] == [self.types] else _by_last(whole)
+        for types, of_types in self._by_types.items():
+            kept = whole if types == self.types else _ending_in(whole, types, by_type)
+            for _, same in groupby(of_types, key=lambda view: view.form.span):
+                views = [*same]
+                if views[0] is not self._views[0] and len(kept):
+                    kept = kept.where(views[0].keeps(whole.history))
+                for view in views:
+                    dealt[view.name] = Matches.of([view.shown(kept)], view.reporting(found))
         return dealt
+
+
+def _by_last(found: MatchBatch) -> dict[str, list[Results]]:
+    """Matches by the type of their last event."""
+    parts = dict[str, list[Results]]()
+    for results in found.results:
+        if not len(results):
+            continue
+        codes, names = found.history.types(results.last)
+        if (codes == codes[:1]).all():
+            parts.setdefault(names[int(codes[0])], []).append(results)
+            continue
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
+        for name, begin, end in zip(names, bounds[:-1], bounds[1:], strict=True):
+            if begin < end:
+                parts.setdefault(name, []).append(results.at(order[begin:end]))
+    return parts
+
+
+def _ending_in(
+    found: MatchBatch, types: tuple[str, ...], by_type: Mapping[str, list[Results]]
+) -> MatchBatch:
+    """The matches whose last event is of some types."""
+    if len(types) == 1:
+        return replace(found, results=tuple(by_type.get(types[0], ())))
+    wanted = frozenset(types)
+    return found.where(lambda results: found.history.is_type(results.last, wanted))
 
 
 class _MatchView:
@@ -78,6 +125,11 @@ class _MatchView:
     def __init__(self, name: str, form: MatchingForm, matcher: Matcher) -> None:
         self.name, self.form, self._pipeline = name, form, matcher.pipeline
         self._shape = ResultSchema.of(form.plan, matcher.pipeline.dictionary.texts)
+        self.types = form.last.types or ()
+        own = {name for each in form.plan.components for name in each.types or ()}
+        joint = matcher.pipeline.plan
+        every = {name for each in joint.components for name in each.types or ()}
+        self._others = tuple(map(never_occurred, sorted(every - own)))
         places = {value: place for place, value in enumerate(form.evaluated)}
         self._columns = [self._column(each, places) for each in form.columns or ()]
 
@@ -104,6 +156,15 @@ class _MatchView:
             return np.asarray(first >= least)
 
         return kept
+
+    def reporting(self, found: Matches) -> Callable[[], Report]:
+        """What makes the report of matches that others have, too."""
+        return lambda: self.report(found.report)
+
+    def report(self, joint: Report) -> Report:
+        """A report without the warnings of types that only others look for."""
+        warnings = tuple(each for each in joint.warnings if not each.startswith(self._others))
+        return joint if warnings == joint.warnings else replace(joint, warnings=warnings)
 
     def shown(self, found: MatchBatch) -> MatchBatch:
         """Matches as those of the statement."""

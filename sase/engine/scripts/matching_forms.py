@@ -1,7 +1,8 @@
-"""Which statements have the same matches but for their windows, so that one matching serves all.
+"""Which statements have the same matches but for window and last type, so that one matching serves.
 
-    SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id              │ are the matches of the one
-    SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x, 'late' AS y │ of 600 that last that long
+    SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ are those of one matching of
+    SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x    │ SEQ(A a, ANY(B, C) b) WITHIN 600,
+    SEQ(A a, C b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type and how long they last
 
 All matches of single events are wanted (skip till any match): whether some events are one depends
 on them alone, so those of a shorter window are those of a longer one that last no longer, in the
@@ -13,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from sase.binding.bound import (
+    BoundComponent,
     BoundWindow,
     Column,
     Expression,
@@ -30,18 +33,20 @@ from sase.engine.plan import EnginePlan
 from sase.planning.nodes import (
     Operator,
     SequenceConstruction,
+    SequenceScan,
     Transformation,
     Union,
     chain,
     exchanged,
     find,
     rebuilt,
+    require,
 )
 from sase.planning.split import negations_of
 from sase.planning.traversal import within
 
 ARITHMETIC = (
-    "arithmetic that leaves int64 is warned of by each of its own matches, and their windows differ"
+    "arithmetic that leaves int64 is warned of by each of its own matches, and these differ"
 )
 
 
@@ -76,7 +81,19 @@ class MatchingForm:
     def hint(self) -> object:
         """What is cheap to compare, and the same where the key is."""
         plan = self.plan
-        return tuple(each.types for each in plan.components), len(chain(plan.operators))
+        every = (*plan.positives[: -1 if self.may_differ_at_last else None], *plan.negatives)
+        return tuple(each.types for each in every), len(chain(plan.operators))
+
+    @property
+    def last(self) -> BoundComponent:
+        """The component of the last event."""
+        return self.plan.positives[-1]
+
+    @cached_property
+    def may_differ_at_last(self) -> bool:
+        """Whether the last event tells whose match it is, by its type: what is before is shared."""
+        scan, last = find(self.plan.operators, SequenceScan), self.last
+        return scan is not None and len(scan.components) > 1 and last.types is not None
 
     @cached_property
     def key(self) -> object:
@@ -94,7 +111,7 @@ class MatchingForm:
     @cached_property
     def exact_key(self) -> object:
         """The same, as far as the warnings go, too."""
-        return self.key, self.span if self._may_overflow else None
+        return self.key, (self.span, self.last.types) if self._may_overflow else None
 
     @cached_property
     def reason(self) -> str:
@@ -133,14 +150,24 @@ class MatchingForm:
         are_times = (isinstance(e, Reference) and e.attribute == time for e in operation.operands)
         return operation.name == "-" and operation in self.evaluated and all(are_times)
 
-    def plan_within(self, window: BoundWindow | None) -> Operator:
-        """Its operators with another window, returning what depends on the match alone."""
+    def plan_within(self, window: BoundWindow | None, types: tuple[str, ...] = ()) -> Operator:
+        """Its operators with another window, returning what depends on the match alone.
+
+        The last event is of some types where these may differ.
+        """
         columns = None if self.columns is None else self._numbered
         top = Transformation(self.plan.returned.input, columns, having=self.plan.returned.having)
         built = find(self.plan.operators, SequenceConstruction)
-        changed = () if built is None else (replace(built, limit=None),)
+        changed: list[Operator] = [] if built is None else [replace(built, limit=None)]
+        if self.may_differ_at_last:
+            changed.append(self._scanning(types))
         root = exchanged(self.plan.operators, top, *changed)
         return root if find(root, Union) else _with_window(root, window)
+
+    def _scanning(self, types: tuple[str, ...]) -> SequenceScan:
+        scan = require(self.plan.operators, SequenceScan)
+        last = replace(self.last, types=types, is_any=len(types) > 1)
+        return replace(scan, components=(*scan.components[:-1], last))
 
     @property
     def _numbered(self) -> tuple[Column, ...]:
@@ -162,11 +189,25 @@ def is_constant(value: Expression) -> bool:
     return not any(references(value))
 
 
-def joint_plan(plans: Iterable[EnginePlan]) -> EnginePlan:
-    """The plan of one matching for all of some, with the longest of their windows."""
-    first, *others = map(MatchingForm, plans)
-    longest = max((first, *others), key=lambda each: (each.span or 0, repr(each.window))).window
-    return replace(first.plan, operators=first.plan_within(longest))
+def joint_plan(plans: Iterable[EnginePlan], types: Iterable[str] = ()) -> EnginePlan:
+    """The plan of one matching for all of some, with the longest of their windows.
+
+    Its last event may be of other types, too: those of statements that were there.
+    """
+    forms = [*map(MatchingForm, plans)]
+    longest = max(forms, key=lambda each: (each.span or 0, repr(each.window))).window
+    every = sorted({*types, *(name for form in forms for name in form.last.types or ())})
+    return replace(forms[0].plan, operators=forms[0].plan_within(longest, tuple(every)))
+
+
+class JointNames(NamedTuple):
+    """The statements that one matching serves, and types that last events may be of beside theirs.
+
+    Those were of statements that are no longer there.
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.joint_matching import JointMatching
-from sase.engine.scripts.matching_forms import JointStatements, joint_plan
+from sase.engine.scripts.matching_forms import JointNames, JointStatements, joint_plan
 from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
@@ -54,7 +54,7 @@ class ScriptPipeline:
         streaming: bool = True,
         whole: Collection[str | None] = (),
         check: Check = no_check,
-        joint: Sequence[tuple[str, ...]] | None = None,
+        joint: Sequence[JointNames] | None = None,
     ) -> None:
         self.plan = plan
         self.inputs = {
@@ -75,14 +75,14 @@ class ScriptPipeline:
         self.is_in_midst = self.is_finished = False
 
     def _opened(
-        self, plans: Sequence[StatementPlan], joint: Sequence[tuple[str, ...]] | None = None
+        self, plans: Sequence[StatementPlan], joint: Sequence[JointNames] | None = None
     ) -> dict[str, RunningStatement]:
         """Statements that begin, some of them together."""
         by_name = {each.name: each for each in plans}
         matchings = dict[str, JointMatching]()
-        for names in self._joint_of(plans) if joint is None else joint:
+        for names, types in self._joint_of(plans) if joint is None else joint:
             own = {name: by_name[name].plan for name in names}
-            matcher = self._matcher(by_name[names[0]], joint_plan(own.values()))
+            matcher = self._matcher(by_name[names[0]], joint_plan(own.values(), types))
             matchings |= dict.fromkeys(names, JointMatching(own, matcher))
         return {
             each.name: RunningStatement(each, self._matcher(each, each.plan))
@@ -91,12 +91,12 @@ class ScriptPipeline:
             for each in plans
         }
 
-    def _joint_of(self, plans: Sequence[StatementPlan]) -> list[tuple[str, ...]]:
+    def _joint_of(self, plans: Sequence[StatementPlan]) -> list[JointNames]:
         """The names of those that one matching serves, of statements over an input alone."""
-        found = list[tuple[str, ...]]()
+        found = list[JointNames]()
         for name in self.inputs:
             read = {each.name: each.plan for each in plans if each.sources == (name,)}
-            found += JointStatements.of(read).joint
+            found += (JointNames(names) for names in JointStatements.of(read).joint)
         return found
 
     def _matcher(self, statement: StatementPlan, plan: EnginePlan) -> Matcher:
@@ -114,23 +114,24 @@ class ScriptPipeline:
         members = [each for each in self.statements.values() if each.reader == reader]
         members.sort(key=lambda each: each.plan.name != reader)
         own = {each.plan.name: each.plan.plan for each in members}
-        first, is_joint = members[0].plan, members[0].joint is not None
-        plan = joint_plan(own.values()) if is_joint else first.plan
+        first, joint = members[0].plan, members[0].joint
+        plan = first.plan if joint is None else joint_plan(own.values(), joint.types)
         matcher = Matcher.of(opened(plan, **self.shared_by(first)))
-        joint = JointMatching(own, matcher) if is_joint else None
+        joint = None if joint is None else JointMatching(own, matcher)
         for each in members:
             each.matcher, each.joint = matcher, joint
         if first.sources[0] in self._shared and len(first.sources) == 1:
             choose_for_admitted(matcher.pipeline)
 
     @property
-    def joint(self) -> list[tuple[str, ...]]:
+    def joint(self) -> list[JointNames]:
         """The names of the statements that one matching serves, with the first in front."""
-        found = dict[str, dict[str, None]]()
+        found, matchings = dict[str, dict[str, None]](), dict[str, JointMatching]()
         for name, each in self.statements.items():
             if each.joint is not None:
                 found.setdefault(each.reader, {each.reader: None})[name] = None
-        return [tuple(names) for names in found.values()]
+                matchings[each.reader] = each.joint
+        return [JointNames(tuple(found[name]), each.types) for name, each in matchings.items()]
 
     def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
         """What a statement shares with all others that read its input alone, as keywords."""
@@ -294,7 +295,7 @@ class ScriptPipeline:
     def report(self, name: str) -> Report:
         """The report of a statement, with what was late or bad of the inputs that it reads."""
         statement = self.statements[name]
-        own = statement.matcher.report()
+        own = statement.report()
         read = [self.inputs[each] for each in statement.plan.sources if each in self.inputs]
         late, bad = (sum(getattr(each.report(), of) for each in read) for of in ("late", "bad"))
         return replace(own, late=own.late + late, bad=own.bad + bad)

@@ -8,6 +8,7 @@ from sase.engine.columns import Inputs
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.stream_state import END
 from sase.engine.pipeline.timers import due
+from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.composite_events import composite_events, together
@@ -53,6 +54,10 @@ class RunningStatement:
         if self.joint is None:
             return find(self.matcher)
         return self.joint.told(self.plan.name, find)
+
+    def report(self) -> Report:
+        """The report of all that was searched so far."""
+        return self.matcher.report() if self.joint is None else self.joint.report(self.plan.name)
 
     @property
     def reader(self) -> str:

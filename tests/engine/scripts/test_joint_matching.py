@@ -1,4 +1,4 @@
-"""Statements that are alike but for window and RETURN are matched together, and find the same."""
+"""Statements alike but for window, last type and RETURN are matched together, and find the same."""
 
 from __future__ import annotations
 
@@ -53,7 +53,12 @@ def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
         limit = " LIMIT 2" if random.random() < 0.1 else ""
         source = "" if given.name is None else f"FROM {given.name} "
         within = f" WITHIN {random.choice([2, 4, 6, 9, 14])} {unit}"
-        found.append(f"{source}EVENT {pattern}{where}{within}{clause}{limit}")
+        sought = pattern
+        if pattern.endswith("b)") and random.random() < 0.5:  # with other types at the end
+            last = random.sample(types, random.choice([1, 1, min(2, len(types))]))
+            test = f"ANY({', '.join(last)})" if len(last) > 1 else last[0]
+            sought = f"{pattern[: pattern.rindex(', ')]}, {test} b)"
+        found.append(f"{source}EVENT {sought}{where}{within}{clause}{limit}")
     return found
 
 
@@ -108,7 +113,7 @@ def opened(*queries: str) -> sase.ScriptMatcher:
 
 
 def joint(*queries: str) -> list[tuple[str, ...]]:
-    return opened(*queries)._pipeline.joint  # noqa: SLF001
+    return [each.names for each in opened(*queries)._pipeline.joint]  # noqa: SLF001
 
 
 @pytest.mark.parametrize(
@@ -154,6 +159,47 @@ def test_what_differs_in_more_is_matched_apart(one: str, other: str) -> None:
     assert not joint(f"{PATTERN} {one}", f"{PATTERN} {other}")
 
 
+PREFIX = "EVENT SEQ(A a, A b, {} c) WHERE [k] AND a.n > 0 WITHIN {}"
+
+
+def test_a_common_prefix_is_matched_once_whatever_comes_last() -> None:
+    queries = [
+        PREFIX.format("B", "9 RETURN a.s AS s, 1 AS rule"),
+        PREFIX.format("A", "20 RETURN 2 AS rule, a.s AS s"),
+        PREFIX.format("ANY(B, A)", "12 RETURN a.s AS s"),
+        PREFIX.format("C", "12 RETURN a.s AS s"),
+    ]
+    assert joint(*queries) == [("query_1", "query_2", "query_3", "query_4")]
+    given = rows(0, 200)
+    script = sase.Script(";".join(queries))
+    found = script.run(given)
+    for text, each in zip(queries, found.values(), strict=True):
+        alone = sase.match(text, given)
+        assert each.to_arrow().equals(alone.to_arrow()) and each.rows.equals(alone.rows)
+        assert each.report.warnings == alone.report.warnings  # that there is no C, or none
+    assert [bool(len(each)) for each in found.values()] == [True, True, True, False]
+    lines = str(script.explain(given)).splitlines()
+    shown = "query_2 (A, 20), query_3 (B or A, 12), query_4 (C, 12), query_1 (B, 9)"
+    assert f"  one matching for {shown}" in lines
+
+
+def test_a_prefix_goes_on_without_who_is_removed() -> None:
+    texts = [PREFIX.format("B", 9), PREFIX.format("A", 2_000), PREFIX.format("B", 12)]
+    matcher = opened(*texts)
+    matcher.push(None, rows(0, 500))
+    matcher.remove("query_2")
+    again = matcher.script.restore(matcher.snapshot())
+    (state,) = again._pipeline.joint  # noqa: SLF001
+    assert state == (("query_1", "query_3"), ("A", "B"))  # as what is on the stacks goes on
+    only = opened(texts[0], texts[2])
+    only.push(None, rows(0, 500))
+    wanted = only.push(None, rows(500, 600))
+    for each in (matcher, again):
+        found = each.push(None, rows(500, 600))
+        for one, other in (("query_1", "query_1"), ("query_3", "query_2")):
+            assert found[one].to_arrow().equals(wanted[other].to_arrow()) and len(found[one])
+
+
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -186,7 +232,8 @@ def test_who_is_added_is_matched_with_who_is_added_then() -> None:
     matcher.push(None, rows(0, 20))
     matcher.add(f"{PATTERN} WITHIN 7; {PATTERN} WITHIN 8")
     pipeline = matcher._pipeline  # noqa: SLF001
-    assert pipeline.joint == [("query_1", "query_2"), ("query_3", "query_4")]
+    together = [each.names for each in pipeline.joint]
+    assert together == [("query_1", "query_2"), ("query_3", "query_4")]
     again = matcher.script.restore(matcher.snapshot())
     assert again._pipeline.joint == pipeline.joint  # noqa: SLF001
     found = matcher.push(None, rows(20, 40))
@@ -220,7 +267,7 @@ def test_no_more_is_kept_than_the_longest_window_that_is_left_needs() -> None:
 def test_a_snapshot_of_others_that_are_together_is_refused() -> None:
     matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6", "EVENT A a")
     state = from_bytes(matcher.snapshot())
-    assert state["joint"] == [["query_1", "query_2"]]
+    assert state["joint"] == [[["query_1", "query_2"], ["B"]]]
     for names in (["query_1", "query_3"], ["query_1", "query_9"], ["query_1", "query_1"], []):
         with pytest.raises(SnapshotError, match="changed"):
-            matcher.script.restore(to_bytes({**state, "joint": [names]}))
+            matcher.script.restore(to_bytes({**state, "joint": [[names, ["B"]]]}))
