@@ -10,28 +10,33 @@ from numpy.typing import NDArray
 from sase.engine.columns.arrays import HUGE, Numbers
 from sase.engine.columns.kept_memory import reused
 
-# The numbers of the first piece, and of an array that is none of others.
-LEAST, LARGE = 1 << 16, HUGE // 8
+# The numbers that are allocated as others are, of the first piece, and of the largest.
+FEW, LEAST, MOST = 1 << 23, HUGE // 8, HUGE
 
 
 class ResultMemory:
     """Cuts arrays from pieces, each up to some size twice as large as the one before.
 
     Results are written once and kept, and so all of their pages are fresh but in pieces that others
-    have used before. What is cut keeps its piece alive.
+    have used before. What is cut keeps its piece alive. Before there are `FEW` they come from the
+    allocator, which has so much memory at hand that is still in the cache.
     """
 
     def __init__(self) -> None:
         self._left: Numbers = np.empty(0, np.int64)
         self._size = LEAST // 2
+        self._given = 0
 
     def empty(self, *shape: int) -> Numbers:
         """An array to write to; of what is larger than a piece each has its own."""
         count = int(np.prod(shape))
-        if count > LARGE:
+        self._given += count
+        if self._given <= FEW:
+            return np.empty(shape, np.int64)
+        if count > LEAST:
             return reused(shape)
         if count > len(self._left):
-            self._size = max(count, min(2 * self._size, 8 * LARGE))
+            self._size = min(2 * self._size, MOST)
             self._left = reused((self._size,))
         found, self._left = self._left[:count], self._left[count:]
         return found.reshape(shape)

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from sase.engine.columns import kept_memory
+from sase.engine.columns import kept_memory, result_memory
 from sase.engine.columns.kept_memory import KEPT, LARGE, kept_bytes, reused
 from sase.engine.columns.result_memory import ResultMemory
 
@@ -67,8 +67,9 @@ def test_threads_share_nothing() -> None:
     assert not wrong
 
 
-def test_results_share_pieces_and_no_number() -> None:
+def test_results_share_pieces_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of any sizes, each with what was written to it when all are there."""
+    monkeypatch.setattr(result_memory, "FEW", 100_000)
     memory, rng, found = ResultMemory(), np.random.default_rng(7), list[np.ndarray]()
     for number in range(200):
         shape = tuple(int(size) for size in rng.integers(1, 3000, rng.integers(1, 3)))
