@@ -31,9 +31,9 @@ from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.joint_matching import JointMatching
-from sase.engine.scripts.matching_forms import JointNames, JointStatements, joint_plan
+from sase.engine.scripts.matching_forms import JointNames, joint_plan
 from sase.engine.scripts.pieces import Fed
-from sase.engine.scripts.plan import ScriptPlan, StatementPlan
+from sase.engine.scripts.plan import ScriptPlan, StatementPlan, joint_names
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
 
@@ -65,7 +65,7 @@ class ScriptPipeline:
         self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
         # The conditions on one event, which each statement asks that reads an input alone.
         self.conditions = {each.name: SharedConditions(each.schema) for each in plan.inputs}
-        self.statements = self._opened(plan.statements, joint)
+        self.statements = self._opened(plan.statements, plan.joint if joint is None else joint)
         self._shared = dict(self._shared_readings())
         # The greatest number that a statement has had: none is used again.
         self.numbered = len(plan.statements)
@@ -75,12 +75,12 @@ class ScriptPipeline:
         self.is_in_midst = self.is_finished = False
 
     def _opened(
-        self, plans: Sequence[StatementPlan], joint: Sequence[JointNames] | None = None
+        self, plans: Sequence[StatementPlan], joint: Sequence[JointNames]
     ) -> dict[str, RunningStatement]:
         """Statements that begin, some of them together."""
         by_name = {each.name: each for each in plans}
         matchings = dict[str, JointMatching]()
-        for names, types in self._joint_of(plans) if joint is None else joint:
+        for names, types in joint:
             own = {name: by_name[name].plan for name in names}
             matcher = self._matcher(by_name[names[0]], joint_plan(own.values(), types))
             matchings |= dict.fromkeys(names, JointMatching(own, matcher))
@@ -90,14 +90,6 @@ class ScriptPipeline:
             else RunningStatement(each, matchings[each.name].matcher, matchings[each.name])
             for each in plans
         }
-
-    def _joint_of(self, plans: Sequence[StatementPlan]) -> list[JointNames]:
-        """The names of those that one matching serves, of statements over an input alone."""
-        found = list[JointNames]()
-        for name in self.inputs:
-            read = {each.name: each.plan for each in plans if each.sources == (name,)}
-            found += (JointNames(names) for names in JointStatements.of(read).joint)
-        return found
 
     def _matcher(self, statement: StatementPlan, plan: EnginePlan) -> Matcher:
         shared = self.shared_by(statement)
@@ -159,7 +151,8 @@ class ScriptPipeline:
         before, self.plan, self.statements = self.statements, plan, {}
         for conditions in self.conditions.values():
             conditions.keep({each.name for each in plan.statements if each.name in before})
-        running = self._opened([each for each in plan.statements if each.name not in before])
+        begin = [each for each in plan.statements if each.name not in before]
+        running = self._opened(begin, joint_names(plan.inputs, begin))
         running |= before
         for each in plan.statements:
             self.statements[each.name] = running[each.name]

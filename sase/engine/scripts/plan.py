@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sase.binding import Schema
 from sase.binding.streams import NamedStream
@@ -10,6 +12,7 @@ from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Loader
 from sase.engine.plan import EnginePlan
+from sase.engine.scripts.matching_forms import JointNames, JointStatements
 
 # The places of a stack, which grows where it must, and the sequences in a chunk of output.
 STACK, CHUNK = 1 << 7, 1 << 13
@@ -63,6 +66,22 @@ class ScriptPlan:
 
     inputs: tuple[InputPlan, ...]
     statements: tuple[StatementPlan, ...]
+
+    @cached_property
+    def joint(self) -> tuple[JointNames, ...]:
+        """The statements that one matching serves, if all begin together: found out once."""
+        return joint_names(self.inputs, self.statements)
+
+
+def joint_names(
+    inputs: Iterable[InputPlan], statements: Sequence[StatementPlan]
+) -> tuple[JointNames, ...]:
+    """The names of those that one matching serves, of statements over an input alone."""
+    found = list[JointNames]()
+    for given in inputs:
+        read = {each.name: each.plan for each in statements if each.sources == (given.name,)}
+        found += map(JointNames, JointStatements.of(read).joint)
+    return tuple(found)
 
 
 def loader_of_types(schema: Schema, typing: EnginePlan | None, on_bad_row: str = "error") -> Loader:
