@@ -236,6 +236,13 @@ class RunEvaluation:
         return any(each.group is not None for each in self.components)
 
     @property
+    def has_absences_in_iterations(self) -> bool:
+        """Whether iterations have negative elements, which are asked of finished matches."""
+        groups = (each.group for each in self.components if each.group is not None)
+        branches = (branch for group in groups for branch in group.branches)
+        return any(b.negations or any(e.negated for e in b.elements) for b in branches)
+
+    @property
     def has_sets(self) -> bool:
         """Whether a component is a member of a set."""
         return any(each.set_of is not None for each in self.components)

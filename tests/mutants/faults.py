@@ -1031,6 +1031,35 @@ FAULTS = [
         "order = np.lexsort((self.slots, matches))",
         "order = np.lexsort((self.slots, self.events, matches))",
     ),
+    # ------------------------------------------------------------ groups that do not overlap
+    Fault(
+        "leading-runs-have-begun-too-early",
+        "sase/engine/kernels/groups/leading_runs.py",
+        "if is_behind and cells[seen[NODE], nodes.START] >= cells[node, nodes.START]:",
+        "if is_behind:",
+        "groups",
+    ),
+    Fault(
+        "leading-runs-go-on-with-what-is-simultaneous",
+        "sase/engine/kernels/groups/leading_runs.py",
+        "or cells[runs.heads[key], nodes.TIE] >= order:",
+        "or cells[runs.heads[key], nodes.TIE] > order:",
+        "groups",
+    ),
+    Fault(
+        "iterations-begin-with-the-end-of-a-match",
+        "sase/engine/kernels/groups/runs.py",
+        "incoming.ties[i] > runs.taken[key]",
+        "incoming.ties[i] >= runs.taken[key]",
+        "groups",
+    ),
+    Fault(
+        "matches-of-groups-are-taken-untold",
+        "sase/engine/operators/opening/operators.py",
+        "or bottom.has_absences_in_iterations",
+        "or False",
+        "groups",
+    ),
     # ------------------------------------------------------------ compressed sets
     Fault(
         "simultaneous-places-follow-each-other",

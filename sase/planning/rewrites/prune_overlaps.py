@@ -43,8 +43,6 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return "matches may overlap"
     if top.prunes:
         return "they are pruned already"
-    if runs.has_groups:
-        return "the automaton of a repeated group goes on with all runs, and a match ends none"
     negation = find(top, Negation)
     if negation is not None and any(may_end(runs.components, n) for n in negation.elements):
         return "only time tells which matches there are, by an absence at their end"

@@ -22,7 +22,8 @@ Found = list[tuple[Any, str]]
 
 def expected(drawn: Drawn) -> Found:
     """The matches, by the naive matcher."""
-    found = naive.match(parse_query(drawn.text), drawn.rows, types=drawn.types)
+    query, output = parse_query(drawn.text), drawn.output
+    found = naive.match(query, drawn.rows, types=drawn.types, output=output)
     return [(_tuples(each.events), str(dict(each.values or {}))) for each in found]
 
 
@@ -32,14 +33,14 @@ def _tuples(rows: Any) -> Any:
 
 def matched(drawn: Drawn, plan: str, **options: Any) -> Found:
     """The matches, in one go."""
-    return found_in(
-        drawn, sase.match(drawn.text, drawn.rows, plan=plan, types=drawn.types, **options)
-    )
+    given = {"types": drawn.types, "output": drawn.output, **options}
+    return found_in(drawn, sase.match(drawn.text, drawn.rows, plan=plan, **given))
 
 
 def pushed(drawn: Drawn, plan: str, cuts: Sequence[int], *, restored: bool) -> Found:
     """The matches of rows that are pushed in pieces, by a matcher that may be restored."""
-    whole = sase.compile(drawn.text, drawn.rows, plan=plan, types=drawn.types)
+    given = {"types": drawn.types, "output": drawn.output}
+    whole = sase.compile(drawn.text, drawn.rows, plan=plan, **given)
     matcher, found = whole.open(), Found()
     for begin, end in zip((0, *cuts), (*cuts, len(drawn.rows)), strict=True):
         found += found_in(drawn, matcher.push(drawn.rows[begin:end]))

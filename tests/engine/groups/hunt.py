@@ -4,8 +4,8 @@
 
 tries the queries of the numbers from SEED on: with a repeated group, or in the form of one in
 several branches (`branches`), beside negative groups (`beside`), with these in its iterations
-(`inside`), or beside sets (`sets`). It prints each that fails, and how many were refused, found
-nothing, and found matches.
+(`inside`), beside sets (`sets`), or any of these whose matches are not to overlap (`apart`). It
+prints each that fails, and how many were refused, found nothing, and found matches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tests.engine.groups import alternatives, beside, inside, queries, sets
+from tests.engine.groups import alternatives, apart, beside, inside, queries, sets
 from tests.engine.groups.comparing import run
 from tests.engine.groups.queries import Drawn
 
@@ -25,6 +25,7 @@ FORMS: Mapping[str, Callable[[int], Drawn]] = {
     "beside": beside.draw,
     "inside": inside.draw,
     "sets": sets.draw,
+    "apart": apart.draw,
 }
 FAULT = "faults"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from tests.engine.names import names
 
@@ -34,6 +34,7 @@ class Drawn:
     returned: bool = False
     # The attributes that each type declares; all of them if that is not said.
     types: dict[str, dict[str, str]] | None = None
+    output: Literal["all", "non_overlap"] = "all"
 
 
 class Writer:

@@ -161,6 +161,15 @@ def test_an_absence_between_more_than_can_be_listed() -> None:
     assert sase.match(query, given, output="compressed").count() == count
 
 
+@pytest.mark.parametrize("times", ["1123", "1223", "1233", "1122"])
+def test_what_is_simultaneous_with_either_event_is_not_between(times: str) -> None:
+    given = [{"type": t, "ts": int(ts)} for t, ts in zip("BDCC", times, strict=True)]
+    query = "EVENT (SEQ(B b, !(D d), C c))+ g[]"
+    count = sase.match(query, given, output="count")
+    assert count.is_counted
+    assert count == len(naive.match(parse_query(query), given))
+
+
 @pytest.mark.random
 def test_what_states_count_is_as_the_naive_matcher_has_it() -> None:
     """With branches, absences and conditions on neighbours."""

@@ -41,7 +41,8 @@ def compared(number: int, form: str) -> str:
     kept = in_time(rows)
     try:
         wanted = expected(replace(drawn, rows=[rows[place] for place in kept]))
-        plan = sase.compile(drawn.text, rows, types=drawn.types, lateness=LATENESS)
+        given = {"types": drawn.types, "output": drawn.output}
+        plan = sase.compile(drawn.text, rows, lateness=LATENESS, **given)
     except (SaseError, NotImplementedError, ValueError):
         return "refused"
     matcher, found, begin = plan.open(), Found(), 0

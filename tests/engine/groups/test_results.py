@@ -9,9 +9,6 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.api.compiled_query import compile_query
-from sase.binding.input_options import InputOptions
-from sase.engine.sources.discovered import Discovered
 from sase.errors import BudgetError
 
 EVENTS = [
@@ -156,17 +153,3 @@ def test_compare_counts_groups_and_says_why_matches_are_more() -> None:
     counts = {each.strategy: each.matches for each in compared.measured}
     assert counts["strict_contiguity"] == 2 < counts["skip_till_any_match"]
     assert "skips row 2, a B that could begin b: skip till next match must take it" in str(compared)
-
-
-def test_a_match_ends_no_other_runs_of_a_group() -> None:
-    """Of matches that overlap all are found, and EXPLAIN says why."""
-    query = "EVENT (SEQ(ANY(A, B) b, C c))+ g[] WHERE skip_till_any_match"
-    apart = found(query, output="non_overlap").rows.to_pylist()
-    assert apart == [{"g": [{"b": 2, "c": 3}]}] == found(query).rows.to_pylist()[:1]
-    steps = sase.compile(query, EVENTS, plan="nfab").steps
-    assert "matches may overlap" in [each.declined for each in steps]
-    known = compile_query(query, Discovered.of(EVENTS, InputOptions()), output="non_overlap")
-    (step,) = (each for each in known.optimized().steps if each.rewrite == "prune_overlaps")
-    assert step.declined == (
-        "the automaton of a repeated group goes on with all runs, and a match ends none"
-    )

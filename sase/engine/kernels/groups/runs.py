@@ -21,6 +21,7 @@ from sase.engine.kernels.groups.automaton import (
     may_go_on,
     write_groups,
 )
+from sase.engine.kernels.groups.leading_runs import LeadingRuns, drop_followers
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
@@ -46,6 +47,7 @@ from sase.engine.kernels.kleene.runs import (
     add_fresh,
     ignores,
     is_over,
+    prune,
 )
 from sase.engine.kernels.kleene.transitions import comparisons_hold, fits
 from sase.engine.kernels.sentinels import NOTHING
@@ -273,8 +275,8 @@ def is_shown(machine: Machine, automaton: NfaGraph, runs: Runs, place: int) -> b
 
 @kernel
 def advance_automaton(
-    machine: Machine, automaton: NfaGraph, runs: Runs, incoming: Incoming, written: GroupBuffer,
-    most: int,
+    machine: Machine, automaton: NfaGraph, runs: Runs, leading: LeadingRuns, incoming: Incoming,
+    written: GroupBuffer, most: int,
 ) -> int:  # fmt: skip
     """Apply events, on from where it stopped, and write the matches they complete.
 
@@ -288,20 +290,23 @@ def advance_automaton(
         i = state[nodes.AT]
         key = incoming.keys[i]
         is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
-        is_needed = key >= 0 and is_watched
+        is_apart = runs.rules.apart == nodes.ALL or incoming.ties[i] > runs.taken[key]
+        is_needed = key >= 0 and is_watched and is_apart
         is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
         if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
             if state[nodes.FRESH] == 0:
+                drop_followers(leading, automaton, runs, key, incoming.ties[i])
                 if (runs.counts[key] + 1) * most > room_of(runs):
                     return CROWDED
                 step(machine, automaton, runs, incoming, i)
             while state[nodes.LOOKED] < state[nodes.FRESH]:
                 place = state[nodes.LOOKED]
-                if is_shown(machine, automaton, runs, place) and not write_groups(
-                    automaton, cells, runs.fresh[place], written
-                ):
+                is_match = is_shown(machine, automaton, runs, place)
+                if is_match and not write_groups(automaton, cells, runs.fresh[place], written):
                     return FULL
                 state[nodes.LOOKED] += 1
+                if is_match and runs.rules.apart == nodes.FIRST_ALONE:
+                    prune(runs, key, incoming.ties[i])
             if state[nodes.FRESH] > 0:
                 commit(automaton, runs, key)
         state[nodes.AT] += 1

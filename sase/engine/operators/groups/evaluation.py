@@ -20,11 +20,12 @@ from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.events import GroupEvents, condition_on_one
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.groups.saved_automaton import check_automaton_runs
-from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH
+from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.programs.group_program import GroupProgram, iteration_terms, outer_terms
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -35,12 +36,17 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
     kernel: ClassVar[Any] = staticmethod(advance_automaton)
     _program: GroupProgram
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
+    def __init__(
+        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+    ) -> None:
         groups = GroupStates(node.components, len(node.tested))
         self._absences = IterationAbsences(node, context, groups)
-        super().__init__(node, context)
-        self._buffer = self._room_for(context.options.chunk, EVENTS_A_MATCH)
+        super().__init__(node, context, taken=taken)
+        chunk = context.options.chunk
+        are_told = taken is not None and taken.are_told
+        self._buffer = self._room_for(min(FEWEST, chunk) if are_told else chunk, EVENTS_A_MATCH)
         automaton = self._program.automaton
+        self._leading = self._program.leading()
         first = sum(1 << int(e[automata.TARGET]) for e in _edges_of_root(automaton))
         self._runs = self._runs._replace(rules=self._runs.rules._replace(first=first))
         ends = automaton.states[:, automata.LAST_EDGE] - automaton.states[:, automata.FIRST_EDGE]
@@ -66,7 +72,9 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
 
     def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
         automaton = self._program.automaton
-        return advance_automaton(machine, automaton, self._runs, incoming, self._buffer, self._most)
+        return advance_automaton(
+            machine, automaton, self._runs, self._leading, incoming, self._buffer, self._most
+        )
 
     def _room_for(self, chunk: int, events: int) -> GroupBuffer:
         """A buffer for matches, with room for so many events of each."""
@@ -114,6 +122,14 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
         elif why == of.FULL:
             chunk = len(written.ends)
             self._buffer = self._room_for(chunk, 2 * len(written.events) // chunk)
+            self._buffer.totals[3] = self._built
+
+    def _fit(self, taken: int) -> None:
+        """Fit the buffer, which was full, to how many of its matches were taken."""
+        found, events = len(self._buffer.ends), len(self._buffer.events)
+        size = self._size_for(found, taken)
+        if size != found:
+            self._buffer = self._room_for(size, events // found)
             self._buffer.totals[3] = self._built
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +27,12 @@ from sase.planning.nodes import RunEvaluation
 class GroupEvents(RunEvaluationBase):
     """What events may be in iterations: the states of the automaton that admit them."""
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
+    def __init__(self, node: RunEvaluation, context: Context, **others: Any) -> None:
         self._groups = GroupStates(node.components, len(node.tested))
         self._by_type: tuple[tuple[str, ...], Numbers] | None = None
         counted = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
         self._is_ranked = counted or node.is_ranked
-        super().__init__(node, context)
+        super().__init__(node, context, **others)
 
     @property
     def _elements(self) -> Sequence[NfaState]:

@@ -47,7 +47,9 @@ def _taken_matches(bottom: Operator, top: Operator, context: Context) -> TakenMa
     """What ends runs, where those of matches are pruned that overlap."""
     if not (isinstance(bottom, RunEvaluation) and isinstance(top, Transformation) and top.prunes):
         return None
-    are_told = top.having is not None or top.input is not bottom
+    are_told = (
+        top.having is not None or top.input is not bottom or bottom.has_absences_in_iterations
+    )
     return TakenMatches(context, bottom.partitions, are_told=are_told)
 
 

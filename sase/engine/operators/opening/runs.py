@@ -41,10 +41,10 @@ def open_runs(
         return open_sets(node, context, taken, ends)
     match node.evaluation:
         case _ if any(each.group is not None for each in node.components):
-            assert taken is None, "such a plan is not pruned"
             if node.evaluation is Evaluation.COLLAPSED:
+                assert taken is None, "such a plan is not pruned"
                 return GroupMatchSetState(node, context)
-            return GroupEvaluationState(node, context)
+            return GroupEvaluationState(node, context, taken)
         case Evaluation.INTERVALS:
             # With kernels that precise time never loads.
             from sase.engine.operators.imprecise.interval_evaluation import IntervalEvaluationState
