@@ -22,24 +22,29 @@ WORLDS, CLOSED = "worlds", "closed form"
 RECIPES = {WORLDS: "worlds", CLOSED: "optimized"}
 # A confidence to reach, and what its panel is called.
 PANELS = {"": "none", "0.5": "0.5", "0.7": "0.7", "0.9": "0.9", "0.99": "0.99", "0.999": "0.999"}
+# So dense that few matches of three are likelier than their six orders.
+DENSE = {"": "none", "0.1": "0.1"}
 
 
-def stream(size: Size, events: int, length: int = 0) -> Callable[[], pa.Table]:
+def stream(size: Size, events: int, length: int = 0, at_once: int = 1) -> Callable[[], pa.Table]:
     """Rare events, in smaller sizes less rare, as those of precise time, with intervals."""
     more = SMALL[size.name]
     shares = Shares(SHARES.a * more, SHARES.b * more, SHARES.c * more)
-    return with_intervals(shares, events, length or size.of(LENGTH, LENGTH, 2))
+    return with_intervals(shares, events, length or size.of(LENGTH, LENGTH, 2), at_once=at_once)
 
 
 def with_intervals(
-    shares: Shares, events: int, length: int, spacing: int = 1
+    shares: Shares, events: int, length: int, spacing: int = 1, at_once: int = 1
 ) -> Callable[[], pa.Table]:
-    """So many events of four types, each at one of the `length` times up to the moment it came."""
+    """So many events of four types, each at one of the `length` times up to the moment it came.
+
+    `at_once` come in a moment, and the next ones `spacing` later.
+    """
     plain = shares.stream(events, SEED)
 
     def intervals() -> pa.Table:
         table = plain()
-        until = np.arange(events, dtype=np.int64) * spacing
+        until = np.arange(events, dtype=np.int64) // at_once * spacing
         return pa.table({"lo": until - (length - 1), "hi": until, **_others(table)})
 
     return intervals
@@ -73,6 +78,27 @@ def rises_with_the_threshold(way: str, within: float, panels: Sequence[str]) -> 
                     holds.append(rate * within >= below[x])
                     told.append(f"{higher} : {lower} = {rate / below[x]:.3g} at {x}")
         return Verdict(all(holds) if holds else None, "; ".join(told) or "too few points")
+
+    return check
+
+
+def gains_by_the_threshold(way: str, factor: float, lower: str, higher: str) -> Check:
+    """That a panel of a higher threshold somewhere has fewer matches, and is so much faster."""
+
+    def check(results: Results) -> Verdict:
+        below = dict(results.curve(way, CPU_RATE, lower))
+        found = {
+            (row["panel"], row["x"]): row["matches"]
+            for row in results.measured
+            if row["way"] == way
+        }
+        told, holds = [], []
+        for x, rate in results.curve(way, CPU_RATE, higher):
+            few, many = found.get((higher, x), 0), found.get((lower, x), 0)
+            if below.get(x, 0) > 0 and 0 < few < many:
+                holds.append(rate >= factor * below[x])
+                told.append(f"{few:,} of {many:,} matches, {rate / below[x]:.3g} times at {x}")
+        return Verdict(any(holds) if holds else None, "; ".join(told) or "no threshold is at work")
 
     return check
 

@@ -21,14 +21,20 @@ THRESHOLDS = ("", "0.9", "0.999")
 
 
 def stream(events: int) -> pa.Table:
-    """An event each second: of tasks precise, of readings about the last 15 seconds."""
+    """An event each second: of tasks precise, of readings about the last 15 seconds.
+
+    A reducer that begins is read three times, 15 seconds apart; the first reading may be of a time
+    before it began, and the last one of a time after it ended.
+    """
     random = np.random.default_rng(SEED)
     hi = np.arange(events, dtype=np.int64) * SECOND
     kind = np.where(random.random(events) < READINGS, "LoadStd", "Other").astype(object)
     task, value = random.integers(10**6, 2 * 10**6, events), random.random(events)
     count = max(round(events * BEGINS), 1)
     for number, begin in enumerate(random.choice(events // 100, count, replace=False) * 100):
-        own = begin + np.array([0, 20, 40, 60, 80])
+        first, end = random.integers(1, 20), random.integers(1, 20)
+        own = begin + np.array([0, first, first + 15, first + 30, first + 15 + end])
+        own[-1] += own[-1] == own[-2]
         kind[own] = ["ReducerStart", "LoadStd", "LoadStd", "LoadStd", "ReducerEnd"]
         task[own], value[own] = number, [0.0, 0.1, 0.2, 0.3, 0.0]
     length = np.where(kind == "LoadStd", 15 * SECOND - 1, 0)
@@ -67,6 +73,16 @@ def matches_at(rate: float, panel: str) -> Check:
     return check
 
 
+def fewer_matches(results: Results) -> Verdict:
+    """That each threshold leaves some matches, and fewer than the one before."""
+    found = {row["panel"]: row["matches"] for row in results.measured}
+    numbers = [found[PANELS[each]] for each in THRESHOLDS if PANELS[each] in found]
+    if len(numbers) < len(THRESHOLDS):
+        return Verdict(None, "too few points")
+    falls = all(one > other > 0 for one, other in zip(numbers, numbers[1:], strict=False))
+    return Verdict(falls, " > ".join(map(str, numbers)))
+
+
 EXPERIMENT = Experiment(
     "ip_readings",
     "Query 6 of the Hadoop study: readings of 15 seconds",
@@ -80,6 +96,7 @@ EXPERIMENT = Experiment(
             "with a threshold of 0.9 at least a million events a second",
             matches_at(1e6, PANELS["0.9"]),
         ),
+        Finding("each threshold leaves fewer of the matches", fewer_matches),
     ),
     ("matches",),
 )
