@@ -78,7 +78,7 @@ def write_all(
         cell = cells[0, at & mask]
         if cell[REACH] < bound:
             break
-        if cell[TIE] < floor:
+        if floor > EARLIEST and cell[TIE] < floor:  # else there may be no tie in it
             if tally is not None:
                 tally.levels[0] += 1
             break
