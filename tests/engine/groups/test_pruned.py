@@ -96,6 +96,11 @@ def test_of_runs_that_go_on_alike_the_leading_one_is_kept(
             "B1 C2 B2 C3",
             {"g": [{"b": 0, "c": 1}]},
         ),
+        (  # what an absence in an iteration forbids ends nothing
+            "SEQ(A a, (SEQ(B b, !(N n), C c))+ g[])",
+            "A1 B2 N3 C4 B5 C6",
+            {"a": 0, "g": [{"b": 4, "c": 5}]},
+        ),
     ],
 )
 def test_what_the_leading_one_cannot_do_is_found(
