@@ -302,7 +302,7 @@ FAULTS = [
     ),
     Fault("fused-range-too-long", SCAN_KERNEL, "code > most + 1", "code > most + 2"),
     Fault("fused-without-the-rest", SCAN_KERNEL, "range(done, size)", "range(done, done)"),
-    Fault("first-before-the-floor", WALK, "if cell[TIE] < floor", "if cell[TIE] < EARLIEST"),
+    Fault("first-before-the-floor", WALK, "cell[TIE] < floor:", "cell[TIE] < EARLIEST:"),
     Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
     Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
