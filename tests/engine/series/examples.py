@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -12,6 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
+from hypothesis.errors import StopTest
 from hypothesis.internal.conjecture.data import ConjectureData
 
 from sase.binding import bind_text
@@ -38,6 +40,8 @@ from tests.engine.series.writing import Part
 MOST_EVENTS = 14
 # How many runs the naive matcher may look at, summed over the events.
 MOST_RUNS = 3000
+# How often an example is drawn until filters let one pass.
+MOST_TRIES = 100
 # Values whose sums depend on the order in which they are added.
 INEXACT = {2.0: 0.1, 2.5: 0.7, 0.5: 0.3}
 
@@ -97,11 +101,14 @@ def drawn(number: int, strategy: st.SearchStrategy[Any]) -> Any:
     """What a strategy gives for a number, independent of what it gives for others.
 
     Hypothesis itself makes most examples by changing others: a quantifier that one example in
-    twenty has may then be missing in hundreds.
+    twenty has may then be missing in hundreds. Where a filter lets none of a few pass, others follow.
     """
-    data = ConjectureData(random=Random(number))
-    with BuildContext(data, is_final=False, wrapped_test=lambda: None):
-        return data.draw(strategy)
+    random = Random(number)
+    for _ in range(MOST_TRIES):
+        data = ConjectureData(random=random)
+        with suppress(StopTest), BuildContext(data, is_final=False, wrapped_test=lambda: None):
+            return data.draw(strategy)
+    raise AssertionError(f"nothing is drawn for {number}")
 
 
 def usual(part: Part) -> list[int]:
