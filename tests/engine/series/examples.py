@@ -101,7 +101,7 @@ def drawn(number: int, strategy: st.SearchStrategy[Any]) -> Any:
     """What a strategy gives for a number, independent of what it gives for others.
 
     Hypothesis itself makes most examples by changing others: a quantifier that one example in
-    twenty has may then be missing in hundreds. Where a filter lets none of a few pass, others follow.
+    twenty has may then be missing in hundreds. Others follow one that no filter lets pass.
     """
     random = Random(number)
     for _ in range(MOST_TRIES):
