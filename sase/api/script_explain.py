@@ -35,16 +35,15 @@ class SharedMatching:
     found: int | None = None
 
     def __str__(self) -> str:
-        differ = len(set(self.last.values())) > 1
-        shown = {
-            name: [*([" or ".join(self.last[name])] if differ else []), *([each] if each else [])]
-            for name, each in self.windows.items()
-        }
-        some = ", ".join(
-            f"{name} ({', '.join(each)})" if each else name for name, each in shown.items()
-        )
         found = "" if self.found is None else f": {self.found:,} found"
-        return f"one matching for {some}{found}"
+        return f"one matching for {', '.join(map(self._shown, self.windows))}{found}"
+
+    def _shown(self, name: str) -> str:
+        """A statement with what it does not have in common with the others."""
+        differ = len(set(self.last.values())) > 1
+        types = " or ".join(self.last[name]) if differ else ""
+        own = ", ".join(filter(None, (types, self.windows[name])))
+        return f"{name} ({own})" if own else name
 
 
 @dataclass(frozen=True)

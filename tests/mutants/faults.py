@@ -1120,8 +1120,8 @@ FAULTS = [
     Fault(
         "neighbours-of-one-iteration-or-two",
         f"{GRAPH}/slots.py",
-        "later.further, later.begins)",
-        "later.further, False)",
+        "later.further, later.begins, is_tied)",
+        "later.further, False, is_tied)",
         "graphs",
     ),
     Fault(

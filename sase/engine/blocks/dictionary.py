@@ -15,7 +15,7 @@ from sase.binding.schema import OTHERS
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary
-from sase.engine.blocks.key_texts import KeyTexts, SharedTexts, values_at
+from sase.engine.blocks.key_texts import KeyTexts, SharedTexts, codes_of_few
 from sase.engine.columns import EventColumn
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner, Vector, vector_of
@@ -238,10 +238,8 @@ class PlanDictionary:
 
     def _vector_of_few(self, column: EventColumn) -> Vector:
         """A few values beside all that the dictionary of their column has."""
-        used, places = np.unique(column.values, return_inverse=True)
-        codes = self.texts.codes(values_at(column.dictionary, used[used >= 0]))
-        nulls = [NOTHING] * (len(used) - len(codes))
-        return Vector(np.append(nulls, codes).astype(np.int64)[places], INTEGER, column.valid)
+        codes = codes_of_few(column.values, column.dictionary, self.texts.codes)
+        return Vector(codes, INTEGER, column.valid)
 
     def _by_type(self, block: Block, attribute: str) -> Vector:
         """An attribute that the tables of several types have as columns of several kinds."""

@@ -11,6 +11,8 @@ It is forgotten when none of them has a live event with it.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
@@ -40,6 +42,16 @@ def values_at(dictionary: Any, places: Numbers) -> list[str]:
         return [dictionary[place].as_py() for place in places.tolist()]
     texts: list[str] = dictionary.take(places).to_pylist()
     return texts
+
+
+def codes_of_few(
+    values: Numbers, dictionary: Any, codes_of: Callable[[list[str]], Numbers]
+) -> Numbers:
+    """The codes of a few values beside all that their dictionary has, each asked for once."""
+    used, places = np.unique(values, return_inverse=True)
+    codes = codes_of(values_at(dictionary, used[used >= 0]))
+    nulls = [NOTHING] * (len(used) - len(codes))
+    return np.append(nulls, codes).astype(np.int64)[places]
 
 
 class _ReadDictionary:
@@ -97,17 +109,10 @@ class SharedTexts:
             is_large = len(dictionary) > FEW + 4 * len(values)
             if is_large and self._large.get(attribute) is not dictionary:
                 self._large[attribute] = dictionary  # if it is asked for again all have a place
-                return self._of_few(values, dictionary, known)
+                return codes_of_few(values, dictionary, partial(known.codes, last=self.round))
             self._large.pop(attribute, None)
             read = self._read[attribute] = _ReadDictionary(dictionary)
         return read.read(values, known, self.round)
-
-    def _of_few(self, values: Numbers, dictionary: Any, known: TextDictionary) -> Numbers:
-        """The same where there are few of them beside all that the dictionary has."""
-        used, places = np.unique(values, return_inverse=True)
-        texts = values_at(dictionary, used[used >= 0])
-        found = known.codes(texts, self.round)
-        return np.append([NOTHING] * (len(used) - len(texts)), found).astype(np.int64)[places]
 
     @property
     def is_full(self) -> bool:

@@ -115,9 +115,7 @@ class SlotAutomaton:
 
     def _neighbours(self, source: int, target: int, is_tied: bool) -> Neighbours:
         earlier, later = self.all[source], self.all[target]
-        if is_tied:
-            return Neighbours(earlier.bit, later.bit, later.further, later.begins, tied=True)
-        return Neighbours(earlier.bit, later.bit, later.further, later.begins)
+        return Neighbours(earlier.bit, later.bit, later.further, later.begins, is_tied)
 
     @cached_property
     def source_masks(self) -> tuple[int, ...]:
