@@ -125,13 +125,17 @@ def test_kernels_are_compiled_within_the_limit(threads: int, tmp_path: Path) -> 
     """It is asked between the steps of compiling; what is ready is kept for the next try."""
     script = f"""
 import sase
+from sase.heed import READING
 from tests.api.test_limits import stream
 events = stream(*[("A", 700), ("B", 700), ("C", 700)] * 6)
 query = "EVENT SEQ(A a, B+ b[], C c) WHERE a.v + b[i].v + c.v < 0 WITHIN 10"
-try:
-    print(len(sase.match(query, events, timeout=1, threads={threads})))
-except sase.TimeLimitError as problem:
-    print(problem)
+told = READING
+while READING in told:  # where so much is imported at first that no time is left to compile
+    try:
+        told = str(len(sase.match(query, events, timeout=1, threads={threads})))
+    except sase.TimeLimitError as problem:
+        told = str(problem)
+print(told)
 """
     folder = tmp_path / "kernels"
     nowhere = os.environ | {"NUMBA_CACHE_DIR": str(folder), "SASE_COMPILE_KERNELS": "1"}

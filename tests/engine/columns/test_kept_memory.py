@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -19,7 +20,15 @@ def address(array: np.ndarray) -> int:
     return int(array.ctypes.data)
 
 
+@pytest.fixture
+def nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what others used, neither now nor when their garbage is found."""
+    gc.collect()
+    monkeypatch.setattr(kept_memory, "_kept", deque())
+
+
 @pytest.mark.skipif(not kept_memory.MAY_KEEP, reason="memory cannot be marked as free here")
+@pytest.mark.usefixtures("nothing_is_kept")
 def test_what_is_free_is_used_again() -> None:
     """By whoever asks for as much, or for half of it; as long as a part is held it is not free."""
     first = reused((4, NUMBERS))
