@@ -2,8 +2,12 @@
 
 A target is a module here with a constant `TARGET`. Whatever number it makes a document of, judging
 the document says in a word what became of it, such as "opened"; an error of ours counts as
-"refused". All else is a finding: another exception, a crash, more than `LONGEST` seconds. Its
-document is kept in `corpus/`, where `test_targets.py` judges it ever after.
+"refused". All else is a finding: another exception, a crash, a hang. Its document is kept in
+`corpus/`, where `test_targets.py` judges it ever after.
+
+A document hangs on which its process has worked for more than `LONGEST` seconds of a processor, or
+slept `ASLEEP` times as long. Seconds in which it waits for a processor that others have are neither,
+so that a busy machine finds the same; where the system does not tell them, they count as sleep.
 
     python -m tests.fuzz.plan_json --seconds 60 --seed 7
 """
@@ -37,10 +41,11 @@ from tests.seeds import NUMBERS, SEEDS
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
-# Seconds for a document, for one that may have had kernels compiled, and for a process to begin.
+# Seconds of work for a document, for one that may have had kernels compiled, and for a process to
+# begin.
 LONGEST, PATIENCE, START = 5.0, 120.0, 600.0
-# How many times as long it may wait for a core, or for nothing.
-WAITING = 6
+# How many times as long it may sleep, as while others compile, and seconds between two looks.
+ASLEEP, LOOK = 6, 0.5
 # Bytes of memory that a process may take beside what it has when it begins.
 MOST_BYTES = 3 << 30
 # Findings after which a run ends, and the words for them.
@@ -150,9 +155,9 @@ class Worker:
 
         One that takes long may have had a kernel compiled: it is asked for again.
         """
-        begin = time.monotonic()
+        before = self._worked()
         word, said = self._asked(given, PATIENCE)
-        if word not in FINDINGS and time.monotonic() - begin > LONGEST:
+        if word not in FINDINGS and self._worked() - before > LONGEST:
             return self._asked(given, LONGEST)
         return word, said
 
@@ -197,20 +202,31 @@ class Worker:
         """The next line that it says, or nothing if it ends or none comes by so much work."""
         assert self._process is not None
         assert self._process.stdout is not None
-        begin, end = self._worked(), time.monotonic() + WAITING * seconds
-        while not select.select([self._process.stdout], [], [], seconds)[0]:
-            if self._worked() - begin > 0.9 * seconds or time.monotonic() > end:
+        begin, worked, waited = time.monotonic(), self._worked(), self._waited()
+        while not select.select([self._process.stdout], [], [], LOOK)[0]:
+            work = self._worked() - worked
+            slept = time.monotonic() - begin - work - (self._waited() - waited)
+            if work > seconds or slept > ASLEEP * seconds:
                 return ""
         return self._process.stdout.readline().strip()
 
     def _worked(self) -> float:
-        """The seconds that it has had a core, of which others may leave it little."""
-        assert self._process is not None
+        """The seconds that it has had a processor."""
+        after_name = self._told("stat").rpartition(")")[2].split()
+        return sum(map(int, after_name[11:13])) / sysconf("SC_CLK_TCK")
+
+    def _waited(self) -> float:
+        """The seconds in which its first thread could have worked, and others had the processors."""
+        return sum(map(int, self._told("schedstat").split()[1:2])) / 1e9
+
+    def _told(self, name: str) -> str:
+        """What the system tells of the process: nothing of one that is gone."""
+        if self._process is None:
+            return ""
         try:
-            facts = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
+            return Path(f"/proc/{self._process.pid}/{name}").read_text(encoding="ascii")
         except OSError:
-            return 0.0
-        return sum(map(int, facts.rpartition(")")[2].split()[11:13])) / sysconf("SC_CLK_TCK")
+            return ""
 
     def _stop(self) -> str:
         """End it, with the stack on which it was; what it said of its end."""

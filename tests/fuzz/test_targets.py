@@ -40,12 +40,13 @@ def test_the_corpus(module: str) -> None:
 def test_what_crashes_hangs_or_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the next document is judged nevertheless."""
     monkeypatch.setattr(driver, "PATIENCE", 2.0)
-    outcome = driver.fuzz("tests.fuzz.survived.hostile", range(6))
-    words = ["opened", "refused", "crashed", "hung", "failed", "failed"]
+    outcome = driver.fuzz("tests.fuzz.survived.hostile", range(7))
+    words = ["opened", "refused", "crashed", "hung", "failed", "failed", "hung"]
     assert outcome.counts == {word: words.count(word) for word in words}
-    crash, hang, failure, memory = outcome.findings
+    crash, hang, failure, memory, endless = outcome.findings
     assert "Segmentation fault" in crash.what
     assert "in judge" in hang.what
     assert "ZeroDivisionError" in failure.what
     assert "MemoryError" in memory.what
+    assert "in judge" in endless.what
     assert crash.document == b"2"

@@ -10,7 +10,7 @@ from tests.fuzz import driver
 
 
 def judge(document: bytes) -> str:
-    """Open, refuse, crash, hang, fail, or allocate more than there is."""
+    """Open, refuse, crash, hang, fail, allocate more than there is, or work without an end."""
     match int(document):
         case 1:
             raise PlanError("no")
@@ -22,6 +22,9 @@ def judge(document: bytes) -> str:
             return str(1 // 0)
         case 5:
             return str(len(bytearray(2 * driver.MOST_BYTES)))
+        case 6:
+            while True:
+                pass
     return "opened"
 
 
