@@ -6,8 +6,8 @@ the document says in a word what became of it, such as "opened"; an error of our
 `corpus/`, where `test_targets.py` judges it ever after.
 
 A document hangs on which its process has worked for more than `LONGEST` seconds of a processor, or
-slept `ASLEEP` times as long. Seconds in which it waits for a processor that others have are neither,
-so that a busy machine finds the same; where the system does not tell them, they count as sleep.
+slept `ASLEEP` times as long. Seconds in which it waits for a processor that others have are
+neither, so that a busy machine finds the same; where the system does not tell them, they are sleep.
 
     python -m tests.fuzz.plan_json --seconds 60 --seed 7
 """
@@ -216,7 +216,7 @@ class Worker:
         return sum(map(int, after_name[11:13])) / sysconf("SC_CLK_TCK")
 
     def _waited(self) -> float:
-        """The seconds in which its first thread could have worked, and others had the processors."""
+        """The seconds in which its first thread has waited for a processor."""
         return sum(map(int, self._told("schedstat").split()[1:2])) / 1e9
 
     def _told(self, name: str) -> str:
