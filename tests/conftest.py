@@ -84,6 +84,9 @@ def pytest_collection() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     """Load the profile and hand the seed to all who draw, before tests are imported."""
     option = config.option
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if number_of(worker) >= SPARKS and hasattr(os, "nice"):
+        os.nice(NICER)
     name = option.hypothesis_profile = option.hypothesis_profile or USUAL
     if option.examples:
         settings.register_profile(name, settings.get_profile(name), max_examples=option.examples)
@@ -167,6 +170,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 # Each process that has tests of Spark starts it once: so many take their files, and no others, but
 # for those that run the code of its workers without it, or start one of their own.
 SPARKS = 2
+# By how much the others are nicer. Tests of Spark go first wherever they do not wait, so that they
+# are not what a run waits for at its end, when there is nothing else to do meanwhile.
+NICER = 5
 WITHOUT_SPARK = (
     "tests/spark/test_tasks.py",
     "tests/spark/test_streaming_buckets.py",
@@ -212,6 +218,11 @@ def needs_spark(file: str) -> bool:
     return file.startswith("tests/spark/") and file not in WITHOUT_SPARK
 
 
+def number_of(worker: str) -> int:
+    """The number in the name of a process that tests, as in `gw2`."""
+    return int(worker.removeprefix("gw"))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two more than there are cores: those with Spark wait for it much of the time."""
@@ -225,8 +236,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):
+        def _reschedule(self, node: Any) -> None:
+            """Give a process a file at its last test, which waits for what is to follow."""
+            if self._pending_of(self.assigned_work[node]) < 2:
+                super()._reschedule(node)
+
         def _assign_work_unit(self, node: Any) -> None:
-            file = self._next(node in self.nodes[:SPARKS])
+            first = sorted(self.nodes, key=lambda each: number_of(each.gateway.id))[:SPARKS]
+            file = self._next(node in first)
             if file is None:
                 node.shutdown()
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from dataclasses import replace
 from itertools import islice
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,13 @@ def test_sixty_events_are_counted_and_sampled_at_once():
     series(3).count()  # what is compiled is compiled
     took = []
     for _ in range(3):
-        start = perf_counter()
-        count, counted = enclosed(60).count(), perf_counter()
-        sample, sampled = enclosed(60).sample(1_000, seed=1), perf_counter()
+        start = process_time()
+        count, counted = enclosed(60).count(), process_time()
+        sample, sampled = enclosed(60).sample(1_000, seed=1), process_time()
         took.append((counted - start, sampled - counted))
     assert count == 2**60 - 1
     assert len(set(sample)) == 1_000
-    # The bounds are 10 ms and 50 ms.
+    # The bounds are 10 ms and 50 ms, of CPU time: others may use the machine.
     assert min(each for each, _ in took) < 0.010
     assert min(each for _, each in took) < 0.050
 
@@ -89,9 +89,9 @@ def test_samples_of_a_large_set_are_spread():
 
 def test_the_first_matches_come_at_once():
     """No walk into what cannot be finished: one A among many, far before the series."""
-    start = perf_counter()
+    start = process_time()
     first = list(islice(enclosed(60), 1_000))
-    assert perf_counter() - start < 1
+    assert process_time() - start < 1
     assert len(set(first)) == 1_000
     assert first[0].places == tuple(range(62))
 
@@ -185,7 +185,7 @@ def test_a_count_ends_in_time_within_a_pass() -> None:
     """Windows of many events, of which a pass is long: the time is kept within it."""
     table = pa.table({"ts": range(400_000), "type": ["A"] * 400_000})
     query = "EVENT A+ a[] WHERE skip_till_any_match {a[i].ts > 0} WITHIN 100000"
-    begin = perf_counter()
+    begin = process_time()
     with pytest.raises(sase.TimeLimitError):
         sase.match(query, table, output="count", timeout=2)
-    assert perf_counter() - begin < 20
+    assert process_time() - begin < 20
