@@ -7,7 +7,7 @@ import pytest
 from experiments import branches
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_it_compares_what_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     branches.main(["--events", "60000", "--rounds", "1"])
     two, ten = capsys.readouterr().out.splitlines()[-2:]

@@ -7,7 +7,7 @@ import pytest
 from experiments import chosen_windows, window_growth
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_both_plans_find_the_same(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -21,7 +21,7 @@ def test_both_plans_find_the_same(
     assert all(each.split()[1] == "none" for each in lines[:2])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_each_part_of_a_stream_has_as_many_matches(capsys: pytest.CaptureFixture[str]) -> None:
     window_growth.main(["--events", "50000"])
     lines = [each for each in capsys.readouterr().out.splitlines() if " M/s" in each]

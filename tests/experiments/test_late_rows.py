@@ -7,7 +7,7 @@ import pytest
 from experiments import late_rows
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_all_buffers_release_the_same(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

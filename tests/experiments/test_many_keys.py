@@ -10,7 +10,7 @@ import pytest
 from experiments import many_keys
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_it_finds_what_the_program_in_c_finds(capsys: pytest.CaptureFixture[str]) -> None:
     """Which `line` asserts, by count and by sum."""

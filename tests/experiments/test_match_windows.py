@@ -49,7 +49,7 @@ def test_what_is_not_found() -> None:
     assert "7c: runs gain more than a tree at 1 of 2 points" in told
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_every_method_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     """Which `measured` asserts."""
     given = ["--figures", "7d,8a,8b", "--events", "1000", "--patterns", "1", "--by-itself"]

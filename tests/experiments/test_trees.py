@@ -10,7 +10,7 @@ from experiments.regret import Cell
 from experiments.trees import workload
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_it_compares_what_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     trees.main(["--queries", "1", "--events", "20000"])
     *lines, regret = capsys.readouterr().out.splitlines()

@@ -1,6 +1,7 @@
 """Rewrites and recipes: what each pushes where, and what it leaves."""
 
 import itertools
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,15 @@ GROUP = "EVENT SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [attr1] WITHIN 6"
 RARE = "negate_before_selection"
 
 
+@cache
+def basic_of(text: str, schema: Schema = TABLE) -> Operator:
+    """The basic plan of a query."""
+    return basic_plan(bind_text(text, schema))
+
+
 def plan_of(recipe: str, text: str = Q3, schema: Schema = TABLE) -> Operator:
     """The plan of a query by a recipe."""
-    return optimized(read_recipe(recipe), basic_plan(bind_text(text, schema))).plan
+    return optimized(read_recipe(recipe), basic_of(text, schema)).plan
 
 
 def test_the_basic_plan_is_that_of_figure_1() -> None:
@@ -112,7 +119,7 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
         else:
             decided = list(getattr(operator, "equivalences", ()))
         attributes |= {test.attribute for test in decided} & written
-    known = basic_plan(bind_text(Q3 if written else EQUALITIES, TABLE))
+    known = basic_of(Q3 if written else EQUALITIES)
     selection, scan = require(known, Selection), require(plan, SequenceScan)
     implied_by_key = [test for key in scan.partitions[:1] for test in key]
     conjuncts |= {*filter(implied_by(implied_by_key), selection.conditions)}
@@ -159,7 +166,7 @@ def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
 @pytest.mark.parametrize("text", [Q3, EQUALITIES])
 def test_any_order_ends_and_loses_nothing(order: tuple[str, ...], text: str) -> None:
     """Two rewrites in either order, repeated until none applies."""
-    trace = Trace.of(basic := basic_plan(bind_text(text, TABLE)))
+    trace = Trace.of(basic := basic_of(text))
     for _ in range(4):
         trace = trace.after(map(RewriteCall, order))
     assert all(not step.applied for step in trace.steps[-2:])
