@@ -29,7 +29,7 @@ base = settings(
 settings.register_profile("repeatable", base, max_examples=6, derandomize=True)
 settings.register_profile("quick", base, max_examples=6, derandomize=True)
 # Others in every run, by a seed that is printed.
-settings.register_profile("random", base, max_examples=40)
+settings.register_profile("random", base, max_examples=30)
 # Hundreds of thousands of examples over the suite.
 settings.register_profile("long", base, max_examples=10_000)
 # Few examples, each printed, and the failing one as it was found.
@@ -233,7 +233,7 @@ EARLY = (
     "tests/engine/branches/test_explanations.py",
     "tests/spark/test_sql.py",
     "tests/repo/test_wheel.py",
-    "tests/repo/test_class_names.py",
+    "tests/repo",
     "tests/repo/test_typing.py",
     "tests/planning/test_consistency.py",
     "tests/faults/test_surroundings.py",
@@ -269,6 +269,14 @@ EARLY = (
 )
 
 
+# What reads all sources of the package is for one process, which parses them once.
+SOURCES = "tests/repo"
+OF_SOURCES = tuple(
+    f"{SOURCES}/test_{name}.py"
+    for name in ("class_names", "imports", "map", "private_names", "public", "sizes")
+)
+
+
 def needs_spark(file: str) -> bool:
     """Whether the tests of a file share the session of their process."""
     return file.startswith("tests/spark/") and file not in WITHOUT_SPARK
@@ -292,6 +300,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = str(super()._split_scope(nodeid))
+            return SOURCES if file in OF_SOURCES else file
+
         def _reschedule(self, node: Any) -> None:
             """Give a process a file at its last test, which waits for what is to follow."""
             if self._pending_of(self.assigned_work[node]) < 2:
