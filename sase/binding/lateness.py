@@ -124,7 +124,8 @@ class _Reading(NamedTuple):
     def refuse_unit(self, schema: Schema) -> NoReturn:
         if schema.time_type.kind is Kind.INTEGER:
             remedy = (
-                f'say what `{schema.time}` counts, such as  time_unit="ms"  , or give raw units'
+                f'say what `{schema.time}` counts, such as  time_unit="ms"  (--time-unit ms), or'
+                " give raw units"
             )
         else:
             remedy = "compile the query with the schema of the events, or give raw units"

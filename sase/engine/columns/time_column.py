@@ -93,7 +93,7 @@ def doubt_of_unit(schema: Schema, latest: int, resolution_ns: int | None) -> str
     if meant is None:
         return f"{found}: is that the unit?"
     remedy = "say" if schema.time_type.kind is Kind.INTEGER else "give integers with"
-    return f'{found}: if it counts {meant}, {remedy}  time_unit="{meant}"'
+    return f'{found}: if it counts {meant}, {remedy}  time_unit="{meant}"  (--time-unit {meant})'
 
 
 def read_times(reading: Projection, name: str, time: DataType) -> Numbers:

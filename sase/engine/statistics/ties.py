@@ -166,10 +166,11 @@ class TieShare:
             share = f"{percent} % of a sample of {self.events:,} events that the query sees"
         is_named = seq not in (None, MERGED_ORDER)
         key, kind = (f"time and `{seq}`", " without repeating") if is_named else ("time", "")
+        by_row = f"seq=\"{ROW_ORDER}\"  (--seq '{ROW_ORDER}')"
         return (
             f"{share} share their {key} with another, and neither of two such events is before the"
-            f" other: name with  seq=…  a column of integers that numbers events{kind}, or say "
-            f' seq="{ROW_ORDER}"  if they stand in their order in the input'
+            f" other: name with  seq=…  (--seq …)  a column of integers that numbers events{kind},"
+            f" or say  {by_row}  if they stand in their order in the input"
         )
 
     def checkpoint(self) -> list[int]:
