@@ -655,15 +655,15 @@ FAULTS = [
     Fault(
         "leaving-a-group-stands-in-the-way",
         AUTOMATON_RUNS,
-        "elif not goes_on:",
-        "else:",
+        "is_next = not can_take and not (leaves and goes_on)",
+        "is_next = not can_take",
         "groups",
     ),
     Fault(
         "passing-over-stands-in-the-way",
         AUTOMATON_RUNS,
-        "if is_take or is_inside or (is_first and edge[of.REPEATS] == 1):",
-        "if is_take or is_inside or edge[of.REPEATS] == 1:",
+        "if is_take or is_inside or (is_first and (edge[of.REPEATS] == 1 or is_next)):",
+        "if is_take or is_inside or edge[of.REPEATS] == 1 or (is_first and is_next):",
         "groups",
     ),
     Fault(
@@ -716,11 +716,10 @@ FAULTS = [
         "groups",
     ),
     Fault(
-        "choices-wait-as-one",
+        "to-pass-over-a-group-stands-in-the-way",
         f"{OPERATORS}/programs/group_states.py",
-        "        if path.option is not None:\n",
-        "        if self.used:\n            return replace(path, option=0)\n"
-        "        if path.option is not None:\n",
+        "passed = replace(path.past(_Check(self.end_of(group))), is_first=False)",
+        "passed = path.past(_Check(self.end_of(group)))",
         "groups",
     ),
     Fault(

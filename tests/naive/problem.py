@@ -60,7 +60,7 @@ class Forbidding:
 
 @dataclass(frozen=True)
 class Problem:
-    """A branch of a query, and a stream."""
+    """A branch of a query, with a number of iterations of each repeated group, and a stream."""
 
     stream: Stream
     pattern: Pattern
@@ -72,6 +72,7 @@ class Problem:
     scope: Scope
     forbidding: tuple[Forbidding, ...]
     iterations: Iterations
+    written: Branch
 
     @property
     def components(self) -> tuple[ast.Component, ...]:
@@ -202,19 +203,19 @@ def state(
     length = window(query.window, stream, tests, parameters)
     written = [part for part in parts if not isinstance(part, ast.Equivalence)]
 
-    def of_branch(branch: Branch, asked: list[ast.Expression]) -> Problem:
+    def of_branch(branch: Branch, whole: Branch, asked: list[ast.Expression]) -> Problem:
         scope = _scope(pattern, branch, parameters, stream)
         own = [part for part in asked if not names(part) & pattern.forbidding]
         conditions = tuple(each for part in own for each in of_iterations(part, branch, scope))
         groups = tuple(_forbidding(asked, branch, scope))
         return Problem(
             stream, pattern, branch.elements, tests, conditions, length, strategy, scope, groups,
-            branch.iterations,
+            branch.iterations, whole,
         )  # fmt: skip
 
     begun = strategy == StrategyName.SKIP_TILL_NEXT_MATCH
     return tuple(
-        of_branch(each, list(_asked(written, pattern, branch)))
+        of_branch(each, branch, list(_asked(written, pattern, branch)))
         for branch in pattern.branches
         for each in unrolled(branch, len(stream.events), begun=begun)
     )

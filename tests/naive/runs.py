@@ -206,11 +206,11 @@ def may_ignore(
         case StrategyName.PARTITION_CONTIGUITY:
             return problem.differs(event, events_in(run))
         case StrategyName.SKIP_TILL_NEXT_MATCH:
-            grows = may_grow(problem, run)
+            is_waiting = not may_grow(problem, run) and waits(problem, run)
             return not (
                 may_repeat(problem, run, event, unrolled)
                 or may_add(problem, run, event)
-                or (not grows and waits(problem, run) and may_begin(problem, run, event))
+                or (is_waiting and begins_next(problem, run, event, unrolled))
             )
         case StrategyName.SKIP_TILL_ANY_MATCH:
             return True
@@ -227,6 +227,33 @@ def waits(problem: Problem, run: Bound) -> bool:
     if done is None or element(problem, len(run)).iteration == done:
         return True
     return done[1] == _group(problem, done[0]).most or next_begins(problem, len(run), done)
+
+
+def begins_next(problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem]) -> bool:
+    """Whether the element that it waits for can begin: of a repeated group any of its branches.
+
+    That is the first one behind what it has bound, also where here it has no iteration.
+    """
+    done, place = element(problem, len(run) - 1).iteration, len(run)
+    if done is not None and element(problem, place).iteration in (done, (done[0], done[1] + 1)):
+        return may_begin(problem, run, event)
+    known = _elements(problem)[:place]
+    of_branch = [each for each in unrolled if each.written is problem.written]
+    alike = [each for each in of_branch if _elements(each)[:place] == known]
+    first = [each for each in alike if _first_of(each, place) is not None]
+    if not first:
+        return may_begin(problem, run, event)
+    names = [group.name for group, _ in problem.iterations]
+    awaited = min((_first_of(each, place) or "" for each in first), key=names.index)
+    return any(may_begin(each, run, event) for each in first if _first_of(each, place) == awaited)
+
+
+def _first_of(problem: Problem, place: int) -> str | None:
+    """The group whose first iteration the element of this place begins."""
+    if place >= len(problem.positives):
+        return None
+    here, before = element(problem, place).iteration, element(problem, place - 1).iteration
+    return here[0] if here is not None and here[1] == 1 and here != before else None
 
 
 def next_begins(problem: Problem, place: int, done: tuple[str, int]) -> bool:

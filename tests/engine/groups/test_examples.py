@@ -20,9 +20,17 @@ EXAMPLES = [
     (f"(SEQ(A? a, B b))+ g[] WHERE {NEXT}", "B0 B0 B0", 7),
     (f"(SEQ(A? a, B b))+ g[] WHERE {NEXT}", "B0 A0 B0 B0", 8),
     (f"(B b)+ g[] WHERE {NEXT}", "B0 B0 B0", 6),
-    # Each choice of the first iteration waits by itself, any of a further one ends waiting.
-    (f"SEQ(X x, (A a OR B b)+ g[]) WHERE {NEXT}", "X0 A0 B0", 3),
-    (f"SEQ(X x, (A a)* g[], (B b)* h[], Y y) WHERE {NEXT}", "X0 A0 B0 Y0 A0 Y0", 7),
+    # A run waits for the first element of any branch, of the first iteration as of others.
+    (f"SEQ(X x, (A a OR B b)+ g[]) WHERE {NEXT}", "X0 A0 B0", 2),
+    (f"SEQ(X x, (SEQ(A a, Y y) OR SEQ(B b, Y z))+ g[]) WHERE {NEXT}", "X0 A0 B0 Y0 Y0", 1),
+    (f"SEQ((A a){{1}} f[], (B b OR SEQ(C c, Y y))+ g[]) WHERE {NEXT}", "A0 C0 B0 Y0", 1),
+    # That one which may be empty is passed over stands in no way, but what begins it does.
+    (f"SEQ(X x, (A a)* g[], (B b)* h[], Y y) WHERE {NEXT}", "X0 A0 B0 Y0 A0 Y0", 4),
+    (f"SEQ(X x, (A a)* g[], Y y) WHERE {NEXT}", "X0 A0 A0 Y0", 1),
+    (f"SEQ(X x, (A a)* g[], Y y) WHERE {NEXT}", "X0 Y0 A0 Y0", 2),
+    (f"SEQ(X x, (SEQ(A a, B b))* g[], Y y) WHERE {NEXT}", "X0 A0 Y0", 0),
+    # A choice between patterns is made before.
+    (f"SEQ(X x, ((A a)+ g[])?, Y y) WHERE {NEXT}", "X0 A0 A0 Y0", 2),
     # Two branches that give the same match; orders that only iterations tell apart.
     ("(SEQ(A a, B b) OR SEQ(A a, ANY b))+ g[]", "A0 B0 A0 B0", 5),
     ("(B+ b[])+ g[]", "B0 B0 B0", 13),

@@ -62,8 +62,7 @@ def test_the_schema_is_that_of_results_also_without_any() -> None:
 
 
 def test_groups_beside_each_other_and_one_that_is_left_out() -> None:
-    query = "EVENT SEQ(X x, (A a)* g[], (B b OR C c)+ h[], (D d)* k[]) WHERE skip_till_next_match"
-    rows = found(query).rows.to_pylist()
+    rows = found("EVENT SEQ(X x, (A a)* g[], (B b OR C c)+ h[], (D d)* k[])").rows.to_pylist()
     assert {"x": 0, "g": [{"a": 1}], "h": [{"b": 2, "c": None}], "k": []} in rows
     assert {"x": 0, "g": [], "h": [{"b": 2, "c": None}], "k": []} in rows
 

@@ -30,22 +30,21 @@ from sase.engine.kernels.sets.nodes import hold
 # Of a state, in `states`: the least and the most events, whether it is a series; its group, or
 # NOTHING; the words of the iterations of that (how many, and the node before the one at hand);
 # its level, its branch and its slot; its rank among variables; where its edges begin and end, and
-# where those of matches that end there; the options open behind it. Of a member of a set the states
-# of that as bits, the word of how many events it has, and that of the node before the set, or
-# NOTHING. The last row is the root's.
+# where those of matches that end there; the most iterations of its group, or NOTHING. Of a member
+# of a set the states of that as bits, the word of how many events it has, and that of the node
+# before the set, or NOTHING. The last row is the root's.
 LEAST, MOST, SERIES, GROUP_OF, COUNT_AT, BEFORE_AT, LEVEL_OF, BRANCH, SLOT, RANK = range(10)
-FIRST_EDGE, LAST_EDGE, FIRST_END, LAST_END, OPTIONS, MOST_ITERATIONS = range(10, 16)
-MEMBERS, HELD_AT, ENTRY_AT = range(16, 19)
+FIRST_EDGE, LAST_EDGE, FIRST_END, LAST_END, MOST_ITERATIONS = range(10, 15)
+MEMBERS, HELD_AT, ENTRY_AT = range(15, 18)
 # Of an edge, in `edges`: the state that it leads to; whether that goes on with a series; whether it
 # begins an iteration; the word of a count of iterations, or NOTHING, and the least and the most
-# that it may be; the checks at the node before, and those at the new one; the option that it is of,
-# or NOTHING for the component at hand, and whether it begins what a run waits for; whether it stays
-# inside of a set.
+# that it may be; the checks at the node before, and those at the new one; whether it begins what a
+# run waits for, and whether that is another iteration; whether it stays inside of a set.
 TARGET, IS_TAKE, BEGINS, COUNTED, AT_LEAST, AT_MOST, CHECKS, CHECKS_END, LATER, LATER_END = range(
     10
 )
-OPTION, IS_FIRST, REPEATS, INSIDE = range(10, 14)
-EDGE_WIDTH = 14
+IS_FIRST, REPEATS, INSIDE = range(10, 13)
+EDGE_WIDTH = 13
 # Of a check, in `checks`: its moment, and the word of a count of iterations, or NOTHING: from the
 # second one on it is another moment.
 MOMENT, PHASE_AT = range(2)
@@ -55,9 +54,9 @@ PHASES = 2 * nodes.MOMENTS
 
 # The words of a node behind those of the tests: two runs of the same events are of one class if
 # these are bound to the same variables, and have one identity if iterations are the same, too; how
-# many events the iteration at hand has; which options a run has left.
-CLASS, IDENTITY, SIZE, LEFT = range(4)
-OWN_WORDS = 4
+# many events the iteration at hand has.
+CLASS, IDENTITY, SIZE = range(3)
+OWN_WORDS = 3
 # Then two words of each group: how many iterations, and the node before the one at hand.
 WORDS_OF_GROUP = 2
 

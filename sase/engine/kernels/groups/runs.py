@@ -39,7 +39,6 @@ from sase.engine.kernels.kleene.runs import (
     CROWDED,
     DONE,
     FULL,
-    NEXT_MATCH,
     PATIENCE,
     PAUSED,
     WATCHED,
@@ -84,7 +83,6 @@ def try_edge(
     ):
         free_node(runs, node)
         return False
-    cells[node, automaton.at + of.LEFT] = own[of.OPTIONS]
     add_fresh(runs, incoming, i, before, node)
     return True
 
@@ -96,10 +94,10 @@ def extend(
 ) -> bool:  # fmt: skip
     """Bind an event in every way after a run or the root; return whether it did what it waits for.
 
-    Each option of a run waits by itself: what begins the first element of one closes that alone.
+    It waits for what begins next, of a group that is any of its branches. While it can bind more of
+    a series or begin another iteration, it does not wait for what is behind that.
     """
-    cells, left = runs.cells, automaton.at + of.LEFT
-    is_root = node == nodes.ROOT
+    cells, is_root = runs.cells, node == nodes.ROOT
     state = automaton.states.shape[0] - 1 if is_root else cells[node, nodes.LEVEL]
     row = automaton.states[state]
     is_tied = not is_root and cells[node, nodes.TIE] == incoming.ties[i]
@@ -107,16 +105,14 @@ def extend(
         return False
     if not fits(machine, cells, node, incoming.numbers[i]):
         return False
-    all_done, open_options = False, cells[node, left]
+    is_done = False
     can_take = not is_root and can_grow(automaton, cells, node)
     goes_on = not is_root and row[of.GROUP_OF] != NOTHING and can_repeat(automaton, cells, node)
-    closed = 0
     for e in range(row[of.FIRST_EDGE], row[of.LAST_EDGE]):
         edge = automaton.edges[e]
-        is_take, option = edge[of.IS_TAKE] == 1, edge[of.OPTION]
+        is_take = edge[of.IS_TAKE] == 1
         bits = incoming.takes[i] if is_take else incoming.begins[i]
-        is_open = is_root or option == NOTHING or (open_options >> option) & 1 == 1
-        if not is_open or (bits >> edge[of.TARGET]) & 1 == 0:
+        if (bits >> edge[of.TARGET]) & 1 == 0:
             continue
         is_inside = edge[of.INSIDE] == 1
         if is_tied and (
@@ -125,17 +121,11 @@ def extend(
             continue
         if try_edge(machine, automaton, runs, incoming, i, node, e) and not is_root:
             is_first = edge[of.IS_FIRST] == 1
-            if is_take or is_inside or (is_first and edge[of.REPEATS] == 1):
-                all_done = True
-            elif is_first and not can_take:
-                if option == NOTHING:
-                    all_done = True
-                elif not goes_on:
-                    closed |= 1 << option
-    if runs.rules.strategy == NEXT_MATCH and closed != 0:
-        cells[node, left] &= ~closed
-        all_done = all_done or cells[node, left] == 0
-    return all_done
+            leaves = automaton.states[edge[of.TARGET], of.GROUP_OF] != row[of.GROUP_OF]
+            is_next = not can_take and not (leaves and goes_on)
+            if is_take or is_inside or (is_first and (edge[of.REPEATS] == 1 or is_next)):
+                is_done = True
+    return is_done
 
 
 @inlined

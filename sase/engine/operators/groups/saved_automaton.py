@@ -38,10 +38,8 @@ def check_automaton_runs(
     saved.check(is_own.all(), "a length is not its own")
     _check_edges(saved, automaton, level, came, is_take, begins)
     own = cells[:, automaton.at : automaton.at + of.OWN_WORDS][used]
-    is_counted = (own[:, : of.LEFT] >= 0) & (own[:, : of.LEFT] <= MOST_COUNTED)
+    is_counted = (own[:, : of.SIZE] >= 0) & (own[:, : of.SIZE] <= MOST_COUNTED)
     saved.check(is_counted.all(), "a node has no class")
-    options = automaton.states[level, of.OPTIONS]
-    saved.check((own[:, of.LEFT] & ~options == 0).all(), "a run waits for what there is not")
     grouped = automaton.states[level, of.GROUP_OF] >= 0
     size = cells[before, automaton.at + of.SIZE] * ~begins + 1
     saved.check((own[:, of.SIZE] == size * grouped).all(), "an iteration has other events")

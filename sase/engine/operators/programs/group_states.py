@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,7 +61,6 @@ class _Path:
     group: int | None = None
     least: int = 0
     most: int | None = None
-    option: int | None = None
     is_first: bool = True
     repeats: bool = False
 
@@ -244,14 +243,12 @@ class GroupStates:
         checks: list[tuple[int, int]],
         asked: Container[int],
     ) -> list[int]:
-        found, options = list(self._behind(state)), 0
+        found = list(self._behind(state))
         ends = [each for each in found if each.target == NOTHING]
         onward = [each for each in found if each.target != NOTHING]
-        for each in onward:
-            options |= 0 if each.path.option is None else 1 << each.path.option
         places = [len(edges), len(edges) + len(onward), len(edges) + len(found)]
         edges += [self._lowered(each, checks, asked) for each in (*onward, *ends)]
-        behind = [places[0], places[1], places[1], places[2], options]
+        behind = [places[0], places[1], places[1], places[2]]
         if state is None:
             return [0, 0, 0, *[NOTHING] * 7, *behind, NOTHING, 0, NOTHING, NOTHING]
         component, group = state.component, state.group
@@ -301,8 +298,7 @@ class GroupStates:
                 or (each.group is not None and each.moment + MOMENTS in asked)
             ]
             places.append(len(checks))
-        option = NOTHING if path.option is None else path.option
-        flags = option, int(path.is_first), int(path.repeats), int(edge.inside)
+        flags = int(path.is_first), int(path.repeats), int(edge.inside)
         head = edge.target, int(edge.is_take), int(edge.begins), counted, path.least, most
         return [*head, *places, *flags]
 
@@ -313,9 +309,8 @@ class GroupStates:
 
     def _behind(self, state: NfaState | None) -> Iterator[_Edge]:
         """The edges from a state, or from the root."""
-        options = _Options()
         if state is None:
-            yield from self._outer(0, _Path(), options)
+            yield from self._outer(0, _Path())
             return
         own = self.set_of(state) or (state.number,)
         for each in (self.states[number] for number in own):
@@ -325,50 +320,48 @@ class GroupStates:
                 yield _Edge(_Path(), each.number, inside=True)
         path = _Path((self._finish(self.states[own[0]]),))
         if state.group is None:
-            yield from self._outer(self.states[own[-1]].level + 1, path, options)
+            yield from self._outer(self.states[own[-1]].level + 1, path)
         else:
             branch = self.of_branch(state.group, state.branch)
-            yield from self._rest(branch[branch.index(state) + 1 :], state, path, options)
+            yield from self._rest(branch[branch.index(state) + 1 :], state, path)
 
-    def _rest(
-        self, rest: list[NfaState], state: NfaState, path: _Path, options: _Options
-    ) -> Iterator[_Edge]:
+    def _rest(self, rest: list[NfaState], state: NfaState, path: _Path) -> Iterator[_Edge]:
         """The rest of an iteration, and what may follow it."""
         assert state.group is not None
         if rest:
             yield _Edge(path, rest[0].number)
             if rest[0].component.minimum == 0:
                 passed = replace(path.past(self._finish(rest[0])), is_first=False)
-                yield from self._rest(rest[1:], state, passed, options)
+                yield from self._rest(rest[1:], state, passed)
             return
         group, outer = state.group, self.components[state.level]
         again = replace(path, group=group, most=outer.maximum, is_first=True, repeats=True)
         for branch in range(len(self.group(group).branches)):
             yield from self._iteration(group, branch, again)
         left = replace(path, group=group, least=outer.minimum).past(_Check(self.end_of(group)))
-        yield from self._outer(state.level + 1, left, options)
+        yield from self._outer(state.level + 1, left)
 
-    def _outer(self, level: int, path: _Path, options: _Options) -> Iterator[_Edge]:
-        """What begins at a level, or behind it if that may be empty; each choice is an option."""
+    def _outer(self, level: int, path: _Path) -> Iterator[_Edge]:
+        """What begins at a level, or behind it if that may be empty."""
         if level == len(self.components):
             yield _Edge(path)
             return
         component = self.components[level]
         if component.group is None:
             state = self.states[self.numbers[component.index]]
-            path = options.chosen(path)
             members = self.set_of(state)
             for number in members or (state.number,):
                 yield _Edge(path, number)
             if component.minimum == 0 and not members:
                 passed = replace(path.past(self._finish(state)), is_first=False)
-                yield from self._outer(level + 1, passed, options)
+                yield from self._outer(level + 1, passed)
             return
         group = self.levels.index(level)
         for branch in range(len(component.group.branches)):
-            yield from self._iteration(group, branch, options.chosen(path))
+            yield from self._iteration(group, branch, path)
         if component.minimum == 0:
-            yield from self._outer(level + 1, path.past(_Check(self.end_of(group))), options)
+            passed = replace(path.past(_Check(self.end_of(group))), is_first=False)
+            yield from self._outer(level + 1, passed)
 
     def _iteration(self, group: int, branch: int, path: _Path) -> Iterator[_Edge]:
         """The beginnings of an iteration: its first element, or past what of it may be empty."""
@@ -379,20 +372,6 @@ class GroupStates:
                 return
             later = (*later, self._finish(state))
             path = replace(path, is_first=False)
-
-
-@dataclass
-class _Options:
-    """Hands out options by number."""
-
-    used: int = field(default=0)
-
-    def chosen(self, path: _Path) -> _Path:
-        """The path of a further option, unless it is of one."""
-        if path.option is not None:
-            return path
-        self.used += 1
-        return replace(path, option=self.used - 1)
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> Numbers:
