@@ -48,7 +48,7 @@ class Attributes:
             for need in columns_needed([condition])
             if component.types is None and known.unknown_types_lack(need[1])
         )
-        test = RowFilter(condition, known.codes, self._coding.texts, lacking, known.unknown_type)
+        test = RowFilter(condition, known.codes, self._coding.texts, lacking, known.unlisted)
         found = np.empty(len(places), np.bool_)
         for begin in range(0, len(places), PIECE):
             block = self._block(places[begin : begin + PIECE])

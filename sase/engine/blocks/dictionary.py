@@ -43,6 +43,10 @@ class TypeDictionary:
         names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
         self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
         self.unknown_type = len(names)
+        listed = schema.type_names or ()
+        named = (code for name, code in self.codes.items() if name not in listed)
+        # The types that the schema does not list: those that the query names, and all others.
+        self.unlisted = (*named, self.unknown_type)
         self._is_typed = any(t.attributes is not None for t in schema.types or ())
         self._declared: dict[str, Mask | None] = {}
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None

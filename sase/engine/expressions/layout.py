@@ -31,8 +31,8 @@ class ProgramLayout:
 
     `places` are columns of `Columns`, shared by needs of one attribute. `positions` are the
     rows of components in an evaluation; without them that is a component's number. `lacking`
-    are attributes that unknown types, whose code is `unknown_type`, do not declare. With
-    `mixes` columns may hold values with a scale. `aggregates` are those that users added.
+    are attributes that types which no schema lists, whose codes are `unlisted`, do not declare.
+    With `mixes` columns may hold values with a scale. `aggregates` are those that users added.
     """
 
     places: Mapping[Need, int]
@@ -40,7 +40,7 @@ class ProgramLayout:
     interner: Interner = field(default_factory=Interner)
     positions: Mapping[int, int] | None = None
     lacking: frozenset[Need] = frozenset()
-    unknown_type: int = 0
+    unlisted: tuple[int, ...] = (0,)
     mixes: bool = True
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
 

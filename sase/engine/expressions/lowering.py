@@ -207,8 +207,8 @@ class _Assembler:
             return self.write(Op.LACKING, 0, layout.flag(reference))
         codes = [layout.type_codes.get(name) for name in sorted(reference.undeclared_by or ())]
         if (reference.component, reference.attribute) in layout.lacking:
-            codes.append(layout.unknown_type)
-        most = max([layout.unknown_type, *layout.type_codes.values()])
+            codes.extend(layout.unlisted)
+        most = max([*layout.unlisted, *layout.type_codes.values()])
         words = [[0] for _ in range(most // WORD + 1)]
         for code in codes:
             if code is not None:

@@ -42,22 +42,22 @@ class RowFilter:
         type_codes: Mapping[str, int],
         interner: Interner,
         lacking: frozenset[Need] = frozenset(),
-        unknown_type: int = 0,
+        unlisted: tuple[int, ...] = (0,),
         *,
         reads: FilterColumns | None = None,
     ) -> None:
         reads = reads or FilterColumns.of(condition)
         self.condition, self.interner, self.columns = condition, interner, reads.columns
-        self._types = type_codes, lacking, unknown_type
+        self._types = type_codes, lacking, unlisted
         self.is_vectorized = reads.is_vectorized and not lacking
 
     @cached_property
     def lowered(self) -> Lowered:
         """The program, which most conditions do without."""
-        codes, lacking, unknown_type = self._types
+        codes, lacking, unlisted = self._types
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
-        layout = ProgramLayout(places, codes, self.interner, positions, lacking, unknown_type)
+        layout = ProgramLayout(places, codes, self.interner, positions, lacking, unlisted)
         return lower(self.condition, layout)
 
     @cached_property

@@ -311,7 +311,7 @@ class SeriesLayout(ProgramLayout):
         assert self.fills is not None
         codes = [self.type_codes.get(name) for name in aggregate.undeclared_by or ()]
         if (aggregate.component, aggregate.attribute) in self.lacking:
-            codes.append(self.unknown_type)
+            codes.extend(self.unlisted)
         return self.fills.flag(aggregate, frozenset(code for code in codes if code is not None))
 
 

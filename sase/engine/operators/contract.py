@@ -272,7 +272,7 @@ class Context:
             self.dictionary.texts,
             positions,
             self.lacking(needed),
-            known.unknown_type,
+            known.unlisted,
             known.mixes(name for _, name in needed),
             self.aggregates,
         )
@@ -284,7 +284,7 @@ class Context:
         return self.conditions.ask(self.component(component), condition)
 
     def lacking(self, needed: Iterable[Need]) -> frozenset[Need]:
-        """The attributes that an event of an unknown type may lack."""
+        """The attributes that an event of a type that no schema lists may lack."""
         lacks = self.dictionary.type_dictionary.unknown_types_lack
         return frozenset(n for n in needed if self.component(n[0]).types is None and lacks(n[1]))
 

@@ -105,7 +105,7 @@ def _test(condition: Condition, context: Context) -> RowFilter:
     texts, known = context.dictionary.texts, context.dictionary.type_dictionary
     reads = context.cached(condition, lambda: FilterColumns.of(condition))
     lacking = context.lacking(reads.columns)
-    return RowFilter(condition, known.codes, texts, lacking, known.unknown_type, reads=reads)
+    return RowFilter(condition, known.codes, texts, lacking, known.unlisted, reads=reads)
 
 
 def _place_in(block: Block, rows: Numbers) -> Callable[[int], int]:
