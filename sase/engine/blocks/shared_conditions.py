@@ -11,7 +11,7 @@ is for each statement to tell of its own events: then each evaluates it by itsel
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -77,17 +77,12 @@ class SharedConditions:
         """What several statements ask."""
         return (each for each in self._asked.values() if len(each.statements) >= SEVERAL)
 
-    @contextmanager
-    def giving(self, events: Events, whole: Events, places: Numbers | None) -> Iterator[None]:
+    def giving(self, events: Events, whole: Events, places: Numbers | None) -> _Giving:
         """While a statement looks at events of a stretch, at some `places` of the whole, or all."""
         stretch = self._stretches.get(id(whole))
         if stretch is None:
             stretch = self._stretches[id(whole)] = _Stretch(whole)
-        self.given = _Given(events, stretch, places)
-        try:
-            yield
-        finally:
-            self.given = None
+        return _Giving(self, _Given(events, stretch, places))
 
     def forget(self) -> None:
         """Let go of what was said of events that all statements have seen."""
@@ -126,6 +121,20 @@ class _Given:
     events: Events
     stretch: _Stretch
     places: Numbers | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Giving:
+    """What a statement is given, while it looks at it."""
+
+    shared: SharedConditions
+    given: _Given
+
+    def __enter__(self) -> None:
+        self.shared.given = self.given
+
+    def __exit__(self, *raised: object) -> None:
+        self.shared.given = None
 
 
 @dataclass(eq=False)

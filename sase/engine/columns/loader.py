@@ -73,6 +73,8 @@ class Loader:
         # What the columns of all inputs held, and what else there is to say against that.
         self._check = check
         self.known: ColumnTypes = {}
+        # What another loader knew, when it was adopted.
+        self._adopted: ColumnTypes | None = None
         # Seconds as floats are whole microseconds in what is known; this is what was given.
         self.time: DataType = schema.time_type
         self.decoder: BatchDecoder | None = None
@@ -136,10 +138,12 @@ class Loader:
 
     def adopt(self, other: Loader) -> None:
         """Know what another loader knows, which has loaded more columns of the same events."""
-        found = {key: each for key, each in other.known.items() if key[1] in self._read}
-        if not found.items() <= self.known.items():
-            self._check_types(found, other.time)
-            self.known = self.known | found
+        if other.known is not self._adopted:
+            found = {key: each for key, each in other.known.items() if key[1] in self._read}
+            if not found.items() <= self.known.items():
+                self._check_types(found, other.time)
+                self.known = self.known | found
+            self._adopted = other.known
         self.time = other.time
 
     def load(self, events: object, threads: int = 1) -> Events:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ class EventRows:
         self._given = given
         self._arrays: list[NDArray[Any]] = [given.ts, given.types]
         self._arrays += [each for each in (given.until, given.tie) if each is not None]
-        for column in _columns_of(given):
+        self._columns = _columns_of(given)
+        for column in self._columns:
             values = column.values
             self._arrays.append(values.view(np.int64) if values.dtype.kind == "f" else values)
             if column.valid is not None:
@@ -46,23 +46,22 @@ class EventRows:
         if tie is not None and len(tie):
             tie = tie - tie[0]
         taken = dict[EventColumn, EventColumn]()
-        for column in _columns_of(given):
+        for column in self._columns:
             values, valid = next(left), None
             if column.values.dtype.kind == "f":
                 values = values.view(np.float64)
             if column.valid is not None:
                 valid = next(left).astype(np.bool_)
             taken[column] = EventColumn(column.type, values, valid, column.dictionary)
-        return replace(
-            given,
-            ts=ts,
-            types=types,
-            until=until,
+        return Events(
+            ts,
+            given.resolution_ns,
+            types,
+            given.type_names,
+            {name: taken[column] for name, column in given.columns.items()},
+            {key: taken[column] for key, column in given.by_type.items()},
             tie=tie,
-            order=None,
-            refused=None,
-            columns={name: taken[column] for name, column in given.columns.items()},
-            by_type={key: taken[column] for key, column in given.by_type.items()},
+            until=until,
         )
 
 

@@ -320,7 +320,8 @@ class ScriptPipeline:
                 continue
             if matches is not None:
                 found[name] = matches
-                self._note_bad(name, matches.report.quarantined)
+                if statement.plan.plan.on_bad_row == "quarantine":
+                    self._note_bad(name, matches.report.quarantined)
             if statement.plan.composite is not None:
                 assert matches is not None, "who is read is told of all times"
                 fed[name] = statement.told(matches)

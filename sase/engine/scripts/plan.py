@@ -49,7 +49,7 @@ class StatementPlan:
     # Of the streams of several whose types conditions define, the plan of all their events.
     typing: tuple[tuple[str | None, EnginePlan], ...] = ()
 
-    @property
+    @cached_property
     def sources(self) -> tuple[str | None, ...]:
         """The names of what it reads."""
         return tuple(each.name for each in self.streams)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -104,6 +104,21 @@ def _stretch(events: Events, begin: int, end: int) -> Events:
     return part if part.tie is None else replace(part, tie=part.tie - part.tie[:1])
 
 
+class _TakenRows:
+    """Some rows of an input and the events that they are, taken out when they are first shown."""
+
+    __slots__ = ("_events", "_found", "_inputs", "_rows")
+
+    def __init__(self, inputs: Inputs, rows: Numbers, events: Events) -> None:
+        self._inputs, self._rows, self._events = inputs, rows, events
+        self._found: tuple[Inputs, Events] | None = None
+
+    def __call__(self) -> tuple[Inputs, Events]:
+        if self._found is None:
+            self._found = taken(self._inputs, self._rows), self._events
+        return self._found
+
+
 @dataclass(frozen=True, eq=False)
 class RowRange:
     """Events from one of an input on, and what tells the rows of these."""
@@ -131,17 +146,13 @@ class RowRange:
     def part(self, part: AdmittedPart) -> SharedRows:
         """Some of them with their rows, which are taken out when shown."""
         places, events = part.places, part.events
-        order, inputs, numbers = self.events.order, self.inputs, self.numbers
+        order, numbers = self.events.order, self.numbers
         rows = places + self.begin if order is None else np.sort(order[places])
         if order is not None:
             events = replace(events, order=np.searchsorted(rows, order[places]))
 
-        @cache
-        def read() -> tuple[Inputs, Events]:
-            return taken(inputs, rows), events
-
         numbered = rows if numbers is None else numbers[rows]
-        sources = read, self._none
+        sources = _TakenRows(self.inputs, rows, events), self._none
         return SharedRows(
             self.loader, events, numbered, part.is_decided, *sources, self.events, places
         )

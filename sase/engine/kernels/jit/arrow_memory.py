@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numba
@@ -34,10 +35,14 @@ def form_of(bits: int, *, is_signed: bool) -> int:
 def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """How whole numbers are stored, and where: as kernels take it."""
     columns = [
-        (form_of(8 * array.itemsize, is_signed=array.dtype.kind == "i"), array.ctypes.data)
-        for array in arrays
+        (_form_of_type(array.dtype), array.__array_interface__["data"][0]) for array in arrays
     ]
     return np.array(columns, np.int64).reshape(-1, 2)
+
+
+@cache
+def _form_of_type(kind: np.dtype[Any]) -> int:
+    return form_of(8 * kind.itemsize, is_signed=kind.kind == "i")
 
 
 def _reader(name: str) -> Callable[[int, int], int]:

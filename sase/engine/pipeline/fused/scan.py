@@ -36,6 +36,8 @@ STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
 NO_DIGITS = np.zeros((0, 3), np.int64)
+# As kernels take it where all order keys are distinct.
+DISTINCT = frozen(np.zeros(0, np.int64))
 # Why events are left to the operators.
 NO_NUMBERS = "a key has NULLs, or is neither of integers nor of texts of one dictionary"
 NO_CODES = "the keys lie too far apart for codes without a table"
@@ -119,9 +121,11 @@ class FusedScan:
 
     def _step_of(self, events: Events) -> int:
         """The events of a step, by how many of some of the first ones are admitted."""
+        most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
+        if len(events.ts) <= min(most, self._step):
+            return len(events.ts)  # whatever is admitted
         types = events.types[:STEP:SAMPLED].astype(np.int64)
         admitted = int(np.count_nonzero(self._fused.states_of(events.type_names)[types + 1]))
-        most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
         return min(self._step, max(most * len(types) // max(admitted, 1), most))
 
     def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
@@ -147,7 +151,7 @@ class FusedScan:
             forms_of(arrays),
             self._fused.states_of(events.type_names),
             NO_DIGITS if digits is None else digits,
-            frozen(events.ties),
+            DISTINCT if events.tie is None else frozen(events.tie),
         )
 
     def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
