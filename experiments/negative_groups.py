@@ -1,7 +1,7 @@
 """Negative groups of two against a single negative component: medians of runs, which take turns.
 
-The group is decided by a tight index; with a condition between its events, or with the match, by
-a search in the gap of each sequence. The stream is D3: 1,000 keys, 20 types, one event a unit of
+The group is decided by chains of events that bound the walk; with a condition between its events,
+or with the match, by a search in the gap of each sequence. The stream is D3: 1,000 keys, 20 types, one event a unit of
 time.
 
     python -m experiments.negative_groups [--events N] [--rounds N]
@@ -26,7 +26,7 @@ GROUP = "!(SEQ(E2 b, E3 c))"
 # What forbids, and the conditions on it.
 WAYS = {
     "one component": ("!(E2 b)", ""),
-    "tight index": (GROUP, ""),
+    "group": (GROUP, ""),
     "with an absence inside": ("!(SEQ(E2 b, !(E5 x), E3 c))", ""),
     "b.attr3 < c.attr3": (GROUP, " AND b.attr3 < c.attr3"),
     "b.attr3 < a.attr3": (GROUP, " AND b.attr3 < a.attr3"),

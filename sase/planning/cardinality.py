@@ -274,11 +274,8 @@ class Cardinalities:
         window = window_of(self.plan)
         is_ranked = window is not None and window.kind is WindowKind.PARTITION_EVENTS
         negation = nodes.find(self.plan, nodes.Negation)
-        if (
-            is_ranked
-            or self.scan.input is not None
-            or (negation is not None and negation.sequences)
-        ):
+        sequences = self.construction.sequences + (negation.sequences if negation else ())
+        if is_ranked or self.scan.input is not None or sequences:
             return None
         rows = [self.statistics.rows_of(each.types) for each in self.scan.components]
         is_rare = min(rows) * FEW_ARE <= self.statistics.rows

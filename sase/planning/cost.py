@@ -158,6 +158,7 @@ def _construction(node: nodes.SequenceConstruction, figures: Cardinalities) -> O
         (figures.forbidding(each), 3 if each.after is None and figures.key else 1)
         for each in node.negations
     ]
+    noted += [(_events_of(each, figures), 1) for each in node.sequences]
     work = {
         "visited": sum(visited),
         "pointer": sum(visited) * (figures.scan.stacks is nodes.Stacks.NFA),
@@ -216,11 +217,15 @@ def _negation(node: nodes.Negation, flow: float, figures: Cardinalities) -> Oper
             kept += NUMBER * len(figures.scan.components) * out * window
         out *= figures.survival(negative)
     for sequence in node.sequences:  # how much a match of them forbids is not known
-        events = sum(figures.statistics.rows_of(each.types) for each in sequence.components)
+        events = _events_of(sequence, figures)
         work["indexed"] += events
         work["probed"] += out
         kept += INDEX_ENTRY * events * window
     return _checked("Negation", flow, out, figures, work, kept)
+
+
+def _events_of(sequence: negatives.NegativeSequence, figures: Cardinalities) -> float:
+    return sum(figures.statistics.rows_of(each.types) for each in sequence.components)
 
 
 def _tried(negative: negatives.NegativeComponent, figures: Cardinalities) -> float:

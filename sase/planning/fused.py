@@ -27,7 +27,7 @@ def is_fused(plan: nodes.Operator) -> bool:
         return False  # negation above runs
     assert isinstance(scan, nodes.SequenceScan)
     checks = (construction.conditions, construction.equivalences, scan.conditions, scan.nothing)
-    absent = construction.negations
+    absent = construction.elements
     if any(
         each.alone or any(test.value is not None for test in each.equivalences) for each in absent
     ):

@@ -70,7 +70,7 @@ class SequenceConstruction:
 
     `limit` bounds how many are built, where every one is a result. With `joins` it joins leaf
     buffers instead: they are the gaps between levels in the order in which they are closed
-    (`planning/trees.py`).
+    (`planning/trees.py`). Negative components bound the walk, or a join, and `sequences` the walk.
     """
 
     input: SequenceScan
@@ -80,6 +80,12 @@ class SequenceConstruction:
     window: BoundWindow | None = None
     limit: int | None = None
     joins: tuple[int, ...] = ()
+    sequences: tuple[NegativeSequence, ...] = ()
+
+    @property
+    def elements(self) -> tuple[NegativeElement, ...]:
+        """All that bounds the walk."""
+        return (*self.negations, *self.sequences)
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,10 +230,8 @@ def negations_of(plan: Operator) -> list[NegativeElement]:
     found: list[NegativeElement] = []
     for branch in branches_of(plan):
         for operator in chain(branch):
-            if isinstance(operator, Confidence | Negation):
+            if isinstance(operator, Confidence | Negation | SequenceConstruction):
                 found += operator.elements
-            elif isinstance(operator, SequenceConstruction):
-                found += operator.negations
     return found
 
 

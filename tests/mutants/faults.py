@@ -22,7 +22,8 @@ NEGATIVES, CHECKS = (
     "sase/engine/kernels/scan/negation_index.py",
     "sase/engine/kernels/expressions/checks.py",
 )
-TIGHT, IN_GAPS = (
+CHAINS, TIGHT, IN_GAPS = (
+    "sase/engine/kernels/scan/chains.py",
     "sase/engine/kernels/scan/tight_index.py",
     "sase/engine/kernels/groups/negative_sequences.py",
 )
@@ -79,12 +80,15 @@ FAULTS = [
         "stack.tie[place] != stack.tie[walk.choice[level + 1] & mask]",
         "True",
     ),
-    Fault("tight-tie-taken", TIGHT, "step[TIE] < tie and is", "step[TIE] <= tie and is"),
-    Fault("tight-uncut", TIGHT, "        step[BEFORE] = EARLIEST\n", "        pass\n"),
-    Fault("tight-cut-simultaneous", TIGHT, "step[CUT] < tie:", "step[CUT] <= tie:"),
+    Fault("tight-tie-taken", CHAINS, "step[TIE] < tie and is", "step[TIE] <= tie and is"),
+    Fault("tight-uncut", CHAINS, "        step[BEFORE] = EARLIEST\n", "        pass\n"),
+    Fault("tight-cut-simultaneous", CHAINS, "step[CUT] < tie:", "step[CUT] <= tie:"),
+    Fault("chains-from-anywhere", CHAINS, "if not chains.steps[step, BEGINS]:", "if step > 0:"),
+    Fault("chains-not-cut", CHAINS, "            known[key, step, CUT] = tie\n", ""),
+    Fault("chains-by-tie-at-start", STACKS, "start if level > 0 else start_measure", "start"),
     Fault("tight-from-before", TIGHT, "place] >= earliest and", "place] >= earliest - 1 and"),
     Fault("tight-out-of-window", TIGHT, "and starts[START_MEASURE, place] >= bound", ""),
-    Fault("tight-position-lost", TIGHT, "(tie == other and measure > other_measure)", "False"),
+    Fault("tight-position-lost", CHAINS, "(tie == other and measure > other_measure)", "False"),
     Fault("gap-from-before", IN_GAPS, "index.tie[at & mask] <= low", "index.tie[at & mask] < low"),
     Fault("gap-kept-from", IN_GAPS, "tie[found & mask] > low", "tie[found & mask] >= low"),
     Fault("gap-disagreeing", IN_GAPS, "(code != known or code == NOTHING)", "False"),

@@ -82,6 +82,7 @@ OPERATORS = [
     "residual_filter",
     "scan_filter",
     "selection",
+    "negative_chains",
     "active_stacks",
     "join_tree",
     "run_joins",

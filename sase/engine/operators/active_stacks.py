@@ -77,6 +77,7 @@ from sase.engine.kernels.scan.stacks import (
 )
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.negative_chains import chains_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
@@ -93,13 +94,13 @@ class ActiveStacks:
         levels, room = context.levels, context.options.stack
         ends = np.zeros((MASK + 1, levels), np.int64)
         ends[LAST_TIE], ends[MASK] = EARLIEST, room - 1
-        self._fields = FIELDS_WITH_FLOOR if above.negations else FIELDS
+        self._fields = FIELDS_WITH_FLOOR if above.elements else FIELDS
         self.stacks = StackArrays(
             np.zeros((levels, room, self._fields), np.int64),
             np.zeros((1, HEAD * stacked(levels)), np.int64),
             ends,
         )
-        self._absences = _absences(above, context) if above.negations else None
+        self._absences = _absences(above, context) if above.elements else None
         self._walk = Walk(
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
@@ -114,7 +115,7 @@ class ActiveStacks:
         self._left = room
         # What forbids a start is in no stack but needed as long as it is in the window: by
         # block its last measure and first event.
-        self._has_start = any(negation.before == 0 for negation in above.negations)
+        self._has_start = any(each.before == 0 for each in above.elements)
         self._blocks: deque[tuple[int, int]] = deque()
         # For ANALYZE: the most instances alive at the end of a block, and from which on they are,
         # whether or not those before them are evicted yet.
@@ -251,9 +252,11 @@ class ActiveStacks:
         if keys > self._keys:
             self.stacks = self.stacks._replace(heads=grown_records(self.stacks.heads, keys))
             if self._absences is not None:
+                chains = self._absences.chains
                 self._absences = self._absences._replace(
                     tie=grown(self._absences.tie, keys, EARLIEST, axis=1),
                     measure=grown(self._absences.measure, keys, EARLIEST, axis=1),
+                    chains=chains._replace(known=grown(chains.known, keys, EARLIEST)),
                 )
 
     def _make_room(self, events: int) -> None:
@@ -317,7 +320,9 @@ class ActiveStacks:
         """The bytes of the arrays that are in use, which only grow."""
         cells, heads, ends = self.stacks
         used = int((ends[MASK] + 1).sum()) * self._fields * cells.itemsize
-        return used + sum(int(each.nbytes) for each in (heads, ends, *(self._absences or ())))
+        absences = self._absences
+        known = () if absences is None else (absences.tie, absences.measure, absences.chains.known)
+        return used + sum(int(each.nbytes) for each in (heads, ends, *known))
 
     def walked(self) -> Counters:
         """Walks, and instances visited by level; each of the last begins a walk."""
@@ -343,6 +348,8 @@ class ActiveStacks:
         absences = {} if self._absences is None else {
             "tie": self._absences.tie, "measure": self._absences.measure
         }  # fmt: skip
+        if self._absences is not None and len(self._absences.chains.steps):
+            absences["chains"] = self._absences.chains.known
         return {
             "stacks": self.stacks._replace(
                 cells=self._rings(), heads=self._tops(), ends=self.stacks.ends[:MASK]
@@ -359,8 +366,14 @@ class ActiveStacks:
         self._walk = self._restored_walk(saved.part("walk"))
         if self._absences is not None:
             part, shape = saved.part("absences"), (len(self._absences.tie), self._keys)
+            chains = self._absences.chains
+            if len(chains.steps):
+                known = part.part("chains").array(self._keys, *chains.known.shape[1:])
+                chains = chains._replace(known=known)
             self._absences = self._absences._replace(
-                tie=part.part("tie").array(*shape), measure=part.part("measure").array(*shape)
+                tie=part.part("tie").array(*shape),
+                measure=part.part("measure").array(*shape),
+                chains=chains,
             )
         self._bound, self._left = saved.part("bound").number(), 0
         first, end = saved.live.first, saved.live.end - 1
@@ -443,13 +456,14 @@ def stacked(levels: int) -> int:
 def _absences(above: SequenceConstruction, context: Context) -> Absences:
     """The negative components that construction decides."""
     count = len(above.negations)
-    assert all(negation.before is not None for negation in above.negations)
+    assert all(element.before is not None for element in above.elements)
     return Absences(
         frozen(np.array([negation.before for negation in above.negations], np.int64)),
         frozen(np.array([context.bit_of(n.component.index) for n in above.negations], np.int64)),
         np.full((2 * count, 1), EARLIEST, np.int64),
         np.full((2 * count, 1), EARLIEST, np.int64),
         np.zeros(context.levels, np.int64),
+        chains_of(above.sequences, context),
     )
 
 
@@ -458,7 +472,7 @@ def _bounds(above: SequenceConstruction) -> list[int]:
     span = span_of(above.window)
     inclusive = above.window is not None and above.window.inclusive
     floors = NO_FLOORS
-    if above.negations:
-        is_start = any(negation.before == 0 for negation in above.negations)
+    if above.elements:
+        is_start = any(element.before == 0 for element in above.elements)
         floors = FLOORS if is_start else FLOORS_OF_GAPS
     return [span, floors, span, EARLIEST + (not inclusive)]

@@ -35,6 +35,7 @@ from sase.engine.kernels.scan.joins import (
 from sase.engine.kernels.scan.stacks import Absences, Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.negative_chains import chains_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import parts_of
@@ -369,4 +370,5 @@ def _absences(above: SequenceConstruction, level: int, context: Context) -> Abse
         np.full((2 * len(before), 1), EARLIEST, np.int64),
         np.full((2 * len(before), 1), EARLIEST, np.int64),
         np.zeros(context.levels, np.int64),
+        chains_of((), context),
     )

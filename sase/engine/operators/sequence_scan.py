@@ -114,8 +114,8 @@ def conditions_of_scan(
 
 
 def _negative(above: SequenceConstruction, context: Context) -> Iterator[tuple[int, Condition]]:
-    for negation in above.negations:
-        yield from context.negative_conditions(negation)
+    for element in above.elements:
+        yield from context.negative_conditions(element)
 
 
 def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> StackArrays:

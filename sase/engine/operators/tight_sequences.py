@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown, grown_ring
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.chains import FIELDS
 from sase.engine.kernels.scan.tight_index import (
-    FIELDS,
     forbid_matches_tightly,
     forbid_tightly,
     note_chains,

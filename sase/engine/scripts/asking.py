@@ -23,7 +23,9 @@ from sase.binding.bound import (
 from sase.binding.folding import INT64_MIN
 from sase.binding.types import Kind
 from sase.engine.plan import EnginePlan
-from sase.planning.nodes import Negation, SequenceScan, find
+from sase.planning.negatives import NegativeSequence
+from sase.planning.nodes import SequenceScan
+from sase.planning.split import negations_of
 from sase.planning.traversal import within
 
 # What a component asks of an event: one of its types, mostly with one of an attribute's values.
@@ -185,8 +187,8 @@ def _values(plan: EnginePlan) -> dict[int, Values]:
     Components of groups and sets are numbered by themselves: of these types alone are known.
     """
     components = (*plan.positives, *plan.negatives)
-    negation = find(plan.operators, Negation)
-    if (negation and negation.sequences) or any(not _is_plain(each) for each in components):
+    has_groups = any(isinstance(each, NegativeSequence) for each in negations_of(plan.operators))
+    if has_groups or any(not _is_plain(each) for each in components):
         return {}
     found = dict[int, dict[Values, None]]()
     for each in within(plan.operators):

@@ -138,6 +138,13 @@ class OperatorText:
         return f"above {value}" if confidence.strict else f"at least {value}"
 
     def negative(self, negative: negatives.NegativeElement) -> str:
+        """A negative element that is asked of whole sequences, and how its matches are found."""
+        text = self._absent(negative)
+        if isinstance(negative, negatives.NegativeComponent):
+            return text
+        return f"{text}: {SEARCHES[negative.search]}"
+
+    def _absent(self, negative: negatives.NegativeElement) -> str:
         """The gap of a negative element, and the events that matter in it."""
         after = None if negative.after is None else self._element(negative.after)
         before = None if negative.before is None else self._element(negative.before)
@@ -156,7 +163,7 @@ class OperatorText:
             f"!({admitted(each)})" if each.negated else admitted(each)
             for each in negative.components
         )
-        return f"no SEQ({inside}) {where}{such}: {SEARCHES[negative.search]}"
+        return f"no SEQ({inside}) {where}{such}"
 
     def _element(self, level: int) -> str:
         """What stands at a level: a component, or the set that it is a member of."""
@@ -207,7 +214,9 @@ class OperatorText:
                 yield f"when {first} is chosen: {text}"
         for negative in construction.negations:
             bounds = "its join" if joins else "the walk"
-            yield f"{self.negative(negative)}: it bounds {bounds}"
+            yield f"{self._absent(negative)}: it bounds {bounds}"
+        for sequence in construction.sequences:
+            yield f"{self._absent(sequence)}: the latest start by each end bounds the walk"
         if construction.limit is not None:
             yield f"stops after {construction.limit:,}"
 

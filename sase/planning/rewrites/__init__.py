@@ -80,8 +80,9 @@ _RULES = (
     ),
     Rewrite(filter_dynamically),  # what the key has left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
-    Rewrite(push_negation_into_construction),  # a start needs the window in construction
     Rewrite(index_tight_sequences, of_runs=index_tight_sequences),
+    # A start needs the window in construction, and a negative group chains.
+    Rewrite(push_negation_into_construction),
     Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),

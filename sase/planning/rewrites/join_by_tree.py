@@ -58,6 +58,8 @@ def join_by_tree(
         return Declined("stacks for several keys have no chains by one")
     if len(scan.components) < 2:
         return Declined("one component has nothing to join")
+    if construction.sequences:
+        return Declined("negative groups bound the walk, which joins do not ask for")
     kept = _kept(plan, statistics) if where == "cheaper" else None
     if kept is not None:
         return kept

@@ -58,7 +58,7 @@ def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
         return Declined("only active instance stacks are partitioned")
     if scan.partitions:
         return Declined("the stacks are partitioned already")
-    if require(plan, SequenceConstruction).negations:
+    if require(plan, SequenceConstruction).elements:
         return Declined("negative components bound the walk already, by the key as it is")
     if not tests:
         return Declined("there is no equivalence test that all components are under")

@@ -6,7 +6,9 @@ from below what the walk may choose for the level before, and at the start what 
     a1   n2   a3   a4   b5      SEQ(A a, !(N n), B b): from b5 the walk goes down to a3, no further
 
 That takes a negative component that is decided by its own event and by the partition in which it
-lies. A negated end stays where it was: what comes after a sequence is not known when it is built.
+lies. Of a negative sequence the first event of the match that starts last bounds it, of those that
+have ended, where chains of events find that one. A negated end stays where it was: what comes after
+a sequence is not known when it is built.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest, WindowKind
-from sase.planning.negatives import NegativeComponent
+from sase.planning.negatives import NegativeComponent, NegativeElement, SequenceSearch
 from sase.planning.nodes import (
     Negation,
     Operator,
@@ -33,23 +35,32 @@ def push_negation_into_construction(plan: Operator) -> Outcome:
     construction, negation = require(plan, SequenceConstruction), find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")
-    if not negation.negations:
-        return Declined("a match of a negative group is no event that bounds a walk")
-    obstacles = {each: _obstacle(each, construction) for each in negation.negations}
-    moved = tuple(each for each, obstacle in obstacles.items() if obstacle is None)
-    if not moved:
-        return Declined(
-            "; ".join(f"!{each.component.variable}: {why}" for each, why in obstacles.items())
-        )
-    left = tuple(n for n in negation.negations if n not in moved)
+    obstacles = {each: _obstacle(each, construction) for each in negation.elements}
+    if None not in obstacles.values():
+        reasons = (f"!{_named(each)}: {why}" for each, why in obstacles.items())
+        return Declined("; ".join(reasons))
+    moved = tuple(each for each in negation.negations if obstacles[each] is None)
+    sequences = tuple(each for each in negation.sequences if obstacles[each] is None)
     return exchanged(
         plan,
-        replace(construction, negations=construction.negations + moved),
-        replace(negation, negations=left),
+        replace(
+            construction,
+            negations=construction.negations + moved,
+            sequences=construction.sequences + sequences,
+        ),
+        replace(
+            negation,
+            negations=tuple(each for each in negation.negations if each not in moved),
+            sequences=tuple(each for each in negation.sequences if each not in sequences),
+        ),
     )
 
 
-def _obstacle(negative: NegativeComponent, construction: SequenceConstruction) -> str | None:
+def _named(negative: NegativeElement) -> str:
+    return negative.name if isinstance(negative, NegativeComponent) else f"({negative.name})"
+
+
+def _obstacle(negative: NegativeElement, construction: SequenceConstruction) -> str | None:
     """Why a range does not decide it."""
     if construction.input.stacks is not Stacks.AIS:
         return "the runtime stack of the NFA knows no ranges"
@@ -58,7 +69,12 @@ def _obstacle(negative: NegativeComponent, construction: SequenceConstruction) -
     window = construction.window
     if negative.after is None and (window is None or window.kind is WindowKind.PARTITION_EVENTS):
         return "construction does not know how far back its window reaches"
-    if not _stands_alone(negative):
+    if not isinstance(negative, NegativeComponent):
+        if construction.joins:
+            return "joins ask for events, and not for matches of a negative group"
+        if negative.search is not SequenceSearch.TIGHT:
+            return f"its matches are looked for {negative.search.value}"
+    elif not _stands_alone(negative):
         return "a condition compares it with the sequence"
     if not _keeps_to_its_partition(negative, construction.input):
         return "the key of the stacks is not what it must agree on"
@@ -74,13 +90,13 @@ def _stands_alone(negative: NegativeComponent) -> bool:
     )
 
 
-def _keeps_to_its_partition(negative: NegativeComponent, scan: SequenceScan) -> bool:
+def _keeps_to_its_partition(negative: NegativeElement, scan: SequenceScan) -> bool:
     """Whether the one key of the stacks decides its equivalence tests, all and no others."""
     if len(scan.partitions) > 1:
         return False
     key = {_read_by(test) for partition in scan.partitions for test in partition}
     return set(map(_read_by, negative.equivalences)) == key and all(
-        test.declared[negative.component.index] for test in negative.equivalences
+        test.declared[each.index] for test in negative.equivalences for each in negative.components
     )
 
 

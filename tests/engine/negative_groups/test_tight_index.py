@@ -1,6 +1,11 @@
-"""The tight index finds what the search in gaps does, on streams too long for the naive matcher."""
+"""Chains find what the search in gaps does, on streams too long for the naive matcher.
+
+They bound walks, or there is a tight index of what they find.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -8,14 +13,21 @@ import pytest
 
 import sase
 from sase.planning.negatives import NegativeSequence, SequenceSearch
+from sase.planning.nodes import SequenceConstruction, find
 from sase.planning.traversal import within
 from tests.seeds import draw_numbers, share
 
-PATTERNS = [
+# Those whose walks are bounded, and others.
+BOUNDED = [
     "SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [k]",
     "SEQ(A a, !(SEQ(B b, !(X x), C c, B e)), D d) WITHIN 30",
     "SEQ(A a, !(SEQ(B{2} b[], !(X x), C+ c[])), D d) WHERE [k] AND c[i].v > 0 WITHIN 40",
     "SEQ(!(SEQ(B b, C? o, B c)), A a, D d) WHERE [k] WITHIN 20",
+    "SEQ(!(SEQ(B b, !(X x), !(A y), C c)), D d, A a) WITHIN 9 EVENTS",
+    "SEQ(A a, !(X x), !(SEQ(A b, A c)), !(SEQ(B e, C f)), D d, !(SEQ(C g, C h)), B i) WITHIN 20",
+    "SEQ(!(SEQ(A b, A c)), A a, !(SEQ(A e, D f)), D d) WHERE [k, v = 1] AND b.ts > 3 WITHIN 30",
+]
+OTHERS = [
     "SEQ(!(SEQ(B b, !(X x), !(A y), C c)), D d) WITHIN 9 EVENTS",
     "SEQ(A a, !(SEQ(B b, C c))) WHERE [k] WITHIN 15 INCLUSIVE",
     "SEQ(A+ a[], !(SEQ(ANY(B, C) b, C c) OR X x), D d) WHERE skip_till_next_match { [k] }",
@@ -38,22 +50,56 @@ def stream(number: int) -> pa.Table:
     )
 
 
+# The index, of which no walk knows.
+INDEXED = """
+rewrites = [
+    "use_active_instance_stacks",
+    "partition_stacks",
+    "push_window_into_construction",
+    "index_tight_sequences",
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A recipe with the index."""
+    path: Path = tmp_path_factory.mktemp("recipes") / "indexed.toml"
+    path.write_text(f'summary = "a tight index"{INDEXED}')
+    return str(path)
+
+
 @pytest.mark.random
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_it_finds_what_a_search_in_gaps_finds(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", [*BOUNDED, *OTHERS])
+def test_they_find_what_a_search_in_gaps_finds(pattern: str, indexed: str) -> None:
     for number in draw_numbers(share(7)):
         table, query = stream(number), f"EVENT {pattern}"
-        tight, basic = (sase.compile(query, table, plan=name) for name in ("optimized", "basic"))
-        assert searches(tight) == {SequenceSearch.TIGHT}
+        basic = sase.compile(query, table, plan="basic")
         assert searches(basic) == {SequenceSearch.IN_GAPS}
         expected = basic.run(table).rows.to_pylist()
-        assert tight.run(table).rows.to_pylist() == expected, number
-        matcher, pushed = tight.open(), []
-        for begin in range(0, len(table), 37):
-            pushed += matcher.push(table.slice(begin, 37)).rows.to_pylist()
-            matcher = tight.restore(matcher.snapshot())
-        pushed += matcher.finish().rows.to_pylist()
-        assert pushed == expected, number
+        for recipe in ("optimized", indexed):
+            tight = sase.compile(query, table, plan=recipe)
+            assert searches(tight) == {SequenceSearch.TIGHT}
+            assert is_bounded(tight) == (pattern in BOUNDED and recipe != indexed)
+            compare_ways(tight, table, expected)
+
+
+def compare_ways(plan: sase.Plan, table: pa.Table, expected: list[object]) -> None:
+    """Batches by one thread and two, and pushes between snapshots find what is expected."""
+    assert plan.run(table).rows.to_pylist() == expected
+    assert plan.run(table, threads=2).rows.to_pylist() == expected
+    matcher, pushed = plan.open(), list[object]()
+    for begin in range(0, len(table), 37):
+        pushed += matcher.push(table.slice(begin, 37)).rows.to_pylist()
+        matcher = plan.restore(matcher.snapshot())
+    pushed += matcher.finish().rows.to_pylist()
+    assert pushed == expected
+
+
+def is_bounded(plan: sase.Plan) -> bool:
+    """Whether negative groups bound the walk."""
+    construction = find(plan.operators, SequenceConstruction)
+    return construction is not None and bool(construction.sequences)
 
 
 def searches(plan: sase.Plan) -> set[SequenceSearch]:

@@ -17,7 +17,8 @@ dead: none that reaches too far back leads to a sequence.
 Negative components that are pushed make the range of the walk narrower by FLOOR: the tie of the
 last event that forbids the gap before an instance, which no instance of the level before may
 precede; of a first event the measure of the last one before it that forbids a start, which must
-lie outside of the window, and then its RIP is `PRECEDED`.
+lie outside of the window, and then its RIP is `PRECEDED`. Of a negative sequence that event is the
+first one of the match that starts last of those that have ended (`chains.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import by_address, inlined, kernel
 from sase.engine.kernels.jit.intrinsics import prefetch, top_bit
 from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
+from sase.engine.kernels.scan.chains import GAP, Chains, latest_start, lead_on
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -70,7 +72,8 @@ class Absences(NamedTuple):
 
     `gaps` is the level behind each, 0 for a start, and `bits` its bit among the states. There are
     two rows for each: of the last event, and of the last one that was strictly earlier. `dropped`
-    counts by level the events that would follow others, all of which it forbids.
+    counts by level the events that would follow others, all of which it forbids. Of negative
+    sequences there are `chains`.
     """
 
     gaps: Ints
@@ -78,6 +81,7 @@ class Absences(NamedTuple):
     tie: OutIntRows
     measure: OutIntRows
     dropped: OutInts
+    chains: Chains
 
 
 class Arrivals(NamedTuple):
@@ -232,12 +236,19 @@ def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[in
             if absences.tie[row, key] != EARLIEST:
                 last = absences.tie[row, key] if level > 0 else absences.measure[row, key]
                 state, found = PRECEDED, max(found, last)
+    chains = absences.chains
+    for step in range(chains.steps.shape[0]):
+        if chains.steps[step, GAP] == level:
+            start, start_measure = latest_start(chains.known[key, step], tie)
+            if start != EARLIEST:
+                state, found = PRECEDED, max(found, start if level > 0 else start_measure)
     return state, found
 
 
 @inlined
 def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
     """Remember an event of the negative components that it belongs to."""
+    lead_on(absences.chains, states, key, measure, tie)
     for number in range(absences.gaps.shape[0]):
         if (states >> absences.bits[number]) & 1:
             row = 2 * number

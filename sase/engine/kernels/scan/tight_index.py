@@ -1,15 +1,11 @@
 """The tight matches of negative sequences: of each last event the latest start there was by then.
 
-A match of a sequence lies in a gap if its last event is before the end of the gap and its first
-one behind the begin, so of all matches that ended by a time the one that starts last tells whether
-there is any. Chains of events find it: of each step the latest start of one that leads up to it.
-
-    b1  b2  c3  b4  c5  c6      SEQ(B b, C c): b2 c3, b4 c5, and c6 brings nothing new
+Chains of events find them (`chains.py`).
 """
 
 from __future__ import annotations
 
-from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import (
     IntRows,
     Ints,
@@ -18,54 +14,13 @@ from sase.engine.kernels.jit.signatures import (
     OutIntRows,
     OutInts,
 )
+from sase.engine.kernels.scan.chains import CUT, is_later, latest_start, lead_to, settle
 from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored, gap_of, jump_over
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 
-# What a step knows of the chains that lead up to it: the tie of its last event; the latest start,
-# as tie and measure, of chains that end there, and of those that end before; the tie of the last
-# event since that keeps chains from going on.
-TIE, HERE, HERE_MEASURE, BEFORE, BEFORE_MEASURE, CUT = range(6)
-FIELDS = 6
 # Of the start of a match in the index.
 START, START_MEASURE = range(2)
-
-
-@inlined
-def is_later(tie: int, measure: int, other: int, other_measure: int) -> bool:
-    """Whether a start is after another one; of simultaneous ones positions tell, where measured."""
-    return tie > other or (tie == other and measure > other_measure)
-
-
-@inlined
-def settle(step: OutInts, tie: int) -> None:
-    """Forget the chains that an event before `tie` keeps from going on."""
-    if step[CUT] != EARLIEST and step[CUT] < tie:
-        if step[TIE] < step[CUT]:
-            step[HERE] = EARLIEST
-        step[BEFORE] = EARLIEST
-        step[CUT] = EARLIEST
-
-
-@inlined
-def latest_start(step: OutInts, tie: int) -> tuple[int, int]:
-    """Return the latest start of a chain that ends strictly before `tie`, as tie and measure."""
-    if step[TIE] < tie and is_later(
-        step[HERE], step[HERE_MEASURE], step[BEFORE], step[BEFORE_MEASURE]
-    ):
-        return int(step[HERE]), int(step[HERE_MEASURE])
-    return int(step[BEFORE]), int(step[BEFORE_MEASURE])
-
-
-@inlined
-def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
-    """Note a chain that leads up to an event."""
-    if step[TIE] < tie:
-        if is_later(step[HERE], step[HERE_MEASURE], step[BEFORE], step[BEFORE_MEASURE]):
-            step[BEFORE], step[BEFORE_MEASURE] = step[HERE], step[HERE_MEASURE]
-        step[TIE], step[HERE] = tie, EARLIEST
-    if is_later(start, measure, step[HERE], step[HERE_MEASURE]):
-        step[HERE], step[HERE_MEASURE] = start, measure
 
 
 @kernel

@@ -24,7 +24,7 @@ class MultiStacks(ActiveStacks):
     def __init__(
         self, keys: tuple[Tests, ...], above: SequenceConstruction, context: Context
     ) -> None:
-        assert not above.negations, "negative components are pushed to stacks of one key"
+        assert not above.elements, "negative components are pushed to stacks of one key"
         super().__init__(keys[0], above, context)
         self._other_keys = [context.dictionary.key(tests) for tests in keys[1:]]
         shape = (len(self._other_keys), context.levels)

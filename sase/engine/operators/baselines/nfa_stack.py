@@ -27,7 +27,7 @@ class NfaStack:
     """The runtime stack, which is never pruned, and the search through it."""
 
     def __init__(self, above: SequenceConstruction, context: Context) -> None:
-        assert not above.negations, "negative components are pushed to active instance stacks"
+        assert not above.elements, "negative components are pushed to active instance stacks"
         room, levels = context.options.stack, context.levels
         arrays = [np.zeros(room, np.int64) for _ in range(5)]
         self.stack = RuntimeStack._make([*arrays, np.zeros(1, np.int64)])
