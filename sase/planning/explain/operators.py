@@ -17,6 +17,7 @@ from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.detection import wait_for_copies
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
+from sase.planning.leading_runs import why_all_go_on
 from sase.planning.match_windows import MatchWindow, first_levels, steps_of
 from sase.planning.shared_scans import SharedScan, shared_scans
 from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
@@ -245,6 +246,8 @@ class OperatorText:
             agreeing = f" of the same {_listed(top.non_overlapping)}" if top.non_overlapping else ""
             ends = ", which ends all other runs of its partition" if top.prunes else ""
             yield f"non_overlap: of matches{agreeing} that overlap, the first alone{ends}"
+            if (reason := why_all_go_on(top)) is not None:
+                yield f"before it runs that are alike all go on: {reason}"
         if top.limit is not None:
             limit = f":{top.limit.name}" if isinstance(top.limit, Placeholder) else f"{top.limit:,}"
             yield f"LIMIT {limit}"

@@ -79,6 +79,27 @@ def test_of_runs_that_go_on_alike_the_leading_one_is_kept(
 
 
 @pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (f"SEQ({PAIRS}, D d) WHERE d.v > g.len AND g[i].b.v > g[i-1].b.v", None),
+        (f"SEQ({PAIRS}, D d) HAVING g.len = 3", "HAVING tells which of them are matches"),
+        (f"SEQ({PAIRS}, !(X x), D d)", "absences tell which of them are matches"),
+        ("(SEQ(B b, !(D x), C c))+ g[]", "absences tell which of them are matches"),
+        (f"SEQ({PAIRS}, SET(D d, X x))", "they differ in what sets still lack"),
+        (
+            f"SEQ({PAIRS}, D d) WHERE g[i].b.v < d.v",
+            "conditions range over past iterations, or events of a series",
+        ),
+    ],
+)
+def test_explain_says_why_runs_that_are_alike_all_go_on(query: str, reason: str | None) -> None:
+    told = str(sase.explain(f"EVENT {query}", rows(), output="non_overlap"))
+    assert ", which ends all other runs of its partition" in told
+    said = "before it runs that are alike all go on: "
+    assert (f"{said}{reason}" in told) if reason else (said not in told)
+
+
+@pytest.mark.parametrize(
     ("query", "stream", "match"),
     [
         (  # the leading one has begun too early
