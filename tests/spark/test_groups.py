@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.errors import ReplayWarning
+from tests.seeds import draw_numbers
 from tests.spark.cases import flat, multiset
+from tests.spark.groups_apart import FAULT, STRATEGIES, compared
 from tests.spark.known import frame
 from tests.spark.test_branches import DETOUR, TABLE, check_replay, on_one_thread
 
@@ -58,3 +60,12 @@ def test_flat_columns_and_counts(spark: SparkSession, query: str) -> None:
         assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
         counted = on_spark.replay(query, df, seq="seq", strategy="key", output="count")
         assert counted.count() == len(wanted)
+
+
+@pytest.mark.heavy
+@pytest.mark.random
+def test_matches_apart_are_those_of_one_process(spark: SparkSession) -> None:
+    for number in draw_numbers(3):
+        for strategy in STRATEGIES:
+            what, said = compared(spark, number, strategy)
+            assert what != FAULT, said

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.chains import FIELDS, Chains
+from sase.engine.kernels.scan.chains import FIELDS, NegativeChains
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context
 from sase.planning.negatives import NegativeSequence
 
 
-def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> Chains:
+def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> NegativeChains:
     """The chains of some sequences, of one partition, of which nothing is known yet."""
     steps: list[tuple[int, bool, int]] = []
     cuts: list[tuple[int, int]] = []
@@ -24,7 +24,7 @@ def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> Chains
             gap = sequence.before if number == len(own) - 1 else NOTHING
             steps.append((context.bit_of(each.index), number == 0, gap))
         cuts += [(context.bit_of(each.index), begin + step) for each, step in absences]
-    return Chains(
+    return NegativeChains(
         frozen(np.array(steps, np.int64).reshape(-1, 3)),
         frozen(np.array(cuts, np.int64).reshape(-1, 2)),
         np.full((1, len(steps), FIELDS), EARLIEST, np.int64),

@@ -25,7 +25,7 @@ FIELDS = 6
 BIT, BEGINS, GAP = range(3)
 
 
-class Chains(NamedTuple):
+class NegativeChains(NamedTuple):
     """Of sequences, one behind the other, the steps; the cuts; and by partition what steps know.
 
     A cut is the bit of an absence, with the step behind which it ends chains.
@@ -74,7 +74,7 @@ def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
 
 
 @inlined
-def lead_on(chains: Chains, states: int, key: int, measure: int, tie: int) -> None:
+def lead_on(chains: NegativeChains, states: int, key: int, measure: int, tie: int) -> None:
     """Lead chains on by an event."""
     known = chains.known
     for step in range(chains.steps.shape[0] - 1, -1, -1):  # as an event never follows itself

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import by_address, inlined, kernel
 from sase.engine.kernels.jit.intrinsics import prefetch, top_bit
 from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
-from sase.engine.kernels.scan.chains import GAP, Chains, latest_start, lead_on
+from sase.engine.kernels.scan.chains import GAP, NegativeChains, latest_start, lead_on
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -81,7 +81,7 @@ class Absences(NamedTuple):
     tie: OutIntRows
     measure: OutIntRows
     dropped: OutInts
-    chains: Chains
+    chains: NegativeChains
 
 
 class Arrivals(NamedTuple):
