@@ -64,9 +64,14 @@ def test_transcripts_are_real(
     monkeypatch.chdir(ROOT)
     main(shlex.split(command.replace("\\\n", " "))[1:])
     printed = capsys.readouterr()
-    told = re.sub(r"\d+\.\d+ s$", "0.6 s", printed.out + printed.err, flags=re.MULTILINE)
-    told = re.sub(COMPILING, "", told, flags=re.MULTILINE)
-    assert told.strip() == output.strip()
+    told = re.sub(COMPILING, "", printed.out + printed.err, flags=re.MULTILINE)
+    assert timeless(told) == timeless(output)
+
+
+def timeless(text: str) -> str:
+    """A text without the seconds at the ends of lines, and without the width of their column."""
+    lines = [re.sub(r" *(\d+\.\d+ s|time|--+)$", "", line) for line in text.strip().splitlines()]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def queries() -> list[str]:
