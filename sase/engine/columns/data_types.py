@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -46,6 +47,16 @@ _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20, 128: 38}
 def value_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of values that may be dictionary-encoded."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+@lru_cache
+def is_zone(name: str) -> bool:
+    """Whether moments of a time zone can be shown: it is an offset, or its name is known here."""
+    try:
+        pa.scalar(0, pa.timestamp("s", name)).as_py()
+    except (KeyError, ValueError, OSError):  # of pytz, of zoneinfo, of their folders
+        return False
+    return True
 
 
 def distinct_types(arrays: Iterable[pa.Array]) -> list[pa.DataType]:

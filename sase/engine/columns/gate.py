@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.chunks import INTEGERS, bits, storage, valid
+from sase.engine.columns.data_types import is_zone
 from sase.errors import DataError, SchemaError
 
 Whole = TypeVar("Whole")
@@ -62,6 +63,16 @@ class _Unsound(Exception):
     def __init__(self, why: str, row: int | None = None, value: object = None) -> None:
         super().__init__(why)
         self.row, self.value = row, value
+
+
+class _UnknownZoneError(_Unsound):
+    """A column is of a time zone by which no moment can be shown."""
+
+    def __init__(self, zone: str) -> None:
+        super().__init__(
+            f"has the time zone {zone!r}, which is not known here: cast it, for example to "
+            " pyarrow.timestamp('us', 'UTC')"
+        )
 
 
 class Gate:
@@ -112,6 +123,8 @@ class Gate:
             at = row + int(text[1])
             why = "is not UTF-8: decode it from what it is, or leave the column out of the query"
             return DataError(f"{where}row {at} (from 0): `{name}` {why}", at, name)
+        if isinstance(problem, _UnknownZoneError):
+            return DataError(f"{where}`{name}` {problem}", None, name)
         if isinstance(problem, _Unsound) and problem.row is not None:
             at = row + problem.row
             message = f"{where}row {at} (from 0): `{name}` {problem}: {self._remedy}"
@@ -189,8 +202,8 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
         return  # in a tenth of the time in which Arrow decodes each text
     else:
         array.validate(full=True)
-        if pa.types.is_timestamp(kind):
-            kind.tz  # noqa: B018 - which decodes it
+        if pa.types.is_timestamp(kind) and kind.tz is not None and not is_zone(kind.tz):
+            raise _UnknownZoneError(kind.tz)
     if has_views:
         _prove_views_of_nulls(array)
 

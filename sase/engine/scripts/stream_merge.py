@@ -24,7 +24,7 @@ from sase.binding.streams import NamedStream, ranked
 from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.data_types import data_type, factor, nanoseconds
+from sase.engine.columns.data_types import data_type, factor, is_zone, nanoseconds
 from sase.engine.columns.gather import alike, takeable
 from sase.engine.columns.input import Input, Misfits
 from sase.engine.columns.numbers import MOST_DIGITS, beyond_floats
@@ -273,6 +273,7 @@ class StreamMerge:
         kind.check(is_known, "there is no such type of time")
         self._clock = DataType(kinds[kind.text()], unit)
         zone = saved.part("zone")
+        zone.check(zone.is_none or is_zone(zone.text()), "there is no such time zone")
         self._zone = None if zone.is_none else pa.timestamp("us", zone.text())
         for each, part in zip(
             self.streams, saved.part("streams").parts(len(self.streams)), strict=True

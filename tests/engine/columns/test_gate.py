@@ -414,3 +414,17 @@ def test_types_that_are_nested_too_deep(tmp_path: Path) -> None:
     assert match["b"] == {"ts": 1, "type": "B"}
     with pytest.raises(BindingError, match="`a.v` is a value that conditions cannot read"):
         sase.match(f"{query} WHERE a.v = b.v", rows)
+
+
+@pytest.mark.parametrize("zone", ["Nowhere/Land", "UTCUTC", "+25:99"])
+def test_time_zones_that_are_not_known(zone: str) -> None:
+    """They failed only where a moment was shown, with an exception of pytz."""
+    times = pa.array([0, 1], pa.timestamp("us", zone))
+    query, table = "EVENT SEQ(A a, B b) WITHIN 5 s", pa.table({"ts": times, "type": ["A", "B"]})
+    said = re.escape(f"`ts` has the time zone {zone!r}, which is not known here: cast it")
+    with pytest.raises(sase.DataError, match=said):
+        len(sase.match(query, table))
+    with pytest.raises(sase.DataError, match=said):
+        sase.compile(query, table).open().push(table)
+    known = table.set_column(0, "ts", times.cast(pa.timestamp("us", "+02:00")))
+    assert len(sase.match(query, known).to_pylist()) == 1
