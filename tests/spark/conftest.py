@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # The modules import PySpark, so they are not even read; tests/conftest.py says so.
 collect_ignore_glob = ["test_*.py"] if missing() else []
+# The session, if it has started, and what was set of it then.
+_started: list[tuple[SparkSession, dict[str, str]]] = []
 
 
 @pytest.fixture(scope="session")
@@ -27,5 +29,24 @@ def spark() -> Iterator[SparkSession]:
         local(query, events(50))
     session = local_session("local[2]", QUICK)
     session.sparkContext.setLogLevel("OFF")
+    _started.append((session, _settings(session)))
     yield session
+    _started.clear()
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings_as_they_were() -> Iterator[None]:
+    """What the tests of a file set of the session is not there for those of the next one."""
+    yield
+    for session, before in _started:
+        after = _settings(session)
+        for name in before | after:
+            if name not in before:
+                session.conf.unset(name)
+            elif after.get(name) != before[name]:
+                session.conf.set(name, before[name])
+
+
+def _settings(session: SparkSession) -> dict[str, str]:
+    return {row.key: row.value for row in session.sql("SET").collect()}
