@@ -33,7 +33,7 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(CODE) ## run the tests, with the same random examples every time (seven and a half minutes)
+test: $(CODE) ## run the tests, with the same random examples every time (seven minutes)
 	@echo "test: all but the heavy ones"
 	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
