@@ -41,11 +41,12 @@ def settings_as_they_were() -> Iterator[None]:
     yield
     for session, before in _started:
         after = _settings(session)
-        for name in before | after:
-            if name not in before:
-                session.conf.unset(name)
-            elif after.get(name) != before[name]:
+        changed = [name for name in before | after if before.get(name) != after.get(name)]
+        for name in filter(session.conf.isModifiable, changed):
+            if name in before:
                 session.conf.set(name, before[name])
+            else:
+                session.conf.unset(name)
 
 
 def _settings(session: SparkSession) -> dict[str, str]:
