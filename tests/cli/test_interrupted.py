@@ -16,11 +16,12 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from tests import processor_time
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals")
 # Seconds of work; without a pause most of these runs go on for minutes.
 SOON = 15
 LONG = " AND ".join(f"a.v + {number} >= b.v - {number}" for number in range(40_000))
-PROC = Path("/proc")
 # By phase the query, and what the program is seen to do when it is in it.
 PHASES = {
     "parse": f"EVENT SEQ(A a, B b) WHERE {LONG} WITHIN 10",
@@ -50,11 +51,8 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def worked(process: subprocess.Popen[str]) -> float:
     """The seconds that a program has had a processor, or where nobody tells, the time."""
-    try:
-        after_name = (PROC / str(process.pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return time.monotonic()
-    return sum(map(int, after_name[11:13])) / os.sysconf("SC_CLK_TCK")
+    seconds = processor_time.worked(process.pid)
+    return time.monotonic() if seconds is None else seconds
 
 
 def wait_for_work(process: subprocess.Popen[str], seconds: float) -> None:

@@ -31,12 +31,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
-from os import cpu_count, sysconf
+from os import cpu_count
 from pathlib import Path
 from random import SystemRandom
 from typing import IO
 
 from sase.errors import SaseError
+from tests import processor_time
 from tests.seeds import NUMBERS, SEEDS
 
 ROOT = Path(__file__).parents[2]
@@ -212,21 +213,11 @@ class Worker:
 
     def _worked(self) -> float:
         """The seconds that it has had a processor."""
-        after_name = self._told("stat").rpartition(")")[2].split()
-        return sum(map(int, after_name[11:13])) / sysconf("SC_CLK_TCK")
+        return 0.0 if self._process is None else processor_time.worked(self._process.pid) or 0.0
 
     def _waited(self) -> float:
         """The seconds in which its first thread has waited for a processor."""
-        return sum(map(int, self._told("schedstat").split()[1:2])) / 1e9
-
-    def _told(self, name: str) -> str:
-        """What the system tells of the process: nothing of one that is gone."""
-        if self._process is None:
-            return ""
-        try:
-            return Path(f"/proc/{self._process.pid}/{name}").read_text(encoding="ascii")
-        except OSError:
-            return ""
+        return 0.0 if self._process is None else processor_time.waited(self._process.pid)
 
     def _stop(self) -> str:
         """End it, with the stack on which it was; what it said of its end."""

@@ -235,17 +235,18 @@ def begins_next(problem: Problem, run: Bound, event: Event, unrolled: Sequence[P
     That is the first one behind what it has bound, also where here it has no iteration.
     """
     done, place = element(problem, len(run) - 1).iteration, len(run)
-    if done is not None and element(problem, place).iteration in (done, (done[0], done[1] + 1)):
+    is_inside = done is not None and element(problem, place).iteration == done
+    if is_inside or (done is not None and next_begins(problem, place, done)):
         return may_begin(problem, run, event)
     known = _elements(problem)[:place]
     of_branch = [each for each in unrolled if each.written is problem.written]
     alike = [each for each in of_branch if _elements(each)[:place] == known]
-    first = [each for each in alike if _first_of(each, place) is not None]
-    if not first:
+    begun = [(name, each) for each in alike if (name := _first_of(each, place)) is not None]
+    if not begun:
         return may_begin(problem, run, event)
     names = [group.name for group, _ in problem.iterations]
-    awaited = min((_first_of(each, place) or "" for each in first), key=names.index)
-    return any(may_begin(each, run, event) for each in first if _first_of(each, place) == awaited)
+    awaited = min((name for name, _ in begun), key=names.index)
+    return any(may_begin(each, run, event) for name, each in begun if name == awaited)
 
 
 def _first_of(problem: Problem, place: int) -> str | None:
