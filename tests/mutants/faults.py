@@ -997,6 +997,34 @@ FAULTS = [
         "Fed()",
         "scripts",
     ),
+    Fault(
+        "added-is-told-what-was-before",
+        f"{SCRIPTS}/joint_matching.py",
+        "results.first >= position",
+        "results.last >= position",
+        "scripts",
+    ),
+    Fault(
+        "who-was-there-is-told-what-is-new",
+        f"{SCRIPTS}/joint_matching.py",
+        "                told = kept\n",
+        "                told = kept = kept.where(_beginning_at(views[-1].added.position))\n",
+        "scripts",
+    ),
+    Fault(
+        "attributes-keep-their-order",
+        "sase/engine/blocks/event_buffer.py",
+        "order = [known.index(name) for name in self.attributes]",
+        "order = [*range(len(known))]",
+        "scripts",
+    ),
+    Fault(
+        "new-types-are-not-looked-for",
+        "sase/engine/pipeline/warnings.py",
+        "self.unseen = self._types - (other._types - other.unseen)",
+        "self.unseen = {*other.unseen}",
+        "scripts",
+    ),
     # ------------------------------------------------------------ imprecise time
     Fault(
         "start-of-intervals-too-late",

@@ -143,6 +143,7 @@ class EventBuffer:
             "next": self.next,
             "capacity": self._capacity,
             "dense": self.is_dense,
+            "attributes": [*self.attributes],
             "arrays": {name: array[:, places] for name, array in self._arrays.items()},
         }
 
@@ -156,7 +157,13 @@ class EventBuffer:
         kept, count = dict(saved.part("arrays").members()), self.next - self.first
         saved.check(kept.keys() <= set(_ARRAYS), "there is another array")
         saved.check(not count or len(kept) == len(_ARRAYS), "there is not every array")
+        # A plan that goes on for another one may have asked for them in another order.
+        known = saved.part("attributes").texts()
+        is_each = len(known) == len({*known}) and self.attributes.keys() == {*known}
+        saved.check(is_each, "other attributes are kept")
+        order = [known.index(name) for name in self.attributes]
         found = {name: self._restored(name, part, count) for name, part in kept.items()}
+        found |= {name: found[name][order] for name in ("cells", "tags") if name in found}
         if len(found) == len(_ARRAYS):
             self._check(saved, found)
         self._arrays, self._columns = {}, None

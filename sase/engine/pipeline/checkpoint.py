@@ -115,10 +115,17 @@ def restored(
 def passed_on(
     pipeline: Pipeline, plan: EnginePlan, key_texts: SharedTexts, conditions: ConditionsOf
 ) -> Pipeline:
-    """A pipeline of another plan, with a shorter window, that goes on where one of a stream is."""
+    """A pipeline of another plan that goes on where one of a stream is.
+
+    It may have another window, other types of last events, and return the same in another order.
+    Of what came before it knows what the window of then had need of. Types that the schema does not
+    list, whose codes differ from plan to plan, all have the same attributes.
+    """
     state = {**_saved(pipeline), "plan": plan.fingerprint}
     shared: dict[str, Any] = {"key_texts": key_texts, "conditions": conditions}
-    return restored(plan, codec.to_bytes(state), check=pipeline.check, **shared)
+    found = restored(plan, codec.to_bytes(state), check=pipeline.check, **shared)
+    found.warnings.follow(pipeline.warnings)
+    return found
 
 
 def verified(data: bytes, key: bytes | None) -> bytes:

@@ -39,7 +39,8 @@ class RunWarnings:
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
         self._plan, self._overflows = plan, overflows
         components = (*plan.positives, *plan.negatives)
-        self.unseen = {name for component in components for name in component.types or ()}
+        self._types = {name for each in components for name in each.types or ()}
+        self.unseen = set(self._types)
         self._known_names: tuple[str, ...] = ()
         # By the position of an event its row: when it is asked for the input may be gone.
         self._rows: dict[int, int] = {}
@@ -48,6 +49,17 @@ class RunWarnings:
         self._latest: tuple[int, int | None] = (0, None)
         # What the report of a push has had.
         self._told: set[object] = set()
+
+    def follow(self, other: RunWarnings) -> None:
+        """Go on for another run, whose plan may name fewer types: what has been told stays so."""
+        self._told, self._latest = other._told, other._latest
+        self.unseen = self._types - (other._types - other.unseen)
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What holds and has been told, as far as it is not of types."""
+        found = self._found(ENOUGH, of_types=False)
+        return tuple(text for key, text in found if key in self._told)
 
     def note_types(self, events: Events, rows: slice | Numbers) -> None:
         """Note which of the query's types occur in events."""

@@ -13,7 +13,7 @@ from sase.engine.columns.quarantine import COLUMN
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
 from sase.engine.pipeline.limits import RunGuard, check_of
-from sase.engine.scripts.matching_forms import JointNames, can_be_joint
+from sase.engine.scripts.matching_forms import AddedAt, JointNames, can_be_joint
 from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.scripts.statement import RunningStatement
@@ -37,7 +37,10 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
         "statements": {name: _statement(name, each) for name, each in pipeline.statements.items()},
     }
     if pipeline.joint:
-        state["joint"] = pipeline.joint
+        state["joint"] = [
+            [names, types, {name: [at.position, at.rows, at.bad] for name, at in added.items()}]
+            for names, types, added in pipeline.joint
+        ]
     return signed(codec.to_bytes(state), key)
 
 
@@ -50,9 +53,10 @@ def _statement(name: str, statement: RunningStatement) -> dict[str, Any]:
     """What it waits for; of a matching that serves several the first has the state."""
     merge = None if statement.merge is None else statement.merge.checkpoint()
     if statement.is_over or statement.reader != name:
-        return {"matcher": None, "merge": merge}
+        return {"matcher": None, "merge": merge, "apart": statement.apart}
     data = checkpoint(statement.matcher.pipeline)
-    return {"matcher": np.frombuffer(data, np.uint8), "merge": merge}
+    state = np.frombuffer(data, np.uint8)
+    return {"matcher": state, "merge": merge, "apart": statement.apart}
 
 
 def script_restored(
@@ -76,21 +80,34 @@ def script_restored(
 def _joint(plan: ScriptPlan, saved: Saved) -> list[JointNames]:
     """The names of the statements that were together, which are alike then and over one input."""
     joint = dict(saved.members()).get("joint")
-    parts = [part.parts(2) for part in ([] if joint is None else joint.parts())]
-    found = [JointNames(*(tuple(each.texts()) for each in some)) for some in parts]
+    parts = [part.parts(3) for part in ([] if joint is None else joint.parts())]
+    found = [
+        JointNames(tuple(names.texts()), tuple(types.texts()), _added(added))
+        for names, types, added in parts
+    ]
     by_name = {each.name: each for each in plan.statements}
     every = [name for each in found for name in each.names]
     saved.check(by_name.keys() >= set(every), "no statement has such a name")
     is_once = len(every) == len({*every}) and all(each.names for each in found)
     saved.check(is_once, "a statement is there twice")
     inputs = {(each.name,) for each in plan.inputs}
-    for names, types in found:
+    for names, types, added in found:
+        saved.check({*names} >= added.keys(), "one was added that is not there")
         some = [by_name[name] for name in names]
         is_one = len({each.sources for each in some}) == 1 and some[0].sources in inputs
         saved.check(is_one, "statements over other inputs are together")
         saved.check(can_be_joint([each.plan for each in some]), "other statements are together")
         known = some[0].plan.schema.type_names
         saved.check(known is None or {*known} >= {*types}, "there is no such type")
+    return found
+
+
+def _added(saved: Saved) -> dict[str, AddedAt]:
+    """When statements were added, by their names."""
+    found = dict[str, AddedAt]()
+    for name, part in saved.members():
+        position, rows, bad = (each.count() for each in part.parts(3))
+        found[name] = AddedAt(position, rows, bad)
     return found
 
 
@@ -113,6 +130,7 @@ def _fill(pipeline: ScriptPipeline, saved: Saved, guard: RunGuard | None) -> Non
         statement = statements[name]
         if statement.merge is not None:
             statement.merge.restore(part.part("merge"))
+        statement.apart = part.part("apart").text()
         state = part.part("matcher")
         if statement.reader != name:
             continue

@@ -2,7 +2,8 @@
 
 It has the longest of their windows. Of what it finds query 1 is told all, if that is its window,
 query 2 what of this lasts no longer than the next shorter one, and so on; of several last types
-this is done with the matches of each.
+this is done with the matches of each. One that was added later is told of matches of events from
+then on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +27,25 @@ from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.matches import Matches
 from sase.engine.results.row_history import RowHistory
-from sase.engine.scripts.matching_forms import MatchingForm, is_constant
+from sase.engine.scripts.matching_forms import AddedAt, MatchingForm, is_constant
 
 
 class JointMatching:
     """The matching of some statements: what it finds at a time each is `told`, once.
 
-    The `matcher` is of their joint plan. The first of them stands for all.
+    The `matcher` is of their joint plan. The first of them stands for all. Some were `added` later.
     """
 
-    def __init__(self, plans: Mapping[str, EnginePlan], matcher: Matcher) -> None:
-        self.matcher, self.first = matcher, next(iter(plans))
+    def __init__(
+        self,
+        plans: Mapping[str, EnginePlan],
+        matcher: Matcher,
+        added: Mapping[str, AddedAt] = MappingProxyType({}),
+    ) -> None:
+        self.matcher, self.first, self.added = matcher, next(iter(plans)), added
         forms = [(name, MatchingForm(plan)) for name, plan in plans.items()]
-        in_turn = sorted(forms, key=lambda each: -(each[1].span or 0))
-        self._views = [_MatchView(name, form, matcher) for name, form in in_turn]
+        views = (_MatchView(n, form, matcher, added.get(n, AddedAt())) for n, form in forms)
+        self._views = sorted(views, key=lambda each: (-(each.form.span or 0), each.added.position))
         # In turn for each of the types that last events are of.
         self._by_types = dict[tuple[str, ...], list[_MatchView]]()
         for view in self._views:
@@ -61,6 +68,11 @@ class JointMatching:
         """The report of a statement, of all that was searched so far."""
         view = next(each for each in self._views if each.name == name)
         return view.report(self.matcher.report())
+
+    def note(self, name: str) -> str:
+        """With whom a statement is matched that was added later; of others nothing."""
+        others = ", ".join(each for each in self.names if each != name)
+        return f"matched together with {others}" if name in self.added and others else ""
 
     def waits(self, name: str) -> bool:
         """Whether a statement has not been told what was found last."""
@@ -86,9 +98,17 @@ class JointMatching:
                 views = [*same]
                 if views[0] is not self._views[0] and len(kept):
                     kept = kept.where(views[0].keeps(whole.history))
-                for view in views:
-                    dealt[view.name] = Matches.of([view.shown(kept)], view.reporting(found))
+                told = kept
+                for since, added in groupby(views, key=lambda view: view.added.position):
+                    told = told.where(_beginning_at(since)) if since and len(told) else told
+                    for view in added:
+                        dealt[view.name] = Matches.of([view.shown(told)], view.reporting(found))
         return dealt
+
+
+def _beginning_at(position: int) -> Callable[[Results], Mask]:
+    """Which matches are of events from a position on alone."""
+    return lambda results: np.asarray(results.first >= position)
 
 
 def _by_last(found: MatchBatch) -> dict[str, list[Results]]:
@@ -122,8 +142,11 @@ def _ending_in(
 class _MatchView:
     """A statement as one that is told the matches of a longer window, with other columns."""
 
-    def __init__(self, name: str, form: MatchingForm, matcher: Matcher) -> None:
+    def __init__(self, name: str, form: MatchingForm, matcher: Matcher, added: AddedAt) -> None:
         self.name, self.form, self._pipeline = name, form, matcher.pipeline
+        self.added = added
+        # What others have been told, and it has not, as it holds of what came before.
+        self._standing = added.standing
         self._shape = ResultSchema.of(form.plan, matcher.pipeline.dictionary.texts)
         self.types = form.last.types or ()
         own = {name for each in form.plan.components for name in each.types or ()}
@@ -159,12 +182,22 @@ class _MatchView:
 
     def reporting(self, found: Matches) -> Callable[[], Report]:
         """What makes the report of matches that others have, too."""
-        return lambda: self.report(found.report)
+        standing, self._standing = self._standing, ()
+        is_whole = self._pipeline.state.is_finished
+        return lambda: self._reported(found.report, standing, is_whole=is_whole)
 
     def report(self, joint: Report) -> Report:
-        """A report without the warnings of types that only others look for."""
-        warnings = tuple(each for each in joint.warnings if not each.startswith(self._others))
-        return joint if warnings == joint.warnings else replace(joint, warnings=warnings)
+        """The report of all that was searched, as it is of the statement."""
+        return self._reported(joint, (), is_whole=self._pipeline.state.is_finished)
+
+    def _reported(self, joint: Report, standing: tuple[str, ...], *, is_whole: bool) -> Report:
+        """A report of rows since it was added, without warnings of types that others look for."""
+        every, added = dict.fromkeys((*standing, *joint.warnings)), self.added
+        warnings = tuple(each for each in every if not each.startswith(self._others))
+        if warnings == joint.warnings and not added.rows:
+            return joint
+        bad = joint.bad - added.bad if is_whole else joint.bad
+        return replace(joint, warnings=warnings, rows=joint.rows - added.rows, bad=bad)
 
     def shown(self, found: MatchBatch) -> MatchBatch:
         """Matches as those of the statement."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sase.binding.bound import (
@@ -111,7 +112,7 @@ class MatchingForm:
     @cached_property
     def exact_key(self) -> object:
         """The same, as far as the warnings go, too."""
-        return self.key, (self.span, self.last.types) if self._may_overflow else None
+        return self.key, (self.span, self.last.types) if self.may_overflow else None
 
     @cached_property
     def reason(self) -> str:
@@ -136,7 +137,8 @@ class MatchingForm:
         return "an aggregate of a user" if plan.aggregates else ""
 
     @cached_property
-    def _may_overflow(self) -> bool:
+    def may_overflow(self) -> bool:
+        """Whether it is warned of arithmetic by its matches, which none with other ones may be."""
         every = (each for each in within(self.plan.operators) if isinstance(each, Operation))
         return any(not self._is_safe(each) for each in every)
 
@@ -159,13 +161,17 @@ class MatchingForm:
         top = Transformation(self.plan.returned.input, columns, having=self.plan.returned.having)
         built = find(self.plan.operators, SequenceConstruction)
         changed: list[Operator] = [] if built is None else [replace(built, limit=None)]
-        if self.may_differ_at_last:
+        if find(self.plan.operators, SequenceScan) is not None:
             changed.append(self._scanning(types))
         root = exchanged(self.plan.operators, top, *changed)
         return root if find(root, Union) else _with_window(root, window)
 
     def _scanning(self, types: tuple[str, ...]) -> SequenceScan:
+        """The scan with other types, reading what is returned in whatever order."""
         scan = require(self.plan.operators, SequenceScan)
+        scan = replace(scan, columns=None if scan.columns is None else tuple(sorted(scan.columns)))
+        if not self.may_differ_at_last:
+            return scan
         last = replace(self.last, types=types, is_any=len(types) > 1)
         return replace(scan, components=(*scan.components[:-1], last))
 
@@ -200,14 +206,27 @@ def joint_plan(plans: Iterable[EnginePlan], types: Iterable[str] = ()) -> Engine
     return replace(forms[0].plan, operators=forms[0].plan_within(longest, tuple(every)))
 
 
+class AddedAt(NamedTuple):
+    """When a statement was added to a matching: from which event on matches are its own.
+
+    So many rows had come by then, so many of them bad, and what was `standing` it is told first.
+    """
+
+    position: int = 0
+    rows: int = 0
+    bad: int = 0
+    standing: tuple[str, ...] = ()
+
+
 class JointNames(NamedTuple):
     """The statements that one matching serves, and types that last events may be of beside theirs.
 
-    Those were of statements that are no longer there.
+    Those were of statements that are no longer there. Some statements were `added` later.
     """
 
     names: tuple[str, ...]
     types: tuple[str, ...] = ()
+    added: Mapping[str, AddedAt] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.joint_matching import JointMatching
-from sase.engine.scripts.matching_forms import JointNames, joint_plan
+from sase.engine.scripts.matching_forms import AddedAt, JointNames, joint_plan
 from sase.engine.scripts.pieces import Fed
-from sase.engine.scripts.plan import ScriptPlan, StatementPlan, joint_names
+from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
 
@@ -80,10 +80,10 @@ class ScriptPipeline:
         """Statements that begin, some of them together."""
         by_name = {each.name: each for each in plans}
         matchings = dict[str, JointMatching]()
-        for names, types in joint:
+        for names, types, added in joint:
             own = {name: by_name[name].plan for name in names}
             matcher = self._matcher(by_name[names[0]], joint_plan(own.values(), types))
-            matchings |= dict.fromkeys(names, JointMatching(own, matcher))
+            matchings |= dict.fromkeys(names, JointMatching(own, matcher, added))
         return {
             each.name: RunningStatement(each, self._matcher(each, each.plan))
             if each.name not in matchings
@@ -109,9 +109,9 @@ class ScriptPipeline:
         first, joint = members[0].plan, members[0].joint
         plan = first.plan if joint is None else joint_plan(own.values(), joint.types)
         matcher = Matcher.of(opened(plan, **self.shared_by(first)))
-        joint = None if joint is None else JointMatching(own, matcher)
+        joint = None if joint is None else JointMatching(own, matcher, joint.added)
         for each in members:
-            each.matcher, each.joint = matcher, joint
+            each.go_on(matcher, joint)
         if first.sources[0] in self._shared and len(first.sources) == 1:
             choose_for_admitted(matcher.pipeline)
 
@@ -123,7 +123,14 @@ class ScriptPipeline:
             if each.joint is not None:
                 found.setdefault(each.reader, {each.reader: None})[name] = None
                 matchings[each.reader] = each.joint
-        return [JointNames(tuple(found[name]), each.types) for name, each in matchings.items()]
+        return [
+            JointNames(
+                tuple(found[name]),
+                each.types,
+                {n: at for n, at in each.added.items() if n in found[name]},
+            )
+            for name, each in matchings.items()
+        ]
 
     def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
         """What a statement shares with all others that read its input alone, as keywords."""
@@ -146,23 +153,50 @@ class ScriptPipeline:
     def exchange(self, plan: ScriptPlan) -> None:
         """Run the statements of another plan over the same inputs from now on.
 
-        Those that were there before go on with their state; new ones know the time that it is.
+        Those that were there before go on with their state; new ones know the time that it is, and
+        join a matching that runs where it finds what is theirs.
         """
         before, self.plan, self.statements = self.statements, plan, {}
         for conditions in self.conditions.values():
             conditions.keep({each.name for each in plan.statements if each.name in before})
         begin = [each for each in plan.statements if each.name not in before]
-        running = self._opened(begin, joint_names(plan.inputs, begin))
-        running |= before
+        known = (each for each in plan.statements if each.name in before)
+        additions = Additions.of(plan.inputs, known, begin)
+        alone = [each for each in begin if each.name not in additions.joined]
+        running = before | self._opened(alone, additions.joint)
+        for name in dict.fromkeys(before[each].reader for each in additions.joined.values()):
+            joined = additions.joined.items()
+            self._join(running, name, {n for n, other in joined if before[other].reader == name})
         for each in plan.statements:
             self.statements[each.name] = running[each.name]
-            if each.name not in before:
+            running[each.name].apart = additions.apart.get(each.name, running[each.name].apart)
+            if each in alone:
                 floors = {name: Fed((), self._floor(name)) for name in each.sources}
                 running[each.name].take(floors)
             running[each.name].plan = each
         for reader in {each.reader for n, each in before.items() if n not in self.statements}:
             self._leave(reader)
         self._shared = dict(self._shared_readings())
+
+    def _join(
+        self, running: dict[str, RunningStatement], reader: str, names: Collection[str]
+    ) -> None:
+        """Have statements that begin matched by a matching that runs, of events to come alone."""
+        members = [each for each in running.values() if each.reader == reader]
+        members.sort(key=lambda each: each.plan.name != reader)
+        first, begin = members[0], [each for each in self.plan.statements if each.name in names]
+        pipeline, joint = first.matcher.pipeline, first.joint
+        at, own = _added_to(pipeline), {each.plan.name: each.plan.plan for each in members}
+        own |= {each.name: each.plan for each in begin}
+        plan = joint_plan(own.values(), () if joint is None else joint.types)
+        matcher = first.matcher
+        if plan.operators != pipeline.plan.operators:
+            matcher = Matcher.of(passed_on(pipeline, plan, **self.shared_by(first.plan)))
+        added = {**({} if joint is None else joint.added), **dict.fromkeys(own.keys() & names, at)}
+        found = JointMatching(own, matcher, added)
+        for each in members:
+            each.go_on(matcher, found)
+        running |= {each.name: RunningStatement(each, matcher, found) for each in begin}
 
     def _leave(self, reader: str) -> None:
         """Have a matching keep no more than those statements need that it still serves."""
@@ -345,6 +379,13 @@ class ScriptPipeline:
                 for pipeline in readers.values():
                     choose_for_admitted(pipeline)
                 yield name, SharedReading({n: each.plan for n, each in readers.items()})
+
+
+def _added_to(pipeline: Pipeline) -> AddedAt:
+    """What tells a statement that is added now what is its own of what a pipeline finds."""
+    quarantine, arrived = pipeline.quarantine, pipeline.reorder_buffer.arrived
+    bad = 0 if quarantine is None else quarantine.total
+    return AddedAt(pipeline.at.events, arrived, bad, pipeline.warnings.standing)
 
 
 def _as_read(bad: pa.Table) -> pa.Table:

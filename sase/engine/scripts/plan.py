@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +12,12 @@ from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Loader
 from sase.engine.plan import EnginePlan
-from sase.engine.scripts.matching_forms import JointNames, JointStatements
+from sase.engine.scripts.matching_forms import (
+    ARITHMETIC,
+    JointNames,
+    JointStatements,
+    MatchingForm,
+)
 
 # The places of a stack, which grows where it must, and the sequences in a chunk of output.
 STACK, CHUNK = 1 << 7, 1 << 13
@@ -82,6 +87,45 @@ def joint_names(
         read = {each.name: each.plan for each in statements if each.sources == (given.name,)}
         found += map(JointNames, JointStatements.of(read).joint)
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Additions:
+    """How statements are matched that are added to others: with each other, or with some of those.
+
+    `joined` are by name those with whom one goes on, `apart` those that are alike, and why not.
+    """
+
+    joint: tuple[JointNames, ...]
+    joined: Mapping[str, str]
+    apart: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Iterable[InputPlan],
+        running: Iterable[StatementPlan],
+        added: Iterable[StatementPlan],
+    ) -> Additions:
+        """Those that are added to some that run."""
+        joint, joined, apart = list[JointNames](), dict[str, str](), dict[str, str]()
+        known = {each.name: each for each in running}
+        every = {**known, **{each.name: each for each in added}}
+        for given in inputs:
+            read = {n: each.plan for n, each in every.items() if each.sources == (given.name,)}
+            if read.keys() <= known.keys():
+                continue
+            for names in JointStatements.of(read).joint:
+                before = [name for name in names if name in known]
+                new = tuple(name for name in names if name not in known)
+                may_join = before and not MatchingForm(read[before[0]]).may_overflow
+                if may_join:
+                    joined |= dict.fromkeys(new, before[0])
+                elif len(new) > 1:
+                    joint.append(JointNames(new))
+                if before and not may_join:
+                    apart |= dict.fromkeys(new, f"{', '.join(before)}, though alike: {ARITHMETIC}")
+        return cls(tuple(joint), joined, apart)
 
 
 def loader_of_types(schema: Schema, typing: EnginePlan | None, on_bad_row: str = "error") -> Loader:

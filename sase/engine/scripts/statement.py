@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sase.engine.columns import Inputs
 from sase.engine.pipeline.matcher import Matcher
@@ -30,6 +31,8 @@ class RunningStatement:
         self, plan: StatementPlan, matcher: Matcher, joint: JointMatching | None = None
     ) -> None:
         self.plan, self.matcher, self.joint = plan, matcher, joint
+        # From whom it is matched apart, though alike, as it was added later, and why.
+        self.apart = ""
         self.is_told = plan.composite is not None
         self.merge = StreamMerge(plan) if len(plan.streams) > 1 else None
         # The first time that it waits for, END for none, as long as it is given nothing.
@@ -57,7 +60,15 @@ class RunningStatement:
 
     def report(self) -> Report:
         """The report of all that was searched so far."""
-        return self.matcher.report() if self.joint is None else self.joint.report(self.plan.name)
+        joint, name = self.joint, self.plan.name
+        found = self.matcher.report() if joint is None else joint.report(name)
+        note = f"matched apart from {self.apart}" if self.apart else ""
+        note = note if joint is None else joint.note(name) or note
+        return replace(found, notes=(*found.notes, f"added later: {note}")) if note else found
+
+    def go_on(self, matcher: Matcher, joint: JointMatching | None) -> None:
+        """Have its matches found by another matcher from now on, or with others by a joint one."""
+        self.matcher, self.joint, self._due = matcher, joint, None
 
     @property
     def reader(self) -> str:

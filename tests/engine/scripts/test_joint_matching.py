@@ -112,8 +112,13 @@ def opened(*queries: str) -> sase.ScriptMatcher:
     return sase.Script(";".join(queries), rows(0, 1).schema).open()
 
 
+def joint_of(matcher: sase.ScriptMatcher) -> list[tuple[str, ...]]:
+    """The statements that are matched together."""
+    return [each.names for each in matcher._pipeline.joint]  # noqa: SLF001
+
+
 def joint(*queries: str) -> list[tuple[str, ...]]:
-    return [each.names for each in opened(*queries)._pipeline.joint]  # noqa: SLF001
+    return joint_of(opened(*queries))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +195,8 @@ def test_a_prefix_goes_on_without_who_is_removed() -> None:
     matcher.remove("query_2")
     again = matcher.script.restore(matcher.snapshot())
     (state,) = again._pipeline.joint  # noqa: SLF001
-    assert state == (("query_1", "query_3"), ("A", "B"))  # as what is on the stacks goes on
+    # As what is on the stacks goes on.
+    assert state == (("query_1", "query_3"), ("A", "B"), {})
     only = opened(texts[0], texts[2])
     only.push(None, rows(0, 500))
     wanted = only.push(None, rows(500, 600))
@@ -227,22 +233,6 @@ def test_warnings_are_those_of_each() -> None:
     assert others == [("no event of type `C` occurred",)] * 2
 
 
-def test_who_is_added_is_matched_with_who_is_added_then() -> None:
-    matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6")
-    matcher.push(None, rows(0, 20))
-    matcher.add(f"{PATTERN} WITHIN 7; {PATTERN} WITHIN 8")
-    pipeline = matcher._pipeline  # noqa: SLF001
-    together = [each.names for each in pipeline.joint]
-    assert together == [("query_1", "query_2"), ("query_3", "query_4")]
-    again = matcher.script.restore(matcher.snapshot())
-    assert again._pipeline.joint == pipeline.joint  # noqa: SLF001
-    found = matcher.push(None, rows(20, 40))
-    for name, each in again.push(None, rows(20, 40)).items():
-        assert each.to_arrow().equals(found[name].to_arrow())
-    rows_of_first = [found[name].rows["a"].to_pylist() for name in ("query_1", "query_3")]
-    assert min(rows_of_first[0]) < 20 <= min(rows_of_first[1])
-
-
 def test_no_more_is_kept_than_the_longest_window_that_is_left_needs() -> None:
     texts = [f"{PATTERN} WITHIN {window} RETURN a.n AS n" for window in (6, 10_000, 9)]
     matcher, only = opened(*texts), opened(texts[0], texts[2])
@@ -267,7 +257,7 @@ def test_no_more_is_kept_than_the_longest_window_that_is_left_needs() -> None:
 def test_a_snapshot_of_others_that_are_together_is_refused() -> None:
     matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6", "EVENT A a")
     state = from_bytes(matcher.snapshot())
-    assert state["joint"] == [[["query_1", "query_2"], ["B"]]]
+    assert state["joint"] == [[["query_1", "query_2"], ["B"], {}]]
     for names in (["query_1", "query_3"], ["query_1", "query_9"], ["query_1", "query_1"], []):
         with pytest.raises(SnapshotError, match="changed"):
-            matcher.script.restore(to_bytes({**state, "joint": [[names, ["B"]]]}))
+            matcher.script.restore(to_bytes({**state, "joint": [[names, ["B"], {}]]}))
