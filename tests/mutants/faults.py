@@ -998,6 +998,20 @@ FAULTS = [
         "scripts",
     ),
     Fault(
+        "codes-of-a-table-are-recycled-too-soon",
+        "sase/engine/pipeline/fused/scan.py",
+        "numbers = places + at.events",
+        "numbers = places",
+        "scripts",
+    ),
+    Fault(
+        "events-without-a-key-are-scanned",
+        "sase/engine/pipeline/fused/scan.py",
+        "if codes.min() < 0:",
+        "if False:",
+        "scripts",
+    ),
+    Fault(
         "added-is-told-what-was-before",
         f"{SCRIPTS}/joint_matching.py",
         "results.first >= position",

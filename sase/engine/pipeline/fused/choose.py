@@ -9,7 +9,7 @@ from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
-from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath
+from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath, LoadedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, no_check
@@ -81,7 +81,9 @@ def choose_for_admitted(pipeline: Pipeline) -> None:
     """Have events of which it is known that the scan admits them take the fused scan, if may be."""
     if pipeline.plan.is_narrowed or not pipeline.plan.options.fused:
         return
-    path = pipeline.loaded_path or scan.FusedScan.of(pipeline, admitted=True)
+    path: LoadedPath | Declined = scan.FusedScan.of(pipeline, admitted=True)
+    if isinstance(path, Declined):
+        path = pipeline.loaded_path or path
     pipeline.admitted_path = None if isinstance(path, Declined) else path
 
 

@@ -24,7 +24,13 @@ from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS, NO_NUMBERS, numbers_of_keys
+from sase.engine.pipeline.fused.scan import (
+    CODES_AS_THEY_ARE,
+    NO_CODES,
+    NO_DIGITS,
+    NO_NUMBERS,
+    numbers_of_keys,
+)
 from sase.engine.pipeline.fused_path import LINES
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.nodes import Evaluation
@@ -37,8 +43,6 @@ MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
-# How codes are made of codes.
-CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
 

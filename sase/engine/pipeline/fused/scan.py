@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Tests
+from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
+from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
@@ -36,6 +37,8 @@ STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
 NO_DIGITS = np.zeros((0, 3), np.int64)
+# How codes are made of codes.
+CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
 # As kernels take it where all order keys are distinct.
 DISTINCT = frozen(np.zeros(0, np.int64))
 # Why events are left to the operators.
@@ -49,7 +52,10 @@ class FusedScan:
     # Events may be gone through in any other way before, and from any of them on.
     needs_all = False
 
-    def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
+    def __init__(
+        self, pipeline: Pipeline, operators: SequenceOperators, *, admitted: bool = False
+    ) -> None:
+        self._are_admitted = admitted
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._fused = proxy(pipeline), operators
         self.meter = pipeline.meter(KIND.name)
@@ -65,7 +71,9 @@ class FusedScan:
         Where events come `admitted` by the scan it need not be by these alone.
         """
         operators = SequenceOperators.of(pipeline, admitted=admitted)
-        return operators if isinstance(operators, Declined) else cls(pipeline, operators)
+        if isinstance(operators, Declined):
+            return operators
+        return cls(pipeline, operators, admitted=admitted)
 
     def takes_all(self, events: Events) -> bool:
         """Never: some of the events are searched as well as all."""
@@ -81,13 +89,16 @@ class FusedScan:
         """Yield the results of events; return the place from which blocks go on."""
         if not len(events):
             return 0
-        arrays = self._arrays(events)
+        arrays, made = self._arrays(events), None
         if arrays is None or not self._has_codes(events, arrays):
-            self.meter.refused = NO_NUMBERS if arrays is None else NO_CODES
-            return 0
+            refused = NO_NUMBERS if arrays is None else NO_CODES
+            arrays, made = self._coded(events), CODES_AS_THEY_ARE
+            if arrays is None:
+                self.meter.refused = refused
+                return 0
         fused, at = self._fused, self._pipeline.at
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
-        position, reading = at.events, self._reading(events, arrays)
+        position, reading = at.events, self._reading(events, arrays, made)
         step = self._step_of(events)
         room = np.empty((ROWS, min(step, len(events)) + 1), np.int64)
         begin, passed, admitted = 0, 0, 0
@@ -114,7 +125,7 @@ class FusedScan:
             if found.lacks == CODES:
                 if not self._fit_codes(events, arrays, begin):
                     break
-                reading = self._reading(events, arrays)
+                reading = self._reading(events, arrays, made)
         if begin < len(events):
             self.meter.refused = NO_CODES
         return begin
@@ -144,9 +155,27 @@ class FusedScan:
             None if keys is None else [*map(np.ascontiguousarray, (events.ts, events.types)), *keys]
         )
 
-    def _reading(self, events: Events, arrays: list[NDArray[Any]]) -> ScanInput:
-        """How the kernel reads them, with the codes of keys as they are known."""
-        digits = self._codes.digits
+    def _coded(self, events: Events) -> list[NDArray[Any]] | None:
+        """The same with codes of keys that are texts, or far apart: who admits all needs them all.
+
+        None where some of the events may not be admitted, or have no key.
+        """
+        if not self._are_admitted:
+            return None
+        fused, at, places = self._fused, self._pipeline.at, np.arange(len(events))
+        numbers = places + at.events
+        span = EventRange(events, 0, len(events), at.events, at.ties)
+        block = Block(span, places, places, events.ts, numbers, numbers, fused.dictionary)
+        codes = block.codes(fused.key)
+        if codes.min() < 0:
+            return None
+        return [*map(np.ascontiguousarray, (events.ts, events.types)), codes]
+
+    def _reading(
+        self, events: Events, arrays: list[NDArray[Any]], made: Numbers | None
+    ) -> ScanInput:
+        """How the kernel reads them, with the codes of keys as they are known, or are `made`."""
+        digits = self._codes.digits if made is None else made
         return ScanInput(
             forms_of(arrays),
             self._fused.states_of(events.type_names),
