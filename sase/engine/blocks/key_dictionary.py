@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.kept_memory import reused
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
@@ -275,13 +276,12 @@ def _bits(least: int, most: int) -> int:
 
 
 def _empty(room: int, rows: int) -> KeyTable:
-    return KeyTable(
-        np.full(4 * room, NOTHING, np.int64),
-        np.zeros((rows, room), np.int64),
-        np.full(room, NOTHING, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(2, np.int64),
-    )
+    slots, used = reused((4 * room,), is_huge=True), reused((room,), is_huge=True)
+    keys = reused((rows, room), is_huge=True)
+    slots.fill(NOTHING)
+    used.fill(NOTHING)
+    keys.fill(0)
+    return KeyTable(slots, keys, used, np.zeros(room, np.int64), np.zeros(2, np.int64))
 
 
 def has_exact_numbers(vector: Vector) -> bool:

@@ -22,16 +22,21 @@ LARGE, KEPT = 1 << 22, 3 << 27
 # What can be marked as free: elsewhere nothing is kept.
 MAY_KEEP = hasattr(mmap, "MADV_FREE")
 
-# The youngest last. Whoever takes or gives does so at once: no thread waits for another.
-_kept: deque[mmap.mmap] = deque()
+# On huge pages or not, the youngest last. Whoever takes or gives does so at once: no thread waits
+# for another.
+_kept: deque[tuple[mmap.mmap, bool]] = deque()
 
 
-def reused(shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return numbers that are anything, in memory that was used before if there is some."""
+def reused(shape: tuple[int, ...], *, is_huge: bool = False) -> NDArray[np.int64]:
+    """Return numbers that are anything, in memory that was used before if there is some.
+
+    What is looked up all over is to be on huge pages.
+    """
     size = 8 * prod(shape)
     if size < LARGE:
         return np.empty(shape, np.int64)
-    return _lent(_taken(size) or mapped(size, is_huge=False), shape)
+    memory = _taken(size, is_huge) or mapped(size, is_huge=is_huge)
+    return _lent(memory, is_huge, shape)
 
 
 def mapped(size: int, *, is_huge: bool) -> mmap.mmap:
@@ -48,34 +53,34 @@ def mapped(size: int, *, is_huge: bool) -> mmap.mmap:
 
 def kept_bytes() -> int:
     """Return how many bytes are kept."""
-    return sum(map(len, tuple(_kept)))
+    return sum(len(memory) for memory, _ in tuple(_kept))
 
 
-def _lent(memory: mmap.mmap, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _lent(memory: mmap.mmap, is_huge: bool, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Numbers in memory that is kept when no array is made of it any more."""
     lent = (ctypes.c_int64 * prod(shape)).from_buffer(memory)
-    weakref.finalize(lent, _give_back, memory).atexit = False
+    weakref.finalize(lent, _give_back, memory, is_huge).atexit = False
     return np.frombuffer(memoryview(lent), np.int64).reshape(shape)
 
 
-def _taken(size: int) -> mmap.mmap | None:
+def _taken(size: int, is_huge: bool) -> mmap.mmap | None:
     """Take what is large enough and no more than twice as large, if there is any."""
     for _ in range(len(_kept)):
         try:
-            memory = _kept.pop()
+            memory, kind = _kept.pop()
         except IndexError:  # another thread was faster
             return None
-        if size <= len(memory) <= 2 * size:
+        if kind == is_huge and size <= len(memory) <= 2 * size:
             return memory
-        _kept.appendleft(memory)
+        _kept.appendleft((memory, kind))
     return None
 
 
-def _give_back(memory: mmap.mmap) -> None:
+def _give_back(memory: mmap.mmap, is_huge: bool) -> None:
     """Keep memory, if so much may be kept; else it is the system's again."""
     if MAY_KEEP and len(memory) <= KEPT:
         with suppress(OSError, IndexError):  # another thread may give up the last
             memory.madvise(mmap.MADV_FREE)
-            _kept.append(memory)
+            _kept.append((memory, is_huge))
             while kept_bytes() > KEPT:
                 _kept.popleft()

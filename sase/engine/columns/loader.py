@@ -185,7 +185,7 @@ class Loader:
         with looked_at(ts, threads) as is_rising:
             types, type_names = self._types(reading)
             seq = self._sequence(reading)
-            columns = self._columns(reading, resolved, ts, until)
+            columns = self._columns(reading, resolved, ts, until, threads)
             refused = self._judged(reading) if reading.faults else None
             rank = seq if until is None else until  # by (lo, hi, row)
             if refused is None:
@@ -278,15 +278,16 @@ class Loader:
         return column.values
 
     def _columns(
-        self, reading: Projection, resolved: Resolved, ts: Numbers, until: Numbers | None
-    ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:
+        self, reading: Projection, resolved: Resolved, ts: Numbers, until: Numbers | None,
+        threads: int,
+    ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:  # fmt: skip
         """Decode the columns, by name, and by type those of which tables have several kinds."""
         columns: dict[str, EventColumn] = {}
         by_type: dict[tuple[str, str], EventColumn] = {}
         for wanted in resolved.columns:
             pieces = reading.column(wanted.name, wanted.within)
             if wanted.type.kind is Kind.STRING:
-                column = string_column(pieces, self._dictionaries[wanted])
+                column = string_column(pieces, self._dictionaries[wanted], threads)
             else:
                 column = number_column(
                     wanted.name, pieces, wanted.type, reading.faults, widen=False

@@ -18,8 +18,9 @@ from sase.engine.columns.events import EventColumn
 from sase.engine.columns.gate import identity
 
 CodeType = type[np.int16] | type[np.int32]
-# From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow.
-MANY, FEW, ROOM = 1 << 16, 1 << 10, 1 << 16
+# From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow, and
+# from HUGE on others, too.
+MANY, FEW, ROOM, HUGE = 1 << 16, 1 << 10, 1 << 16, 1 << 18
 # Up to so many texts are looked up one by one.
 TINY = 100
 # Of so many values of a dictionary, and no more, a kernel finds out whether they are distinct.
@@ -133,9 +134,9 @@ def lacks(mapping: Translation) -> bool:
     return mapping is not None and bool((mapping < 0).any())
 
 
-def string_column(column: Sequence[Chunk], known: Dictionaries) -> EventColumn:
-    """Decode a column of strings."""
-    codes, values, may_lack = encoded(column, np.int32, known)
+def string_column(column: Sequence[Chunk], known: Dictionaries, threads: int = 1) -> EventColumn:
+    """Decode a column of strings, many plain ones by threads."""
+    codes, values, may_lack = encoded(column, np.int32, known, threads)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
         present = None
@@ -143,7 +144,7 @@ def string_column(column: Sequence[Chunk], known: Dictionaries) -> EventColumn:
 
 
 def encoded(
-    column: Sequence[Chunk], dtype: CodeType, known: Dictionaries
+    column: Sequence[Chunk], dtype: CodeType, known: Dictionaries, threads: int = 1
 ) -> tuple[NDArray[Any], DistinctValues, bool]:
     """Return the codes of a column, its distinct values, and whether there may be codes −1 of NULL.
 
@@ -154,7 +155,7 @@ def encoded(
     if len(column) == 1 and len(column[0].array) <= TINY and column[0].array.type in _WIDTHS:
         found = known.code(column[0].array.to_pylist())
         return found.astype(dtype, copy=False), known.values, bool((found < 0).any())
-    chunks, is_distinct = _with_dictionaries([piece.array for piece in column])
+    chunks, is_distinct = _with_dictionaries([piece.array for piece in column], threads)
     dictionaries = [chunk.dictionary for chunk in chunks]
     keys = [identity(dictionary) for dictionary in dictionaries]
     known.add(dict(zip(keys, dictionaries, strict=True)), is_distinct=is_distinct)
@@ -166,12 +167,14 @@ def encoded(
     return joined(parts, given if is_narrower else dtype), known.values, may_lack
 
 
-def _with_dictionaries(arrays: list[pa.Array]) -> tuple[list[pa.DictionaryArray], bool]:
+def _with_dictionaries(
+    arrays: list[pa.Array], threads: int
+) -> tuple[list[pa.DictionaryArray], bool]:
     """Encode plain chunks; also return whether all were plain, which makes the values distinct."""
     plain = [array for array in arrays if array.type.id != _DICTIONARY]
     if not plain:
         return arrays, False
-    made = iter(_of_few(plain) or _by_arrow(plain))
+    made = iter(_of_few(plain) or _of_many(plain, threads) or _by_arrow(plain))
     chunks = [array if array.type.id == _DICTIONARY else next(made) for array in arrays]
     return chunks, len(plain) == len(arrays)
 
@@ -189,8 +192,7 @@ def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
 
 def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
     """Encode many texts with few distinct ones by a kernel, in half the time; else None."""
-    widths = [_WIDTHS.get(array.type) for array in plain]
-    if None in widths or sum(map(len, plain)) < MANY:
+    if any(array.type not in _WIDTHS for array in plain) or sum(map(len, plain)) < MANY:
         return None
     from sase.engine.kernels.scan.text_hash import (  # Numba, which takes long
         NO_TEXT,
@@ -202,18 +204,42 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
     slots, room = np.full(4 * FEW, NO_TEXT, np.int16), np.zeros(ROOM, np.uint8)
     texts = Texts(slots, first, last, lengths, begins, room, np.zeros(2, np.int64))
     found = []
-    for array, width in zip(plain, widths, strict=True):
-        ends, data = _ends_and_bytes(array, width)
-        present = valid(array)
-        mask = np.zeros(0, np.uint8) if present is None else present.view(np.uint8)
+    for array in plain:
         codes = np.empty(len(array), np.int16)
-        if not code_texts(ends, data, mask, texts, codes):
+        if not code_texts(*_plain_texts(array), texts, codes):
             return None
-        found.append(pa.array(codes, mask=None if present is None else ~present))
+        found.append(_with_nulls(codes, array))
     count, filled = texts.sizes.tolist()
     buffers = [None, pa.py_buffer(np.append(begins[:count], filled)), pa.py_buffer(room)]
     dictionary = pa.Array.from_buffers(pa.large_string(), count, buffers)
     return [pa.DictionaryArray.from_arrays(codes, dictionary) for codes in found]
+
+
+def _of_many(plain: list[pa.Array], threads: int) -> list[pa.DictionaryArray] | None:
+    """Encode very many texts by a kernel, in a third of the time and by threads; else None."""
+    if sum(map(len, plain)) < HUGE:
+        return None
+    from sase.engine.columns.text_codes import PlainTexts, text_codes  # Numba, which takes long
+
+    plain = [each if each.type in _WIDTHS else each.cast(pa.large_string()) for each in plain]
+    found = text_codes([PlainTexts(*_plain_texts(array)) for array in plain], threads)
+    if found is None:
+        return None
+    indices = map(_with_nulls, found[0], plain)
+    return [pa.DictionaryArray.from_arrays(each, found[1], safe=False) for each in indices]
+
+
+def _plain_texts(array: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Where texts begin and end, all bytes, and a byte for each text if some are NULL."""
+    present = valid(array)
+    mask = np.zeros(0, np.uint8) if present is None else present.view(np.uint8)
+    return *_ends_and_bytes(array, _WIDTHS[array.type]), mask
+
+
+def _with_nulls(codes: NDArray[Any], texts: pa.Array) -> pa.Array:
+    """Codes as Arrow has them, NULL as the texts are."""
+    present = valid(texts)
+    return pa.array(codes, mask=None if present is None else ~present)
 
 
 _WIDTHS = {pa.string(): np.int32, pa.large_string(): np.int64}

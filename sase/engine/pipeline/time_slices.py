@@ -31,8 +31,6 @@ from sase.planning.split import Split
 # The fewest events that are worth a thread, or one of many slices; and how many times as many as
 # its halo a slice must own.
 LEAST, ENOUGH, HALO = 1 << 20, 1 << 22, 4
-# Blocks are larger by this factor: threads wait for each other between the steps of one.
-LARGER = 4
 # Batches of results that a slice may queue while earlier slices are consumed.
 MOST_WAITING = 64
 
@@ -126,11 +124,9 @@ def search_in_threads(
     """
     plan = whole.plan
     unlimited, left = without_limit(plan)
-    options = replace(plan.options, block=LARGER * plan.options.block)
     searched = 0
     history = whole.bind_input(inputs, events)
     yield MatchBatch(whole.shape, history)
-    unlimited = replace(unlimited, options=options)
     with _Searches(unlimited, events, slices, threads, whole.check) as searches:
         for part in slices:
             for pipeline, results in searches.next():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,12 +42,21 @@ WITHOUT_RUNS = (
 )
 
 
+def _check_memory(context: Context, needed: int, *, is_any: bool) -> None:
+    """Refuse to take memory for runs that there is too little of."""
+    context.check(needed)
+    if is_too_much(needed):
+        raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
+
+
 class IncrementalEvaluation(RunEvaluationBase):
     """An evaluation that applies each event to the runs there are."""
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._strategy = _strategy(node)
+        # Not a method: parts of this that are given it would hold this.
+        self._check_memory = partial(_check_memory, context, is_any=self._strategy == of.ANY)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """Yield the matches that the events of a block complete."""
@@ -68,12 +78,6 @@ class IncrementalEvaluation(RunEvaluationBase):
     def _make_room_for_keys(self, keys: int) -> None:
         """Make room for what is known of so many partitions."""
         raise NotImplementedError
-
-    def _check_memory(self, needed: int) -> None:
-        self._context.check(needed)
-        if is_too_much(needed):
-            is_any = self._strategy == of.ANY
-            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
 
     def _counters(self, counts: Numbers, bytes_held: int) -> Counters:
         """Name events, matches, and the counts from `MADE` to `SPLIT`."""

@@ -20,7 +20,7 @@ from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
@@ -203,14 +203,21 @@ class FusedScan:
             is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
                 return True
-        states = self._fused.states_of(events.type_names)
+        # By code; the last one is that of no type, -1.
+        states = np.roll(self._fused.states_of(events.type_names), -1) != 0
         for count in (self._pipeline.plan.options.block, self._step):
-            block = slice(begin, begin + count)
-            types, *keys = (array[block].astype(np.int64) for array in arrays[TYPES:])
-            is_admitted = states[types + 1] != 0
-            if self._codes.fit(np.stack([key[is_admitted] for key in keys]), len(events)):
+            types, *keys = (array[begin : begin + count] for array in arrays[TYPES:])
+            if self._codes.fit(_ranges(keys, states[types]), len(events)):
                 return True
         return False
+
+
+def _ranges(keys: list[NDArray[Any]], is_known: Mask) -> Numbers:
+    """Of each number of keys the least and the greatest of those known, if there are any."""
+    if not is_known.any():
+        return np.empty((len(keys), 0), np.int64)
+    known = (key[is_known].astype(np.int64, copy=False) for key in keys)
+    return np.array([(each.min(), each.max()) for each in known], np.int64)
 
 
 def numbers_of_keys(
