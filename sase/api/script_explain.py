@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SharedMatching:
-    """One matching for statements that differ in window, last type and RETURN.
+    """One matching for statements that differ in window, last event and RETURN.
 
-    Of each it has the window, and the types of the `last` event. In a run it `found` so many
-    matches, None where there was none.
+    Of each it has the window, the types of the `last` event, and what is `asked` of it by itself,
+    where that differs. In a run it `found` so many matches, None where there was none.
     """
 
     windows: Mapping[str, str]
     last: Mapping[str, tuple[str, ...]]
+    asked: Mapping[str, str]
     found: int | None = None
 
     def __str__(self) -> str:
@@ -42,7 +43,7 @@ class SharedMatching:
         """A statement with what it does not have in common with the others."""
         differ = len(set(self.last.values())) > 1
         types = " or ".join(self.last[name]) if differ else ""
-        own = ", ".join(filter(None, (types, self.windows[name])))
+        own = ", ".join(filter(None, (types, self.asked[name], self.windows[name])))
         return f"{name} ({own})" if own else name
 
 
@@ -92,8 +93,8 @@ class SharedInput:
         admitted = {each: tuple(found[each]) for each in sorted(found, key=str)}
         fused = [
             statement
-            for statement, plan in plans.items()
-            if Asking.of(plan).is_all and pipelines[statement].admitted_path is not None
+            for statement in plans
+            if read[statement].asking.is_all and pipelines[statement].admitted_path is not None
         ]
         readers = tuple(plans), admitted, tuple(of_all), tuple(fused)
         events, given = (0, {}) if ran is None else ran.given(name)
@@ -178,6 +179,7 @@ class SharedInput:
                 {
                     "windows": dict(each.windows),
                     "last": {name: list(types) for name, types in each.last.items()},
+                    "asked": dict(each.asked),
                     "found": each.found,
                 }
                 for each in self.matchings
@@ -196,6 +198,7 @@ def _matchings(
         SharedMatching(
             {name: "".join(map(window_text, plans[name].windows[:1])) for name in each.names},
             {name: plans[name].positives[-1].types or () for name in each.names},
+            {name: each.asked_last(name) for name in each.names},
             None if ran is None else each.found,
         )
         for each in joint.values()

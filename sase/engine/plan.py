@@ -84,6 +84,8 @@ class EnginePlan:
     lateness: int | None = None
     warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
     aggregates: Mapping[str, UserAggregate] | None = field(default=None, compare=False, repr=False)
+    # What those read of its events who tell its matches apart.
+    also_read: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.aggregates is None:
@@ -354,4 +356,6 @@ class EnginePlan:
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Every attribute that the plan reads."""
-        return attributes_read(self.operators, self.definitions)
+        return tuple(
+            dict.fromkeys((*attributes_read(self.operators, self.definitions), *self.also_read))
+        )

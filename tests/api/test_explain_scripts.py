@@ -259,6 +259,7 @@ def test_what_is_matched_together_is_told() -> None:
     assert shared["matchings"][1] == {
         "windows": {"query_4": "20", "query_6": "20"},
         "last": {"query_4": ["B"], "query_6": ["B"]},
+        "asked": {"query_4": "", "query_6": ""},
         "found": 48,
     }
     assert list(shared["apart"]) == ["query_5", "query_7", "query_8"]

@@ -1012,6 +1012,20 @@ FAULTS = [
         "scripts",
     ),
     Fault(
+        "whatever-comes-last-is-told-to-all",
+        f"{SCRIPTS}/joint_matching.py",
+        "found &= test.truth(vectors, block.types)",
+        "test.truth(vectors, block.types)",
+        "scripts",
+    ),
+    Fault(
+        "last-events-that-another-asks-for-are-not-dealt-out",
+        f"{SCRIPTS}/joint_matching.py",
+        "asked = frozenset(some for one in each for some in one.asked or ())",
+        "asked = frozenset(each[0].asked or ())",
+        "scripts",
+    ),
+    Fault(
         "added-is-told-what-was-before",
         f"{SCRIPTS}/joint_matching.py",
         "results.first >= position",

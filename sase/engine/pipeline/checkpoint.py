@@ -117,13 +117,13 @@ def passed_on(
 ) -> Pipeline:
     """A pipeline of another plan that goes on where one of a stream is.
 
-    It may have another window, other types of last events, and return the same in another order.
-    Of what came before it knows what the window of then had need of. Types that the schema does not
-    list, whose codes differ from plan to plan, all have the same attributes.
+    It may have another window, other types of last events, ask less of these, and return the same
+    in another order. Of what came before it knows what the window of then had need of. Types that
+    the schema does not list, whose codes differ from plan to plan, all have the same attributes.
     """
-    state = {**_saved(pipeline), "plan": plan.fingerprint}
     shared: dict[str, Any] = {"key_texts": key_texts, "conditions": conditions}
-    found = restored(plan, codec.to_bytes(state), check=pipeline.check, **shared)
+    found = open_pipeline(plan, streaming=True, check=pipeline.check, **shared)
+    _fill(found, Saved(codec.from_bytes(codec.to_bytes(_saved(pipeline)))))
     found.warnings.follow(pipeline.warnings)
     return found
 

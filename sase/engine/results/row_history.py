@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.columns import Events, Inputs
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.batch_decoder import UnreadBatch
 from sase.engine.columns.gather import alike, gathered, takeable
 from sase.engine.columns.slice import restored as inputs_restored
@@ -203,6 +203,25 @@ class RowHistory:
             is_wanted = [n in wanted or (others is not None and n not in others) for n in names]
             among = np.array([*is_wanted, False])
             found[at] = among[events.types[positions[at] - piece.begin]]
+        return found
+
+    def judged(
+        self,
+        positions: Numbers,
+        of: Callable[[Events, Numbers], Mask],
+        load: Callable[[Inputs], Events],
+    ) -> Mask:
+        """What holds of events by ascending position: of those of each segment, by their places.
+
+        Events of merged segments, which have no columns any more, are loaded again.
+        """
+        found = np.zeros(len(positions), np.bool_)
+        for piece, at in self._shared(positions):
+            events, places = piece.events, positions[at] - piece.begin
+            if not (events.columns or events.by_type):
+                rows = places if events.order is None else events.order[places]
+                events, places = load(taken(piece.inputs, rows)), np.arange(len(rows))
+            found[at] = of(events, places)
         return found
 
     def types(self, positions: Numbers) -> tuple[Numbers, tuple[str, ...]]:

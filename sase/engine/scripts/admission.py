@@ -37,7 +37,6 @@ from sase.engine.kernels.scan.dispatch import (
     find_buckets,
 )
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import KINDS, Asked, Asking, ValueRange
 from sase.engine.scripts.event_rows import EventRows
 from sase.engine.scripts.intervals import Intervals
@@ -67,9 +66,9 @@ class AdmittedPart:
 class AdmissionIndex:
     """Deals out the events of an input to the plans that read it."""
 
-    def __init__(self, plans: Sequence[EnginePlan]) -> None:
-        asking = [Asking.of(plan) for plan in plans]
+    def __init__(self, asking: Sequence[Asking]) -> None:
         self.asked = tuple(each.asked for each in asking)
+        self._told_apart = np.array([each.told_apart for each in asking], np.bool_)
         self._decides = np.array([each.is_all for each in asking], np.bool_)
         # Buffers that are written anew each time: what is fresh from the system costs more.
         self._hits = np.empty((2, 0), np.int64)
@@ -96,7 +95,7 @@ class AdmissionIndex:
         buckets, counts, count = self._found(events)
         sizes = buckets.readers_counted(counts, len(is_all))
         is_decided = self._decides & ~buckets.is_vague
-        is_most = _too_many(sizes, len(events), is_decided)
+        is_most = _too_many(sizes, len(events), is_decided) & ~self._told_apart
         if len(events) >= STEP:
             self._takes_most |= {*np.flatnonzero(is_most & self._has_ranges).tolist()}
         is_all |= is_most

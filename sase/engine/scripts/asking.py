@@ -88,11 +88,13 @@ class Asked:
 class Asking:
     """What the components of a plan ask of an event, None if every event counts.
 
-    Where it `is_all` there is to ask, the scan admits each event that is one of these.
+    Where it `is_all` there is to ask, the scan admits each event that is one of these. Where it is
+    `told_apart` by what is dealt out, it is given no others, even where it takes most of them.
     """
 
     asked: frozenset[Asked] | None
     is_all: bool
+    told_apart: bool = False
 
     @classmethod
     def of(cls, plan: EnginePlan) -> Asking:
@@ -104,6 +106,16 @@ class Asking:
             plan.cache[Asking] = cls(asked, asked is not None and _asks_no_more(plan))
         found: Asking = plan.cache[Asking]
         return found
+
+
+def asked_wholly(plan: EnginePlan, component: int) -> tuple[Conjunct, ...]:
+    """The conditions of the scan on a component, if they ask for a value or a range and no more."""
+    scan = plan.scan
+    if not isinstance(scan, SequenceScan) or Asking.of(plan).asked is None:
+        return ()
+    own = tuple(each for each in scan.conditions if each.component == component)
+    asked = _all_asked([*map(_asked_values, own)]) if own and all(map(_is_typed, own)) else None
+    return own if asked is not None and asked == _values(plan).get(component) else ()
 
 
 def _asks_no_more(plan: EnginePlan) -> bool:

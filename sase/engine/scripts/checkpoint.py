@@ -38,8 +38,8 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
     }
     if pipeline.joint:
         state["joint"] = [
-            [names, types, {name: [at.position, at.rows, at.bad] for name, at in added.items()}]
-            for names, types, added in pipeline.joint
+            [names, types, {n: [at.position, at.rows, at.bad] for n, at in added.items()}, drops]
+            for names, types, added, drops in pipeline.joint
         ]
     return signed(codec.to_bytes(state), key)
 
@@ -80,10 +80,10 @@ def script_restored(
 def _joint(plan: ScriptPlan, saved: Saved) -> list[JointNames]:
     """The names of the statements that were together, which are alike then and over one input."""
     joint = dict(saved.members()).get("joint")
-    parts = [part.parts(3) for part in ([] if joint is None else joint.parts())]
+    parts = [part.parts(4) for part in ([] if joint is None else joint.parts())]
     found = [
-        JointNames(tuple(names.texts()), tuple(types.texts()), _added(added))
-        for names, types, added in parts
+        JointNames(tuple(names.texts()), tuple(types.texts()), _added(added), drops.flag())
+        for names, types, added, drops in parts
     ]
     by_name = {each.name: each for each in plan.statements}
     every = [name for each in found for name in each.names]
@@ -91,7 +91,7 @@ def _joint(plan: ScriptPlan, saved: Saved) -> list[JointNames]:
     is_once = len(every) == len({*every}) and all(each.names for each in found)
     saved.check(is_once, "a statement is there twice")
     inputs = {(each.name,) for each in plan.inputs}
-    for names, types, added in found:
+    for names, types, added, _ in found:
         saved.check({*names} >= added.keys(), "one was added that is not there")
         some = [by_name[name] for name in names]
         is_one = len({each.sources for each in some}) == 1 and some[0].sources in inputs

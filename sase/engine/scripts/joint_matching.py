@@ -1,14 +1,14 @@
 """One matching for statements that are alike but for window, last type, and what they return.
 
 It has the longest of their windows. Of what it finds query 1 is told all, if that is its window,
-query 2 what of this lasts no longer than the next shorter one, and so on; of several last types
-this is done with the matches of each. One that was added later is told of matches of events from
-then on.
+query 2 what of this lasts no longer than the next shorter one, and so on; of several last types, or
+conditions on the last event, this is done with the matches of each. One that was added later is
+told of matches of events from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
@@ -16,18 +16,32 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Column, Expression, WindowKind
-from sase.engine.columns.arrays import Mask
+from sase.binding.bound import Column, Conjunct, Expression, WindowKind
+from sase.binding.text import condition_text
+from sase.engine.blocks.block import Block, EventRange
+from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
+from sase.engine.blocks.shared_conditions import MOST_TEXTS
+from sase.engine.columns import Events
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.expressions import RowFilter
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.transformation import Results, ReturnedValue
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.warnings import never_occurred
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.matches import Matches
 from sase.engine.results.row_history import RowHistory
-from sase.engine.scripts.matching_forms import AddedAt, MatchingForm, is_constant
+from sase.engine.scripts.asking import Asking
+from sase.engine.scripts.matching_forms import (
+    AddedAt,
+    JointNames,
+    MatchingForm,
+    differ_at_last,
+    is_constant,
+)
 
 
 class JointMatching:
@@ -41,15 +55,22 @@ class JointMatching:
         plans: Mapping[str, EnginePlan],
         matcher: Matcher,
         added: Mapping[str, AddedAt] = MappingProxyType({}),
+        *,
+        drops: bool = False,
     ) -> None:
         self.matcher, self.first, self.added = matcher, next(iter(plans)), added
+        # Whether matches are of any last event that is dealt out, and told apart by what it is.
+        self.drops = drops or differ_at_last(plans.values())
         forms = [(name, MatchingForm(plan)) for name, plan in plans.items()]
         views = (_MatchView(n, form, matcher, added.get(n, AddedAt())) for n, form in forms)
         self._views = sorted(views, key=lambda each: (-(each.form.span or 0), each.added.position))
-        # In turn for each of the types that last events are of.
-        self._by_types = dict[tuple[str, ...], list[_MatchView]]()
+        # In turn for each of the types that last events are of, and of what they are asked.
+        self._by_last = dict[tuple[tuple[str, ...], LastTest | None], list[_MatchView]]()
+        tests = dict[tuple[Conjunct, ...], LastTest]()
         for view in self._views:
-            self._by_types.setdefault(view.types, []).append(view)
+            asked = view.form.asked_last if self.drops else ()
+            test = tests.setdefault(asked, LastTest(asked, view.form.plan)) if asked else None
+            self._by_last.setdefault((view.types, test), []).append(view)
         # How many matches of the longest window there were, since it was opened.
         self.found = 0
         self._waiting: dict[str, Matches | None] = {}
@@ -63,6 +84,28 @@ class JointMatching:
     def names(self) -> tuple[str, ...]:
         """The statements, that of the longest window first."""
         return tuple(view.name for view in self._views)
+
+    @property
+    def asking(self) -> Asking:
+        """What it asks of an event; where last events are told apart, of these what any asks."""
+        own = Asking.of(self.matcher.pipeline.plan)
+        if not self.drops:
+            return own
+        each = [Asking.of(view.form.plan) for view in self._views]
+        asked = frozenset(some for one in each for some in one.asked or ())
+        return Asking(asked, own.is_all and all(one.is_all for one in each), told_apart=True)
+
+    def named(self, found: Collection[str]) -> JointNames:
+        """What tells it from others: those of some statements that it serves."""
+        added = {name: at for name, at in self.added.items() if name in found}
+        return JointNames(tuple(found), self.types, added, self.drops)
+
+    def asked_last(self, name: str) -> str:
+        """What a statement asks of the last event by itself, as text, where others ask it not."""
+        form = next(view.form for view in self._views if view.name == name)
+        names = {form.last.index: form.last.variable}
+        asked = form.asked_last if self.drops else ()
+        return " AND ".join(condition_text(each.condition, names) for each in asked)
 
     def report(self, name: str) -> Report:
         """The report of a statement, of all that was searched so far."""
@@ -91,10 +134,13 @@ class JointMatching:
         (whole,) = found.parts
         assert isinstance(whole, MatchBatch), "matches of a push are not made yet"
         self.found += len(whole)
-        by_type = {} if [*self._by_types] == [self.types] else _by_last(whole)
-        for types, of_types in self._by_types.items():
+        is_any = all(types == self.types for types, _ in self._by_last)
+        by_type = {} if is_any else _by_type(whole)
+        for (types, test), alike in self._by_last.items():
             kept = whole if types == self.types else _ending_in(whole, types, by_type)
-            for _, same in groupby(of_types, key=lambda view: view.form.span):
+            if test is not None and len(kept):
+                kept = kept.where(test.holds(whole, self.matcher.pipeline))
+            for _, same in groupby(alike, key=lambda view: view.form.span):
                 views = [*same]
                 if views[0] is not self._views[0] and len(kept):
                     kept = kept.where(views[0].keeps(whole.history))
@@ -106,12 +152,19 @@ class JointMatching:
         return dealt
 
 
+def added_to(pipeline: Pipeline) -> AddedAt:
+    """What tells a statement that is added now what is its own of what a pipeline finds."""
+    quarantine, arrived = pipeline.quarantine, pipeline.reorder_buffer.arrived
+    bad = 0 if quarantine is None else quarantine.total
+    return AddedAt(pipeline.at.events, arrived, bad, pipeline.warnings.standing)
+
+
 def _beginning_at(position: int) -> Callable[[Results], Mask]:
     """Which matches are of events from a position on alone."""
     return lambda results: np.asarray(results.first >= position)
 
 
-def _by_last(found: MatchBatch) -> dict[str, list[Results]]:
+def _by_type(found: MatchBatch) -> dict[str, list[Results]]:
     """Matches by the type of their last event."""
     parts = dict[str, list[Results]]()
     for results in found.results:
@@ -137,6 +190,40 @@ def _ending_in(
         return replace(found, results=tuple(by_type.get(types[0], ())))
     wanted = frozenset(types)
     return found.where(lambda results: found.history.is_type(results.last, wanted))
+
+
+class LastTest:
+    """What a statement asks of the last event of a match, where the matching does not."""
+
+    def __init__(self, asked: tuple[Conjunct, ...], plan: EnginePlan) -> None:
+        self._asked, self._schema = asked, plan.schema
+        self._renew()
+
+    def _renew(self) -> None:
+        self._coding = PlanDictionary(TypeDictionary(self._schema), streaming=True)
+        texts = self._coding.texts
+        self._filters = [RowFilter(each.condition, {}, texts) for each in self._asked]
+
+    def holds(self, found: MatchBatch, pipeline: Pipeline) -> Callable[[Results], Mask]:
+        """Of which of the matches of a pipeline it holds."""
+
+        def kept(results: Results) -> Mask:
+            last, places = np.unique(results.last, return_inverse=True)
+            held: Mask = found.history.judged(last, self._truth, pipeline.load_again)[places]
+            return held
+
+        return kept
+
+    def _truth(self, events: Events, places: Numbers) -> Mask:
+        if len(self._coding.texts) > MOST_TEXTS:
+            self._renew()
+        span = EventRange(events, 0, len(events), 0, 0)
+        block = Block(span, places, places, events.ts[places], places, places, self._coding)
+        found = np.ones(len(places), np.bool_)
+        for test in self._filters:
+            vectors = {need: block.vector(need[1]) for need in test.columns}
+            found &= test.truth(vectors, block.types)
+        return found
 
 
 class _MatchView:

@@ -3,6 +3,7 @@
     SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ are those of one matching of
     SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x    │ SEQ(A a, ANY(B, C) b) WITHIN 600,
     SEQ(A a, C b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type and how long they last
+    SEQ(A a, B b) WHERE [k] AND b.n = 3 WITHIN 60 …        │ and by what is asked of the last event
 
 All matches of single events are wanted (skip till any match): whether some events are one depends
 on them alone, so those of a shorter window are those of a longer one that last no longer, in the
@@ -21,6 +22,7 @@ from sase.binding.bound import (
     BoundComponent,
     BoundWindow,
     Column,
+    Conjunct,
     Expression,
     Operation,
     Placeholder,
@@ -31,6 +33,7 @@ from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.engine.operators.contract import span_of
 from sase.engine.plan import EnginePlan
+from sase.engine.scripts.asking import asked_wholly
 from sase.planning.nodes import (
     Operator,
     SequenceConstruction,
@@ -97,6 +100,14 @@ class MatchingForm:
         return scan is not None and len(scan.components) > 1 and last.types is not None
 
     @cached_property
+    def asked_last(self) -> tuple[Conjunct, ...]:
+        """What is asked of the last event by itself, as far as the index deals it out by that.
+
+        It tells whose match one is, as the type does.
+        """
+        return asked_wholly(self.plan, self.last.index) if self.may_differ_at_last else ()
+
+    @cached_property
     def key(self) -> object:
         """What is the same in all plans of one matching, as far as their matches go."""
         plan, window = self.plan, self.window
@@ -112,7 +123,12 @@ class MatchingForm:
     @cached_property
     def exact_key(self) -> object:
         """The same, as far as the warnings go, too."""
-        return self.key, (self.span, self.last.types) if self.may_overflow else None
+        return self.key, self._own if self.may_overflow else None
+
+    @property
+    def _own(self) -> object:
+        """What may differ."""
+        return self.span, self.last.types, self.asked_last
 
     @cached_property
     def reason(self) -> str:
@@ -152,24 +168,32 @@ class MatchingForm:
         are_times = (isinstance(e, Reference) and e.attribute == time for e in operation.operands)
         return operation.name == "-" and operation in self.evaluated and all(are_times)
 
-    def plan_within(self, window: BoundWindow | None, types: tuple[str, ...] = ()) -> Operator:
+    def plan_within(
+        self,
+        window: BoundWindow | None,
+        types: tuple[str, ...] = (),
+        *,
+        asks_last: bool = False,
+    ) -> Operator:
         """Its operators with another window, returning what depends on the match alone.
 
-        The last event is of some types where these may differ.
+        The last event is of some types where these may differ. What is asked of it alone is left
+        out, if they do not ask it.
         """
         columns = None if self.columns is None else self._numbered
         top = Transformation(self.plan.returned.input, columns, having=self.plan.returned.having)
         built = find(self.plan.operators, SequenceConstruction)
         changed: list[Operator] = [] if built is None else [replace(built, limit=None)]
         if find(self.plan.operators, SequenceScan) is not None:
-            changed.append(self._scanning(types))
+            changed.append(self._scanning(types, asks_last=asks_last))
         root = exchanged(self.plan.operators, top, *changed)
         return root if find(root, Union) else _with_window(root, window)
 
-    def _scanning(self, types: tuple[str, ...]) -> SequenceScan:
-        """The scan with other types, reading what is returned in whatever order."""
+    def _scanning(self, types: tuple[str, ...], *, asks_last: bool) -> SequenceScan:
         scan = require(self.plan.operators, SequenceScan)
-        scan = replace(scan, columns=None if scan.columns is None else tuple(sorted(scan.columns)))
+        left_out = () if asks_last else self.asked_last
+        left = tuple(each for each in scan.conditions if each not in left_out)
+        scan = replace(scan, conditions=left, columns=None)  # for it reads what all of them do
         if not self.may_differ_at_last:
             return scan
         last = replace(self.last, types=types, is_any=len(types) > 1)
@@ -195,15 +219,26 @@ def is_constant(value: Expression) -> bool:
     return not any(references(value))
 
 
-def joint_plan(plans: Iterable[EnginePlan], types: Iterable[str] = ()) -> EnginePlan:
+def joint_plan(
+    plans: Iterable[EnginePlan], types: Iterable[str] = (), *, drops: bool = False
+) -> EnginePlan:
     """The plan of one matching for all of some, with the longest of their windows.
 
-    Its last event may be of other types, too: those of statements that were there.
+    Its last event may be of other types, too: those of statements that were there. It `drops` what
+    is asked of the last event alone, also where this does not differ.
     """
     forms = [*map(MatchingForm, plans)]
     longest = max(forms, key=lambda each: (each.span or 0, repr(each.window))).window
     every = sorted({*types, *(name for form in forms for name in form.last.types or ())})
-    return replace(forms[0].plan, operators=forms[0].plan_within(longest, tuple(every)))
+    asks_last = not drops and not differ_at_last(form.plan for form in forms)
+    operators = forms[0].plan_within(longest, tuple(every), asks_last=asks_last)
+    read = sorted({name for form in forms for name in form.plan.attributes})
+    return replace(forms[0].plan, operators=operators, also_read=tuple(read))
+
+
+def differ_at_last(plans: Iterable[EnginePlan]) -> bool:
+    """Whether some plans ask other things of the last event by itself."""
+    return len({frozenset(MatchingForm(plan).asked_last) for plan in plans}) > 1
 
 
 class AddedAt(NamedTuple):
@@ -221,12 +256,14 @@ class AddedAt(NamedTuple):
 class JointNames(NamedTuple):
     """The statements that one matching serves, and types that last events may be of beside theirs.
 
-    Those were of statements that are no longer there. Some statements were `added` later.
+    Those were of statements that are no longer there. Some statements were `added` later. Where it
+    `drops` what is asked of the last event alone each is told by that which matches are its own.
     """
 
     names: tuple[str, ...]
     types: tuple[str, ...] = ()
     added: Mapping[str, AddedAt] = MappingProxyType({})
+    drops: bool = False
 
 
 @dataclass(frozen=True)

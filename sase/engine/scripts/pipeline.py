@@ -30,8 +30,8 @@ from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.input_rows import InputRows
 from sase.engine.scripts.input_stream import InputStream
-from sase.engine.scripts.joint_matching import JointMatching
-from sase.engine.scripts.matching_forms import AddedAt, JointNames, joint_plan
+from sase.engine.scripts.joint_matching import JointMatching, added_to
+from sase.engine.scripts.matching_forms import JointNames, joint_plan
 from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
@@ -80,10 +80,11 @@ class ScriptPipeline:
         """Statements that begin, some of them together."""
         by_name = {each.name: each for each in plans}
         matchings = dict[str, JointMatching]()
-        for names, types, added in joint:
+        for names, types, added, drops in joint:
             own = {name: by_name[name].plan for name in names}
-            matcher = self._matcher(by_name[names[0]], joint_plan(own.values(), types))
-            matchings |= dict.fromkeys(names, JointMatching(own, matcher, added))
+            plan = joint_plan(own.values(), types, drops=drops)
+            matcher = self._matcher(by_name[names[0]], plan)
+            matchings |= dict.fromkeys(names, JointMatching(own, matcher, added, drops=drops))
         return {
             each.name: RunningStatement(each, self._matcher(each, each.plan))
             if each.name not in matchings
@@ -107,9 +108,12 @@ class ScriptPipeline:
         members.sort(key=lambda each: each.plan.name != reader)
         own = {each.plan.name: each.plan.plan for each in members}
         first, joint = members[0].plan, members[0].joint
-        plan = first.plan if joint is None else joint_plan(own.values(), joint.types)
-        matcher = Matcher.of(opened(plan, **self.shared_by(first)))
-        joint = None if joint is None else JointMatching(own, matcher, joint.added)
+        if joint is None:
+            matcher = Matcher.of(opened(first.plan, **self.shared_by(first)))
+        else:
+            plan = joint_plan(own.values(), joint.types, drops=joint.drops)
+            matcher = Matcher.of(opened(plan, **self.shared_by(first)))
+            joint = JointMatching(own, matcher, joint.added, drops=joint.drops)
         for each in members:
             each.go_on(matcher, joint)
         if first.sources[0] in self._shared and len(first.sources) == 1:
@@ -123,14 +127,7 @@ class ScriptPipeline:
             if each.joint is not None:
                 found.setdefault(each.reader, {each.reader: None})[name] = None
                 matchings[each.reader] = each.joint
-        return [
-            JointNames(
-                tuple(found[name]),
-                each.types,
-                {n: at for n, at in each.added.items() if n in found[name]},
-            )
-            for name, each in matchings.items()
-        ]
+        return [each.named(found[name]) for name, each in matchings.items()]
 
     def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
         """What a statement shares with all others that read its input alone, as keywords."""
@@ -162,11 +159,13 @@ class ScriptPipeline:
         begin = [each for each in plan.statements if each.name not in before]
         known = (each for each in plan.statements if each.name in before)
         additions = Additions.of(plan.inputs, known, begin)
-        alone = [each for each in begin if each.name not in additions.joined]
-        running = before | self._opened(alone, additions.joint)
-        for name in dict.fromkeys(before[each].reader for each in additions.joined.values()):
-            joined = additions.joined.items()
-            self._join(running, name, {n for n, other in joined if before[other].reader == name})
+        running, joined = dict(before), dict[str, set[str]]()
+        for name, other in additions.joined.items():
+            joined.setdefault(before[other].reader, set()).add(name)
+        for reader, names in joined.items():
+            self._join(running, reader, names)
+        alone = [each for each in begin if each.name not in running]
+        running |= self._opened(alone, additions.joint)
         for each in plan.statements:
             self.statements[each.name] = running[each.name]
             running[each.name].apart = additions.apart.get(each.name, running[each.name].apart)
@@ -186,14 +185,15 @@ class ScriptPipeline:
         members.sort(key=lambda each: each.plan.name != reader)
         first, begin = members[0], [each for each in self.plan.statements if each.name in names]
         pipeline, joint = first.matcher.pipeline, first.joint
-        at, own = _added_to(pipeline), {each.plan.name: each.plan.plan for each in members}
+        at, own = added_to(pipeline), {each.plan.name: each.plan.plan for each in members}
         own |= {each.name: each.plan for each in begin}
-        plan = joint_plan(own.values(), () if joint is None else joint.types)
+        drops = joint is not None and joint.drops
+        plan = joint_plan(own.values(), () if joint is None else joint.types, drops=drops)
         matcher = first.matcher
         if plan.operators != pipeline.plan.operators:
             matcher = Matcher.of(passed_on(pipeline, plan, **self.shared_by(first.plan)))
         added = {**({} if joint is None else joint.added), **dict.fromkeys(own.keys() & names, at)}
-        found = JointMatching(own, matcher, added)
+        found = JointMatching(own, matcher, added, drops=drops)
         for each in members:
             each.go_on(matcher, found)
         running |= {each.name: RunningStatement(each, matcher, found) for each in begin}
@@ -370,22 +370,14 @@ class ScriptPipeline:
         for each in self.statements.values():
             each.is_told = each.reader in told
         for name in self.inputs:
-            readers = {
-                each.reader: each.matcher.pipeline
-                for each in self.statements.values()
-                if each.plan.sources == (name,)
-            }
-            if len(readers) > 1:
-                for pipeline in readers.values():
+            over_it = (each for each in self.statements.values() if each.plan.sources == (name,))
+            readers = {each.reader: each for each in over_it}
+            asking = {reader: each.asking for reader, each in readers.items()}
+            if len(readers) > 1 or any(each.told_apart for each in asking.values()):
+                pipelines = {reader: each.matcher.pipeline for reader, each in readers.items()}
+                for pipeline in pipelines.values():
                     choose_for_admitted(pipeline)
-                yield name, SharedReading({n: each.plan for n, each in readers.items()})
-
-
-def _added_to(pipeline: Pipeline) -> AddedAt:
-    """What tells a statement that is added now what is its own of what a pipeline finds."""
-    quarantine, arrived = pipeline.quarantine, pipeline.reorder_buffer.arrived
-    bad = 0 if quarantine is None else quarantine.total
-    return AddedAt(pipeline.at.events, arrived, bad, pipeline.warnings.standing)
+                yield name, SharedReading({n: p.plan for n, p in pipelines.items()}, asking)
 
 
 def _as_read(bad: pa.Table) -> pa.Table:

@@ -19,6 +19,7 @@ from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.warnings import RunWarnings
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.admission import AdmissionIndex, AdmittedPart
+from sase.engine.scripts.asking import Asking
 from sase.engine.scripts.pieces import Piece
 
 # So many rows go through all plans before the next ones do: what is dealt out stays small.
@@ -45,9 +46,11 @@ class Dealt:
 class SharedReading:
     """Loads the rows of an input for the plans of some statements, and deals them out."""
 
-    def __init__(self, plans_by_name: Mapping[str, EnginePlan]) -> None:
+    def __init__(
+        self, plans_by_name: Mapping[str, EnginePlan], asking: Mapping[str, Asking]
+    ) -> None:
         self._names, plans = tuple(plans_by_name), tuple(plans_by_name.values())
-        self._plans, self.index = plans, AdmissionIndex(plans)
+        self._plans, self.index = plans, AdmissionIndex([asking[name] for name in self._names])
         names = dict.fromkeys(name for plan in plans for name in plan.attributes)
         first = plans[0]
         coding = PlanDictionary(TypeDictionary(first.schema, first.positives), streaming=True)

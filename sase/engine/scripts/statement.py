@@ -12,6 +12,7 @@ from sase.engine.pipeline.timers import due
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
+from sase.engine.scripts.asking import Asking
 from sase.engine.scripts.composite_events import composite_events, together
 from sase.engine.scripts.joint_matching import JointMatching
 from sase.engine.scripts.pieces import Fed, Piece
@@ -74,6 +75,11 @@ class RunningStatement:
     def reader(self) -> str:
         """The name under which it is given events: of a joint matching that of the first."""
         return self.plan.name if self.joint is None else self.joint.first
+
+    @property
+    def asking(self) -> Asking:
+        """What is asked of an event, by all that it is matched with."""
+        return Asking.of(self.plan.plan) if self.joint is None else self.joint.asking
 
     def read(self) -> Inputs:
         """All that it read, as one table."""

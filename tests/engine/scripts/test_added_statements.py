@@ -158,9 +158,9 @@ def test_a_restored_matcher_knows_who_was_added_when() -> None:
     assert min(found["query_2"].rows["a"].to_pylist()) >= 20
     assert again.reports["query_2"].rows == 20
     whole = from_bytes(state)
-    assert whole["joint"] == [[["query_1", "query_2"], ["B"], {"query_2": [20, 20, 0]}]]
+    assert whole["joint"] == [[["query_1", "query_2"], ["B"], {"query_2": [20, 20, 0]}, False]]
     for added in ({"query_3": [20, 20, 0]}, {"query_2": [20, 20]}, {"query_2": [-1, 20, 0]}, []):
-        changed = {**whole, "joint": [[["query_1", "query_2"], ["B"], added]]}
+        changed = {**whole, "joint": [[["query_1", "query_2"], ["B"], added, False]]}
         with pytest.raises(SnapshotError, match="changed"):
             script.restore(to_bytes(changed))
 

@@ -32,7 +32,7 @@ def index_of(*queries: str) -> tuple[AdmissionIndex, Events]:
     columns = {**events.columns}
     for plan in plans[1:]:
         columns |= Pipeline(plan).load(EVENTS)[1].columns
-    return AdmissionIndex(plans), Events(
+    return AdmissionIndex([*map(Asking.of, plans)]), Events(
         events.ts, None, events.types, events.type_names, columns, tie=np.arange(8)
     )
 

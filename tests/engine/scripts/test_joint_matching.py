@@ -23,6 +23,8 @@ PATTERNS = [
     "SEQ({A} a, {B} b, !({A} x))", "SEQ({A} a, {B}+ c[], {A} b)", "SET({A} a, {B} b)",
 ]  # fmt: skip
 CONDITIONS = ["[id]", "a.n <= b.n", "a.s = 'x'", "b.n >= 1", "a.n + b.n < 4", "a.u < b.u"]
+LAST = ["b.n = 1", "b.n = 2", "b.s IN ('x', 'y')", "b.s = 'y'", "b.n > 0", "b.n <= 1 AND b.n > 0",
+        "b.n = 1 AND b.s = 'x'", "b.u BETWEEN 1 AND 900", "b.n IN (0, 2)"]  # fmt: skip
 RETURNED = ["a.id AS i", "b.n AS m", "a.s AS s", "'v' AS v", "2 AS w", "b.n * 2 AS d"]
 
 
@@ -36,7 +38,6 @@ def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
     for letter in "AB":
         pattern = pattern.replace(f"{{{letter}}}", random.choice(types))
     some = random.sample(CONDITIONS, random.choice([0, 1, 1, 2]))
-    where = f" WHERE {' AND '.join(some)}" if some else ""
     returned = random.sample(RETURNED[:5], random.choice([1, 2, 3]))
     if random.random() < 0.2:
         time = given.first_time
@@ -58,6 +59,8 @@ def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
             last = random.sample(types, random.choice([1, 1, min(2, len(types))]))
             test = f"ANY({', '.join(last)})" if len(last) > 1 else last[0]
             sought = f"{pattern[: pattern.rindex(', ')]}, {test} b)"
+        asked = [*some, random.choice(LAST)] if random.random() < 0.4 else some
+        where = f" WHERE {' AND '.join(asked)}" if asked else ""
         found.append(f"{source}EVENT {sought}{where}{within}{clause}{limit}")
     return found
 
@@ -132,6 +135,9 @@ def joint(*queries: str) -> list[tuple[str, ...]]:
         ("WITHIN 5 RETURN b.ts - a.ts AS took", "WITHIN 9 RETURN b.ts - a.ts AS took"),
         ("WITHIN 5 RETURN a.f + b.f AS f", "WITHIN 9 RETURN a.f + b.f AS f"),
         ("WITHIN 5 RETURN a.n + b.n AS n", "WITHIN 5 RETURN a.n + b.n AS m, 1 AS one"),
+        ("AND b.n > 1 WITHIN 5", "AND b.n > 2 WITHIN 6"),
+        ("AND b.n = 1 RETURN a.n AS n", "AND b.s IN ('s1', 's2') RETURN a.n AS n"),
+        ("WITHIN 5", "AND b.n BETWEEN 1 AND 3 WITHIN 6"),
     ],
 )  # fmt: skip
 def test_what_differs_in_window_and_return_is_matched_together(one: str, other: str) -> None:
@@ -147,7 +153,9 @@ def test_what_differs_in_window_and_return_is_matched_together(one: str, other: 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("AND b.n > 1 WITHIN 5", "AND b.n > 2 WITHIN 5"),
+        ("AND b.n * 2 > 1 WITHIN 5", "AND b.n * 2 > 2 WITHIN 5"),
+        ("AND b.n > a.n WITHIN 5", "AND b.n >= a.n WITHIN 5"),
+        ("AND b.s LIKE 's1%' WITHIN 5", "AND b.s LIKE 's2%' WITHIN 5"),
         ("WITHIN 5", "WITHIN 5 EVENTS"),
         ("WITHIN 5", ""),
         ("WITHIN 5", "WITHIN 5 LIMIT 2"),
@@ -196,7 +204,7 @@ def test_a_prefix_goes_on_without_who_is_removed() -> None:
     again = matcher.script.restore(matcher.snapshot())
     (state,) = again._pipeline.joint  # noqa: SLF001
     # As what is on the stacks goes on.
-    assert state == (("query_1", "query_3"), ("A", "B"), {})
+    assert state == (("query_1", "query_3"), ("A", "B"), {}, False)
     only = opened(texts[0], texts[2])
     only.push(None, rows(0, 500))
     wanted = only.push(None, rows(500, 600))
@@ -257,7 +265,7 @@ def test_no_more_is_kept_than_the_longest_window_that_is_left_needs() -> None:
 def test_a_snapshot_of_others_that_are_together_is_refused() -> None:
     matcher = opened(f"{PATTERN} WITHIN 9", f"{PATTERN} WITHIN 6", "EVENT A a")
     state = from_bytes(matcher.snapshot())
-    assert state["joint"] == [[["query_1", "query_2"], ["B"], {}]]
+    assert state["joint"] == [[["query_1", "query_2"], ["B"], {}, False]]
     for names in (["query_1", "query_3"], ["query_1", "query_9"], ["query_1", "query_1"], []):
         with pytest.raises(SnapshotError, match="changed"):
-            matcher.script.restore(to_bytes({**state, "joint": [[names, ["B"], {}]]}))
+            matcher.script.restore(to_bytes({**state, "joint": [[names, ["B"], {}, False]]}))
