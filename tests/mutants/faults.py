@@ -1026,6 +1026,13 @@ FAULTS = [
         "scripts",
     ),
     Fault(
+        "columns-of-who-is-added-are-not-read",
+        f"{SCRIPTS}/pipeline.py",
+        "if is_new or not {*plan.attributes} <= {*pipeline.plan.attributes}:",
+        "if is_new:",
+        "scripts",
+    ),
+    Fault(
         "added-is-told-what-was-before",
         f"{SCRIPTS}/joint_matching.py",
         "results.first >= position",

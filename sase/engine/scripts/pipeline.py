@@ -190,7 +190,8 @@ class ScriptPipeline:
         drops = joint is not None and joint.drops
         plan = joint_plan(own.values(), () if joint is None else joint.types, drops=drops)
         matcher = first.matcher
-        if plan.operators != pipeline.plan.operators:
+        is_new = plan.operators != pipeline.plan.operators
+        if is_new or not {*plan.attributes} <= {*pipeline.plan.attributes}:
             matcher = Matcher.of(passed_on(pipeline, plan, **self.shared_by(first.plan)))
         added = {**({} if joint is None else joint.added), **dict.fromkeys(own.keys() & names, at)}
         found = JointMatching(own, matcher, added, drops=drops)

@@ -71,6 +71,12 @@ def test_they_come_and_go() -> None:
     assert last.to_arrow().equals(same.to_arrow()) and len(last)
 
 
+def test_who_is_added_may_read_a_column_that_nobody_has_read() -> None:
+    texts = [f"{PATTERN} AND b.{asked} WITHIN 9" for asked in ("n = 1", "n = 3", "s = 's4'")]
+    matcher = grown(texts[:2], texts[2:], rows(0, 300), 90)
+    assert joint_of(matcher) == [("query_1", "query_2", "query_3")]
+
+
 def test_texts_that_are_compared_besides_stay_as_they_are() -> None:
     text = f"{PATTERN} AND a.s != 's5' AND {{}} AND (b.s < 's3' OR b.n > a.n) WITHIN 30"
     texts = [text.format(asked) for asked in ("b.s = 's1'", "b.s IN ('s2', 's6')", "b.s = 's0'")]
