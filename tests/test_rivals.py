@@ -236,6 +236,16 @@ def test_lines_go_through_the_file_into_a_document(tmp_path: Path) -> None:
         results.into("nothing", "text")
 
 
+def test_cells_of_another_commit_say_so(tmp_path: Path) -> None:
+    outcomes = dict.fromkeys(("plan", "plain", "fast"), Outcome((run(),)))
+    lines = compared(outcomes, tmp_path, (3, 6)).lines
+    assert results.described(lines).endswith(f" commit {lines[0].commit}.")
+    later = [replace(each, commit="later", cell="Q1/D2") for each in lines]
+    told = results.described([*lines, *later])
+    assert f"commit {lines[0].commit} (Q1/D1); " in told
+    assert told.endswith("commit later (Q1/D2).")
+
+
 def test_the_catalogue_pins_every_package_and_has_a_program_for_each() -> None:
     found = rivals()
     folder = Path(results.__file__).parent

@@ -165,11 +165,18 @@ def version(lines: Sequence[Line], way: Way) -> str:
 
 
 def described(lines: Sequence[Line]) -> str:
-    """The sentence above the table."""
-    first = lines[0]
+    """The sentences above the table; where some cells are of another day, which."""
+    cells: dict[str, dict[str, None]] = {}
+    for each in lines:
+        place = f"{each.date}, {each.machine}, {each.cores} cores, commit {each.commit}"
+        cells.setdefault(place, {})[each.cell] = None
+    told = [
+        place + (f" ({', '.join(found)})" if len(cells) > 1 else "")
+        for place, found in cells.items()
+    ]
     return (
-        f"Medians in seconds, in brackets how many times ours with as many threads. {first.date},"
-        f" {first.machine}, {first.cores} cores, commit {first.commit}."
+        "Medians in seconds, in brackets how many times ours with as many threads."
+        f" {'; '.join(told)}."
     )
 
 
