@@ -35,7 +35,11 @@ def reused(shape: tuple[int, ...], *, is_huge: bool = False) -> NDArray[np.int64
     size = 8 * prod(shape)
     if size < LARGE:
         return np.empty(shape, np.int64)
-    memory = _taken(size, is_huge) or mapped(size, is_huge=is_huge)
+    memory = _taken(size, is_huge)
+    if memory is None:
+        if is_huge:
+            _drop(size)
+        memory = mapped(size, is_huge=is_huge)
     return _lent(memory, is_huge, shape)
 
 
@@ -74,6 +78,14 @@ def _taken(size: int, is_huge: bool) -> mmap.mmap | None:
             return memory
         _kept.appendleft((memory, kind))
     return None
+
+
+def _drop(size: int) -> None:
+    """Keep nothing on huge pages that is smaller: what grows has outgrown it, mostly."""
+    for each in tuple(_kept):
+        if each[1] and len(each[0]) < size:
+            with suppress(ValueError, IndexError):  # another thread was faster
+                _kept.remove(each)
 
 
 def _give_back(memory: mmap.mmap, is_huge: bool) -> None:

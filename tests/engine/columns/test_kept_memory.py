@@ -46,6 +46,23 @@ def test_what_is_free_is_used_again() -> None:
     small[:] = 7  # all of it can be written to
 
 
+@pytest.mark.skipif(not kept_memory.MAY_KEEP, reason="memory cannot be marked as free here")
+@pytest.mark.usefixtures("nothing_is_kept")
+def test_what_grows_leaves_nothing_of_what_it_has_outgrown() -> None:
+    """What is on other pages stays, and what is as large serves again."""
+    other = reused((NUMBERS,))
+    del other
+    array = reused((NUMBERS,), is_huge=True)
+    for times in (3, 9, 27):
+        array = reused((times * NUMBERS,), is_huge=True)
+        assert kept_bytes() <= (1 + times // 3) * LARGE
+    place = address(array)
+    del array
+    gc.collect()
+    assert kept_bytes() == (1 + 9 + 27) * LARGE
+    assert address(reused((20 * NUMBERS,), is_huge=True)) == place
+
+
 def test_no_more_is_kept_than_is_said() -> None:
     """Nor is what is small, or larger than all that is kept."""
     held = [reused((KEPT // 32,)) for _ in range(6)]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, copy_stretch, grown, zeros
-from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
 from sase.engine.kernels.kleene.line_scan import BY_RANK, PIECE, READ, LineStream
@@ -101,7 +100,7 @@ class SharedLineStacks:
         old, tail, count = cells[level, :size], int(ends[TAIL, level]), int(ends[COUNT, level])
         if 2 * size > cells.shape[1]:
             self._check(2 * old.nbytes)
-            larger = reused((len(cells), 2 * size, shared.FIELDS), is_huge=True)
+            larger = zeros((len(cells), 2 * size, shared.FIELDS))
             for other in range(len(cells)):
                 used = int(ends[MASK, other]) + 1 if other != level else 0
                 larger[other, :used] = cells[other, :used]
@@ -114,7 +113,7 @@ class SharedLineStacks:
 
     def _grown(self, array: Numbers) -> Numbers:
         self._check(2 * array.nbytes)
-        return reused((2 * len(array),), is_huge=True)
+        return np.empty(2 * len(array), np.int64)
 
     @property
     def initiated(self) -> int:
