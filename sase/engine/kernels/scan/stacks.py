@@ -51,7 +51,7 @@ COUNT, TAIL, DROPPED, BEFORE_TIE, LAST_TIE, MASK = range(6)
 # most that the REACH of what is on it can be.
 TOP, LATEST_START, HEAD = 0, 1, 2
 # Where partitions are fewer they stay in the cache; so many events are fetched for at a time.
-MANY, PIECE = 1 << 14, 1 << 10
+MANY, PIECE = 1 << 15, 1 << 10
 
 
 class StackArrays(NamedTuple):
