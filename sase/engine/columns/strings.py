@@ -205,10 +205,11 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
     texts = Texts(slots, first, last, lengths, begins, room, np.zeros(2, np.int64))
     found = []
     for array in plain:
+        ends, data, mask = _plain_texts(array)
         codes = np.empty(len(array), np.int16)
-        if not code_texts(*_plain_texts(array), texts, codes):
+        if not code_texts(ends, data, mask, texts, codes):
             return None
-        found.append(_with_nulls(codes, array))
+        found.append(_with_nulls(codes, mask))
     count, filled = texts.sizes.tolist()
     buffers = [None, pa.py_buffer(np.append(begins[:count], filled)), pa.py_buffer(room)]
     dictionary = pa.Array.from_buffers(pa.large_string(), count, buffers)
@@ -222,10 +223,11 @@ def _of_many(plain: list[pa.Array], threads: int) -> list[pa.DictionaryArray] | 
     from sase.engine.columns.text_codes import PlainTexts, text_codes  # Numba, which takes long
 
     plain = [each if each.type in _WIDTHS else each.cast(pa.large_string()) for each in plain]
-    found = text_codes([PlainTexts(*_plain_texts(array)) for array in plain], threads)
+    texts = [PlainTexts(*_plain_texts(array)) for array in plain]
+    found = text_codes(texts, threads)
     if found is None:
         return None
-    indices = map(_with_nulls, found[0], plain)
+    indices = map(_with_nulls, found[0], [each.valid for each in texts])
     return [pa.DictionaryArray.from_arrays(each, found[1], safe=False) for each in indices]
 
 
@@ -236,10 +238,9 @@ def _plain_texts(array: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8], NDAr
     return *_ends_and_bytes(array, _WIDTHS[array.type]), mask
 
 
-def _with_nulls(codes: NDArray[Any], texts: pa.Array) -> pa.Array:
-    """Codes as Arrow has them, NULL as the texts are."""
-    present = valid(texts)
-    return pa.array(codes, mask=None if present is None else ~present)
+def _with_nulls(codes: NDArray[Any], mask: NDArray[np.uint8]) -> pa.Array:
+    """Codes as Arrow has them, NULL where the texts are by their mask, if they have one."""
+    return pa.array(codes, mask=mask == 0 if len(mask) else None)
 
 
 _WIDTHS = {pa.string(): np.int32, pa.large_string(): np.int64}

@@ -6,7 +6,7 @@ looked up in the first, which gets those that are new, and the codes of their sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -56,12 +56,15 @@ def text_codes(
         begun = [pool.submit(other.encode) for other in others]
         if not first.encode() or not all(each.result() for each in begun):
             return None
+        translated = []
         for other in others:
             translation = first.join(other)
             if translation is None:
                 return None
-            pool.submit(other.translate, translation)
+            translated.append(pool.submit(other.translate, translation))
         found = first.texts()
+        for each in translated:
+            each.result()
     return codes, found
 
 
@@ -101,27 +104,31 @@ class _Table:
 
     def _encode(self, part: _Part, room: NDArray[np.int64]) -> bool:
         ends, data, valid = part.texts
-        address, begin = data.ctypes.data, 0
-        while begin != kernel.GIVEN_UP:
-            begin = kernel.encode_texts(
-                ends, data, address, valid, begin, self._table, room, part.codes
-            )
-            if begin == len(part.codes):
-                return True
-            if begin != kernel.GIVEN_UP:
-                self._grow()
-        return False
+        address, codes = data.ctypes.data, part.codes
+        return self._fills(
+            codes,
+            lambda begin, table: kernel.encode_texts(
+                ends, data, address, valid, begin, table, room, codes
+            ),
+        )
 
     def join(self, other: _Table) -> NDArray[np.int32] | None:
         """Add the texts of another table; return their codes here, None if they are given up."""
-        codes, begin = np.empty(len(other), np.int32), 0
-        while begin != kernel.GIVEN_UP:
-            begin = kernel.join_texts(other._table, begin, self._table, codes)
-            if begin == len(codes):
-                return codes
-            if begin != kernel.GIVEN_UP:
-                self._grow()
-        return None
+        codes, known = np.empty(len(other), np.int32), other._table
+        is_done = self._fills(
+            codes, lambda begin, table: kernel.join_texts(known, begin, table, codes)
+        )
+        return codes if is_done else None
+
+    def _fills(
+        self, codes: NDArray[np.int32], step: Callable[[int, kernel.TextTable], int]
+    ) -> bool:
+        """Write codes by steps that end where the table is full, which then grows, or give up."""
+        begin = step(0, self._table)
+        while begin not in (len(codes), kernel.GIVEN_UP):
+            self._grow()
+            begin = step(begin, self._table)
+        return begin == len(codes)
 
     def translate(self, translation: NDArray[np.int32]) -> None:
         """Translate the codes of all texts."""
