@@ -104,8 +104,7 @@ class ScriptPipeline:
 
         It is opened for a plan, with what it shares as keywords.
         """
-        members = [each for each in self.statements.values() if each.reader == reader]
-        members.sort(key=lambda each: each.plan.name != reader)
+        members = _served(self.statements, reader)
         own = {each.plan.name: each.plan.plan for each in members}
         first, joint = members[0].plan, members[0].joint
         if joint is None:
@@ -164,12 +163,12 @@ class ScriptPipeline:
             joined.setdefault(before[other].reader, set()).add(name)
         for reader, names in joined.items():
             self._join(running, reader, names)
-        alone = [each for each in begin if each.name not in running]
-        running |= self._opened(alone, additions.joint)
+        alone = self._opened([each for each in begin if each.name not in running], additions.joint)
+        running |= alone
         for each in plan.statements:
             self.statements[each.name] = running[each.name]
             running[each.name].apart = additions.apart.get(each.name, running[each.name].apart)
-            if each in alone:
+            if each.name in alone:
                 floors = {name: Fed((), self._floor(name)) for name in each.sources}
                 running[each.name].take(floors)
             running[each.name].plan = each
@@ -181,8 +180,7 @@ class ScriptPipeline:
         self, running: dict[str, RunningStatement], reader: str, names: Collection[str]
     ) -> None:
         """Have statements that begin matched by a matching that runs, of events to come alone."""
-        members = [each for each in running.values() if each.reader == reader]
-        members.sort(key=lambda each: each.plan.name != reader)
+        members = _served(running, reader)
         first, begin = members[0], [each for each in self.plan.statements if each.name in names]
         pipeline, joint = first.matcher.pipeline, first.joint
         at, own = added_to(pipeline), {each.plan.name: each.plan.plan for each in members}
@@ -201,7 +199,7 @@ class ScriptPipeline:
 
     def _leave(self, reader: str) -> None:
         """Have a matching keep no more than those statements need that it still serves."""
-        left = [each for each in self.statements.values() if each.reader == reader]
+        left = _served(self.statements, reader)
         if left and not left[0].is_over:
             pipeline = left[0].matcher.pipeline
             self.go_on(reader, lambda plan, **shared: passed_on(pipeline, plan, **shared))
@@ -379,6 +377,12 @@ class ScriptPipeline:
                 for pipeline in pipelines.values():
                     choose_for_admitted(pipeline)
                 yield name, SharedReading({n: p.plan for n, p in pipelines.items()}, asking)
+
+
+def _served(statements: Mapping[str, RunningStatement], reader: str) -> list[RunningStatement]:
+    """Those that one matching serves, the first of it in front."""
+    members = (each for each in statements.values() if each.reader == reader)
+    return sorted(members, key=lambda each: each.plan.name != reader)
 
 
 def _as_read(bad: pa.Table) -> pa.Table:
