@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -12,6 +12,7 @@ import sase
 from tests.engine.scripts.examples import ScriptExample, ScriptInput
 from tests.engine.scripts.queries import Statement
 from tests.naive.scripts import ScriptMatch
+from tests.seeds import tries
 
 RECIPES = ("optimized", "optimized", "basic", "pais", "nfab", "tree_bushy")
 LATE = ("late", "late")
@@ -372,6 +373,16 @@ def _result(
         for name, bound in zip(match.names, match.events, strict=True)
     }
     return {**columns, **times}
+
+
+def check(case: Callable[[int], tuple[ScriptExample, ScriptWay]], number: int) -> None:
+    """See no fault of the cases of a number, up to one that finds more than a match."""
+    for seed in tries(number):
+        example, way = case(seed)
+        if example.found >= 0:
+            assert fault(example, way) is None, (seed, way, example)
+        if example.found > 1:
+            return
 
 
 def fault(example: ScriptExample, way: ScriptWay) -> str | None:
