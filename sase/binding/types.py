@@ -23,6 +23,9 @@ class Kind(Enum):
     # Nothing is known: an open schema, a parameter that is not given yet, or an earlier mistake.
     UNKNOWN = "unknown"
 
+    # Each member is there once: to hash by identity is many times as fast as by name.
+    __hash__ = object.__hash__
+
 
 NUMBERS = frozenset((Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL))
 TIMES = frozenset((Kind.TIMESTAMP, Kind.INTERVAL))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Last = TypeVar("Last")
@@ -58,7 +58,8 @@ class Stopwatch:
             try:
                 item = next(items)
             except StopIteration as end:
-                return cast(Last, end.value)
+                last: Last = end.value
+                return last
             finally:
                 self._switch(before)
             yield item

@@ -239,7 +239,7 @@ class RunEvaluation:
     @property
     def has_groups(self) -> bool:
         """Whether a component is a repeated group."""
-        return any(each.group is not None for each in self.components)
+        return any([each.group is not None for each in self.components])
 
     @property
     def has_absences_in_iterations(self) -> bool:
@@ -251,7 +251,7 @@ class RunEvaluation:
     @property
     def has_sets(self) -> bool:
         """Whether a component is a member of a set."""
-        return any(each.set_of is not None for each in self.components)
+        return any([each.set_of is not None for each in self.components])
 
     @property
     def is_of_intervals(self) -> bool:

@@ -372,7 +372,7 @@ FAULTS = [
     Fault(
         "pruned-before-absence",
         f"{OPERATORS}/opening/operators.py",
-        " or top.input is not bottom",
+        " or top.input is not runs",
         "",
     ),
     Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
@@ -1122,7 +1122,7 @@ FAULTS = [
     Fault(
         "matches-of-groups-are-taken-untold",
         "sase/engine/operators/opening/operators.py",
-        "or bottom.has_absences_in_iterations",
+        "or runs.has_absences_in_iterations",
         "or False",
         "groups",
     ),

@@ -63,10 +63,12 @@ class BlockBuilder:
         self._every = every
         self.coding, self.ranked = coding, ranked
         # Codes of its own, never recycled: a rank may be asked for at any time.
-        self._rank_coding = PlanDictionary(
-            coding.type_dictionary, streaming=coding.streaming, key_texts=coding.shared_texts
-        )
-        self._rank_key = self._rank_coding.key(ranked)
+        self._rank_coding: PlanDictionary | None = None
+        if ranked:
+            self._rank_coding = PlanDictionary(
+                coding.type_dictionary, streaming=coding.streaming, key_texts=coding.shared_texts
+            )
+            self._rank_key = self._rank_coding.key(ranked)
         self.at = StreamPosition()
         self._counts = np.zeros(0, np.int64)
         self._states: tuple[tuple[str, ...], Numbers] | None = None
@@ -101,7 +103,7 @@ class BlockBuilder:
         return {
             "at": asdict(self.at),
             "counts": self._counts,
-            "ranks": self._rank_coding.checkpoint() if self.ranked else None,
+            "ranks": None if self._rank_coding is None else self._rank_coding.checkpoint(),
         }
 
     def restore(self, saved: Saved) -> None:
@@ -112,7 +114,7 @@ class BlockBuilder:
         at = self.at
         at.events, at.ties, at.numbers = events, ties, part.part("numbers").number(0, events)
         self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)
-        if self.ranked:
+        if self._rank_coding is not None:
             self._rank_coding.restore(saved.part("ranks"))
 
     def _block(self, span: EventRange, only: Numbers | None) -> Block:
@@ -172,9 +174,9 @@ class BlockBuilder:
 
     def _ranks(self, block: Block) -> Numbers:
         """The rank of every event in its partition."""
-        key = self._rank_key
-        codes = self._rank_coding.codes(block, key)
-        size = self._rank_coding.size(key)
+        coding, key = self._rank_coding, self._rank_key
+        assert coding is not None, "only ranked events have a rank"
+        codes, size = coding.codes(block, key), coding.size(key)
         if size > len(self._counts):
             self._counts = grown(self._counts, size)
         ranks = np.empty(len(codes), np.int64)
@@ -195,10 +197,12 @@ def states_by_type(
 ) -> Numbers:
     """The components that admit each type, as bits, by code plus one."""
     found = np.full(len(type_names) + 1, WATCHED if every else 0, np.int64)
+    places = {name: place for place, name in enumerate(type_names, 1)}
     for bit, component in enumerate(components):
-        for code, name in enumerate(type_names):
-            if component.types is None or name in component.types:
-                found[code + 1] |= 1 << bit
+        if component.types is None:
+            found[1:] |= 1 << bit
+        else:
+            found[[places[name] for name in component.types if name in places]] |= 1 << bit
     return found
 
 

@@ -20,7 +20,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 
-NO_TABLES = np.zeros((0, 0), np.int64)
+NO_TABLES: Numbers = frozen(np.zeros((0, 0), np.int64))
 _ARRAYS = ("numbers", "codes", "cells", "tags", "types")
 
 
@@ -34,9 +34,9 @@ class EventBuffer:
         self.attributes: dict[str, int] = {}
         self._capacity = capacity
         self._arrays: dict[str, NDArray[Any]] = {}
-        self._tables: Numbers = frozen(NO_TABLES)
+        self._tables = NO_TABLES
         self._columns: Columns | None = None
-        self._frozen_codes: Numbers = frozen(NO_TABLES)
+        self._frozen_codes = NO_TABLES
         # Whether event numbers are positions: all events came so far, or nothing is kept of
         # any.
         self.is_dense = True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakSet
 
@@ -117,7 +117,7 @@ class SharedTexts:
     @property
     def is_full(self) -> bool:
         """Whether there are so many texts that it is worth to look for those that are dead."""
-        return any(each.is_full for each in self._known.values())
+        return any([each.is_full for each in self._known.values()])
 
     def recycle(self) -> None:
         """Recycle the codes of texts of which no plan has a live event, once they are many."""
@@ -150,11 +150,17 @@ class KeyTexts:
     """The texts of the keys of a plan, its own or those of an input that others read, too."""
 
     def __init__(self, shared: SharedTexts | None = None) -> None:
-        self._texts, self._is_alone = shared or SharedTexts(), shared is None
+        self._shared, self._is_alone = shared, shared is None
         # From which event on codes were asked for in which round; and the last event of all.
         self._marks = deque[tuple[int, int]]()
         self._last = NOTHING
-        self._texts.join(self)
+
+    @cached_property
+    def _texts(self) -> SharedTexts:
+        """Those that it marks, from when on it is first asked for codes."""
+        texts = SharedTexts() if self._shared is None else self._shared
+        texts.join(self)
+        return texts
 
     def codes(self, attribute: str, values: Numbers, dictionary: Any, numbers: Numbers) -> Numbers:
         """Lasting codes for values of a dictionary, by their places, of events by number."""
@@ -175,6 +181,8 @@ class KeyTexts:
 
     def recycle(self, horizon: int) -> None:
         """Give up the texts of events before the horizon; of its own also the codes."""
+        if self._last == NOTHING:
+            return
         marks = self._marks
         while len(marks) > 1 and marks[1][0] <= horizon:
             marks.popleft()

@@ -22,7 +22,7 @@ from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.events import EventColumn, Events
 from sase.engine.columns.gate import Gate, Proof, identity, is_proved_at_once, is_sound
-from sase.engine.columns.input import Input, Inputs, Origin, as_batch
+from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
 from sase.engine.columns.quarantine import Faults
@@ -46,9 +46,6 @@ class _Declined(Exception):
 
 class _NoFaults(Faults):
     """A log that declines the batch at its first bad row."""
-
-    def __init__(self) -> None:
-        super().__init__(Origin((), (), ()))
 
     def refuse(self, column: str, rows: NDArray[Any], why: str, value: object = None) -> None:
         """Decline the batch if there is one."""

@@ -60,9 +60,9 @@ def valid(array: pa.Array) -> Mask | None:
 
 def all_valid(column: Sequence[Chunk]) -> Mask | None:
     """Return the validity mask of a column, None if all is valid."""
-    parts = [valid(piece.array) for piece in column]
-    if all(part is None for part in parts):
+    if not any([piece.array.null_count for piece in column]):
         return None
+    parts = [valid(piece.array) for piece in column]
     whole = [
         np.ones(len(piece.array), np.bool_) if part is None else part
         for piece, part in zip(column, parts, strict=True)

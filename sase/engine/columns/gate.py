@@ -144,12 +144,12 @@ def prove_schema(schema: pa.Schema, where: str = "") -> None:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
         raise SchemaError(message) from problem
-    deep = next((each.name for each in schema if is_too_deep(each.type, _types_within)), None)
-    if deep is not None:
-        raise SchemaError(
-            f"{where}`{deep}` is nested more than {DEEPEST} levels deep: leave the column out, or"
-            " give it as text"
-        )
+    for each in schema:
+        if each.type.num_fields and is_too_deep(each.type, _types_within):
+            raise SchemaError(
+                f"{where}`{each.name}` is nested more than {DEEPEST} levels deep: leave the column"
+                " out, or give it as text"
+            )
 
 
 def is_too_deep(whole: Whole, parts_of: Callable[[Whole], Iterable[Whole]]) -> bool:

@@ -149,11 +149,14 @@ class Input:
         asked = self.unproved if names is None else self.unproved.intersection(names)
         if not asked or self.is_lazy:
             return self
-        gate, source = gate or Gate(), self.source
+        gate, source, where = gate or Gate(), self.source, self.where
+        rows = source.num_rows
         for index, name in enumerate(source.schema.names):
             if name in asked:
-                gate.prove(name, self.chunks(index), source.num_rows, self.where)
-                source = _with_fewer_chunks(source, index)
+                chunks = self.chunks(index)
+                gate.prove(name, chunks, rows, where)
+                if len(chunks) > MANY and rows < FEW * len(chunks):
+                    source = _with_one_chunk(source, index)
         return replace(self, source=source, unproved=self.unproved - asked)
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
@@ -204,9 +207,9 @@ class Inputs:
 
     def drained(self) -> Inputs:
         """Read readers into memory, since they can be read once only."""
-        if not any(table.is_lazy for table in self.tables):
-            return self
-        return replace(self, tables=tuple(table.drained() for table in self.tables))
+        tables = tuple([table.drained() for table in self.tables])
+        is_changed = any(map(operator.is_not, tables, self.tables))
+        return replace(self, tables=tables) if is_changed else self
 
     def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Inputs:
         """Prove the memory of some columns of all tables, or of all columns."""
@@ -233,6 +236,8 @@ class Inputs:
     def numbers(self) -> NDArray[np.int64] | None:
         """The numbers of the rows where files were pruned, None if they are counted from 0."""
         files = self.tables[0].files if len(self.tables) == 1 else ()
+        if not files:
+            return None
         ends = accumulate((part.rows for part in files), initial=0)
         if all(part.number == end for part, end in zip(files, ends, strict=False)):
             return None
@@ -318,14 +323,10 @@ def _own(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _with_fewer_chunks(source: Any, index: int) -> Any:
-    """Concatenate the chunks of a column that are many, of few rows each."""
-    column = source.column(index)
-    if not isinstance(column, pa.ChunkedArray) or column.num_chunks <= MANY:
-        return source
-    if len(column) >= FEW * column.num_chunks:
-        return source
-    return source.set_column(index, source.schema.field(index), concatenated(column))
+def _with_one_chunk(source: pa.Table, index: int) -> pa.Table:
+    """Concatenate the chunks of a column."""
+    column = concatenated(source.column(index))
+    return source.set_column(index, source.schema.field(index), column)
 
 
 def _no_rows(schema: pa.Schema) -> pa.Table:

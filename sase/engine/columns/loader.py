@@ -147,8 +147,11 @@ class Loader:
         self.time = other.time
 
     def load(self, events: object, threads: int = 1) -> Events:
-        """Load the events of an input, by the decoder of its schema if it has one."""
-        inputs = self.opened(events)
+        """Open and load the events of an input."""
+        return self.load_opened(self.opened(events), threads)
+
+    def load_opened(self, inputs: Inputs, threads: int = 1) -> Events:
+        """Load the events of an opened input, by the decoder of its schema if it has one."""
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
         if table is not None and self.decoder is not None and self.decoder.fits(table):
             found = self.decoder.load(table.source)
@@ -160,11 +163,11 @@ class Loader:
     def _decoder_for(self, table: Input) -> BatchDecoder | None:
         """Return a decoder of more batches like this one, if one can be had."""
         schema = self.schema
+        if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
+            return None
         if schema.definitions or schema.seq or schema.type is None or table.is_open:
             return None
         if schema.is_imprecise:
-            return None
-        if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
             return None
         assert self._resolved is not None
         return BatchDecoder.of(
@@ -179,7 +182,7 @@ class Loader:
         """Load the events of an input from scratch."""
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
-        reading.note_misfits({*self.schema.roles, *self.names})
+        reading.note_misfits(self._read)
         ts = read_times(reading, self.schema.time, resolved.time)
         until = read_until(reading, self.schema, resolved.time, ts)
         with looked_at(ts, threads) as is_rising:
@@ -206,10 +209,10 @@ class Loader:
         if self._classify is not None:
             types, type_names = self._classify(loaded)
             loaded = replace(loaded, types=types, type_names=type_names)
-        found = self._found(resolved)
-        both = {key: merged([self.known.get(key, each), each]) for key, each in found.items()}
-        if not both.items() <= self.known.items():
-            self.known = self.known | both
+        known, found = self.known, self._found(resolved)
+        if not found.items() <= known.items():
+            before = {key: merged([known[key], found[key]]) for key in found.keys() & known}
+            self.known = known | found | before
         self.time = self.time if resolved.time == UNKNOWN else resolved.time
         return loaded
 
@@ -239,15 +242,15 @@ class Loader:
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
         """Return the types of the columns of an input."""
-        times = ((None, name) for name in self.schema.times)
-        return dict.fromkeys(times, _condition_type(resolved.time)) | resolved.known
+        time = _condition_type(resolved.time)
+        return {(None, name): time for name in self.schema.times} | resolved.known
 
     def _judged(self, reading: Projection) -> Refused:
         """Return the bad rows, or raise the first unless they go into quarantine."""
         schema = self.schema
         columns = list(dict.fromkeys([*schema.roles, *self.names]))
         if not self.quarantines:
-            raise reading.faults.error(columns)
+            raise reading.faults.error(columns, reading.origin)
         return reading.faults.refused(columns, sum(reading.counts))
 
     def _types(self, reading: Projection) -> Typed:

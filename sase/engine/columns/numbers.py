@@ -48,8 +48,10 @@ def raw_floats(
 def _decoded(column: Sequence[Chunk]) -> list[Chunk]:
     """Decode dictionaries: numbers gain nothing by them, and their NULL values would be hidden."""
     return [
-        Chunk(array.dictionary_decode(), row) if array.type.id == _DICTIONARY else Chunk(array, row)
-        for array, row in column
+        Chunk(piece.array.dictionary_decode(), piece.row)
+        if piece.array.type.id == _DICTIONARY
+        else piece
+        for piece in column
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -55,12 +55,16 @@ def stream_order(
     return Order(rows, None if later.all() else _ranks(later))
 
 
-@contextmanager
-def looked_at(ts: Numbers, threads: int) -> Iterator[Callable[[], bool]]:
-    """Find out by threads, meanwhile, whether times rise strictly."""
+def looked_at(ts: Numbers, threads: int) -> AbstractContextManager[Callable[[], bool]]:
+    """Find out whether times rise strictly, of many by threads, meanwhile."""
     if threads == 1 or len(ts) < ENOUGH:
-        yield partial(_is_rising, ts, PIECE)
-        return
+        return nullcontext(partial(_is_rising, ts, PIECE))
+    return _looked_at_by(threads, ts)
+
+
+@contextmanager
+def _looked_at_by(threads: int, ts: Numbers) -> Iterator[Callable[[], bool]]:
+    """Find it out by threads."""
     shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()
     pieces = [ts[begin : end + 1] for begin, end in pairwise(shares)]
     with ThreadPoolExecutor(threads) as pool:

@@ -37,11 +37,11 @@ class Projection:
     @cached_property
     def faults(self) -> Faults:
         """The log of bad rows that are found while columns are decoded."""
-        return Faults(self.origin)
+        return Faults()
 
     def note_misfits(self, read: Collection[str]) -> None:
         """Log the rows whose values were rejected by coercion, in columns that are read."""
-        if not any(table.misfits for table in self.inputs.tables):
+        if not any([table.misfits for table in self.inputs.tables]):
             return
         for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
             for name in filter(read.__contains__, table.misfits):
@@ -63,6 +63,5 @@ class Projection:
 def project(inputs: Inputs, indexes: Sequence[Mapping[str, int]]) -> Projection:
     """Read the columns at these indexes, each table once."""
     found = [table.read(where) for table, where in zip(inputs.tables, indexes, strict=True)]
-    return Projection(
-        inputs, tuple(rows for rows, _ in found), tuple(chunks for _, chunks in found)
-    )
+    counts, chunks = [rows for rows, _ in found], [chunks for _, chunks in found]
+    return Projection(inputs, tuple(counts), tuple(chunks))

@@ -41,8 +41,7 @@ class BadRows(NamedTuple):
 class Faults:
     """Log of the bad rows of an input."""
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
+    def __init__(self) -> None:
         self._found: list[BadRows] = []
 
     def __bool__(self) -> bool:
@@ -58,10 +57,10 @@ class Faults:
         found = [bad.rows for bad in self._found if bad.column in columns]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def error(self, columns: Sequence[str]) -> DataError:
+    def error(self, columns: Sequence[str], origin: Origin) -> DataError:
         """Return the error for the first bad row, by the first of the columns that is to blame."""
         bad = min(self._sorted(columns), key=lambda bad: int(bad.rows[0]))
-        return self._origin.error(int(bad.rows[0]), bad.column, bad.value, bad.why)
+        return origin.error(int(bad.rows[0]), bad.column, bad.value, bad.why)
 
     def refused(self, columns: Sequence[str], count: int) -> Refused:
         """Return the bad rows among `count`, each with its first reason in the columns' order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class ResultMemory:
 
     def empty(self, *shape: int) -> Numbers:
         """An array to write to; of what is larger than a piece each has its own."""
-        count = int(np.prod(shape))
+        count = prod(shape)
         self._given += count
         if self._given <= FEW:
             return np.empty(shape, np.int64)

@@ -45,15 +45,16 @@ class DistinctValues:
         return tuple(self.dictionary.to_pylist())
 
 
+NO_VALUES = DistinctValues(pa.nulls(0, pa.large_string()))
+
+
 @dataclass
 class Dictionaries:
     """The dictionaries of the chunks seen last: batches often share theirs."""
 
     given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
     mappings: dict[_Identity, Translation] = field(default_factory=dict)
-    values: DistinctValues = field(
-        default_factory=lambda: DistinctValues(pa.array([], pa.large_string()))
-    )
+    values: DistinctValues = NO_VALUES
     # Codes of texts that came a few at a time, and `values` as long as they are these.
     _codes: dict[str, int] = field(default_factory=dict)
     _values: DistinctValues | None = None

@@ -16,6 +16,9 @@ NO_CODE = -1
 # The least number of columns of the tables; they double when they are full.
 CAPACITY = 64
 
+NO_CELLS = np.zeros((0, CAPACITY), np.int64)
+NO_TABLES = frozen(NO_CELLS)
+
 
 class Table(NamedTuple):
     """A function of strings; `argument` is the pattern of LIKE."""
@@ -36,8 +39,7 @@ class Interner:
         self.texts: list[str] = []
         self._codes: dict[str, int] = {}
         self._numbers: dict[Table, int] = {}
-        self._cells = np.zeros((0, CAPACITY), np.int64)
-        self._shown = frozen(self._cells)
+        self._cells, self._shown = NO_CELLS, NO_TABLES
         self._done: dict[Table, int] = {}
         self._ranked: list[int] = []
 

@@ -94,19 +94,19 @@ class ActiveStacks:
         levels, room = context.levels, context.options.stack
         ends = np.zeros((MASK + 1, levels), np.int64)
         ends[LAST_TIE], ends[MASK] = EARLIEST, room - 1
-        self._fields = FIELDS_WITH_FLOOR if above.elements else FIELDS
+        elements = above.elements
+        self._fields = FIELDS_WITH_FLOOR if elements else FIELDS
         self.stacks = StackArrays(
             np.zeros((levels, room, self._fields), np.int64),
             np.zeros((1, HEAD * stacked(levels)), np.int64),
             ends,
         )
-        self._absences = _absences(above, context) if above.elements else None
+        self._absences = _absences(above, context) if elements else None
         self._walk = Walk(
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
         # What kernels of pushed batches load, and where it lies.
         self._pushed: PushState | None = None
-        self._places = SharedTuple(store_state), SharedTuple(store_absences)
         self._addresses: tuple[int, int | None] = 0, None
         self._bound = EARLIEST
         # The bits of the tags of event numbers.
@@ -115,7 +115,7 @@ class ActiveStacks:
         self._left = room
         # What forbids a start is in no stack but needed as long as it is in the window: by
         # block its last measure and first event.
-        self._has_start = any(each.before == 0 for each in above.elements)
+        self._has_start = any([each.before == 0 for each in elements])
         self._blocks: deque[tuple[int, int]] = deque()
         # For ANALYZE: the most instances alive at the end of a block, and from which on they are,
         # whether or not those before them are evicted yet.
@@ -157,6 +157,10 @@ class ActiveStacks:
                 self._left = 0
                 return found
             self._make_room(found.lacks)
+
+    @cached_property
+    def _places(self) -> tuple[SharedTuple[PushState], SharedTuple[Absences]]:
+        return SharedTuple(store_state), SharedTuple(store_absences)
 
     def _shared(self, layout: BatchLayout, room: Numbers, out: Sequences) -> tuple[int, int | None]:
         """The addresses of what kernels of pushed batches load, stored anew where it changed."""
@@ -456,7 +460,7 @@ def stacked(levels: int) -> int:
 def _absences(above: SequenceConstruction, context: Context) -> Absences:
     """The negative components that construction decides."""
     count = len(above.negations)
-    assert all(element.before is not None for element in above.elements)
+    assert all([element.before is not None for element in above.elements])
     return Absences(
         frozen(np.array([negation.before for negation in above.negations], np.int64)),
         frozen(np.array([context.bit_of(n.component.index) for n in above.negations], np.int64)),
@@ -469,10 +473,10 @@ def _absences(above: SequenceConstruction, context: Context) -> Absences:
 
 def _bounds(above: SequenceConstruction) -> list[int]:
     """The bounds of the walk: see `Walk`."""
-    span = span_of(above.window)
+    span, elements = span_of(above.window), above.elements
     inclusive = above.window is not None and above.window.inclusive
     floors = NO_FLOORS
-    if above.elements:
-        is_start = any(element.before == 0 for element in above.elements)
+    if elements:
+        is_start = any([element.before == 0 for element in elements])
         floors = FLOORS if is_start else FLOORS_OF_GAPS
     return [span, floors, span, EARLIEST + (not inclusive)]

@@ -203,7 +203,7 @@ class Context:
     @property
     def has_groups(self) -> bool:
         """Whether a component is a repeated group."""
-        return any(each.group is not None for each in self.components)
+        return any([each.group is not None for each in self.components])
 
     def level_of(self, component: int) -> int:
         """The level of a positive component; negative ones come after the last."""

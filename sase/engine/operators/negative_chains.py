@@ -15,6 +15,8 @@ from sase.planning.negatives import NegativeSequence
 
 def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> NegativeChains:
     """The chains of some sequences, of one partition, of which nothing is known yet."""
+    if not sequences:
+        return NO_CHAINS
     steps: list[tuple[int, bool, int]] = []
     cuts: list[tuple[int, int]] = []
     for sequence in sequences:
@@ -24,8 +26,15 @@ def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> Negati
             gap = sequence.before if number == len(own) - 1 else NOTHING
             steps.append((context.bit_of(each.index), number == 0, gap))
         cuts += [(context.bit_of(each.index), begin + step) for each, step in absences]
+    return _chains(steps, cuts)
+
+
+def _chains(steps: list[tuple[int, bool, int]], cuts: list[tuple[int, int]]) -> NegativeChains:
     return NegativeChains(
         frozen(np.array(steps, np.int64).reshape(-1, 3)),
         frozen(np.array(cuts, np.int64).reshape(-1, 2)),
         np.full((1, len(steps), FIELDS), EARLIEST, np.int64),
     )
+
+
+NO_CHAINS = _chains([], [])

@@ -35,10 +35,13 @@ class ResidualFilter:
         self._tests = frozen(np.array([context.keep_test(t) for t in tests], np.int64))
         present = [each for each in conditions if each]
         counted = [each for group in present for each in group]
-        found, counts = layout(context.layout(counted)), context.options.analyze
-        if counts:
-            lowered, entries = lower_counted(present, found)
+        counts = context.options.analyze
+        if not counted:
+            lowered, entries = lower_terms([])
+        elif counts:
+            lowered, entries = lower_counted(present, layout(context.layout(counted)))
         else:
+            found = layout(context.layout(counted))
             lowered, entries = lower_terms([(each, found) for each in _joined(present)])
         left = iter(entries)
         starts = [next(left) if each else NOTHING for each in conditions] if present else []
@@ -53,7 +56,8 @@ class ResidualFilter:
         self._names += [context.text_of(condition) for condition in counted]
         # The level of each condition.
         self._levels = [level for level, each in enumerate(conditions) for _ in each]
-        context.watch(dict(lowered.arithmetic), self._stack)
+        if lowered.arithmetic:
+            context.watch(dict(lowered.arithmetic), self._stack)
 
     @classmethod
     def of_sequences(

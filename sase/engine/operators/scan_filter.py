@@ -31,16 +31,13 @@ class ScanFilter:
             context.watch(test.arithmetic, test.stack) if test.arithmetic else None
             for _, test in self._tests
         ]
+        # Whether overflows are counted, so that only admitted events may be evaluated.
+        self.may_overflow = any([each is not None for each in self._overflows])
 
     @property
     def are_none(self) -> bool:
         """Whether there is no condition."""
         return not self._tests
-
-    @property
-    def may_overflow(self) -> bool:
-        """Whether overflows are counted, so that only admitted events may be evaluated."""
-        return any(each is not None for each in self._overflows)
 
     def states(self, block: Block) -> Numbers:
         """The states of a block's events without the components whose conditions fail."""

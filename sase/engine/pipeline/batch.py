@@ -99,6 +99,8 @@ class RowsInMemory:
 
     def told(self, report: Report, *notes: str) -> Report:
         """A report with what there was to say before the search."""
+        if not (self.notes or notes or self.warnings):
+            return report
         warnings = (*self.warnings, *report.warnings)
         return replace(report, notes=(*self.notes, *notes), warnings=warnings)
 

@@ -165,9 +165,12 @@ def watch_of(guard: RunGuard | None) -> Callable[[int], object]:
     return no_watch if guard is None else guard.note_rows
 
 
+NOT_COUNTED: AbstractContextManager[None] = nullcontext()
+
+
 def working(guard: RunGuard | None) -> AbstractContextManager[None]:
     """Count the time that is spent here, if some guard does."""
-    return nullcontext() if guard is None else guard.working()
+    return NOT_COUNTED if guard is None else guard.working()
 
 
 def check_of(guard: RunGuard | None) -> Check:

@@ -147,7 +147,7 @@ class Matcher:
     @_working
     def push_numbered(self, inputs: Inputs, rows: Numbers) -> Matches:
         """The same with row numbers, for rows that do not come as in the input."""
-        return self._push(inputs, rows)
+        return self._push(self.pipeline.open_input(inputs), rows)
 
     @_working
     def push_ordered(self, events: object) -> Matches:

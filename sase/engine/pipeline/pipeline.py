@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
-from sase.engine.columns import Events
+from sase.engine.columns import Events, Loader
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
@@ -86,8 +86,14 @@ def _types_of(plan: EnginePlan) -> TypeDictionary:
 
 def _loading_again(plan: EnginePlan, dictionary: PlanDictionary) -> Callable[[Inputs], Events]:
     """What loads rows again, which are good and do not come as they are pushed; few runs do."""
-    again = cache(lambda: loader_of(plan, dictionary, "error"))
-    return lambda inputs: again().load(inputs)
+    loaders: list[Loader] = []
+
+    def load(inputs: Inputs) -> Events:
+        if not loaders:
+            loaders.append(loader_of(plan, dictionary, "error"))
+        return loaders[0].load(inputs)
+
+    return load
 
 
 class Pipeline:
@@ -181,8 +187,10 @@ class Pipeline:
 
     def open_input(self, events: object) -> Inputs:
         """The tables of events, which a query compiled without a schema may not understand."""
-        inputs = self.loader.proved(self.loader.opened(events).drained())
-        plan = self.plan
+        inputs, plan = self.loader.opened(events), self.plan
+        drained = inputs.drained()
+        if drained is not inputs:
+            inputs = self.loader.proved(drained)
         if not all(table.is_open for table in inputs.tables):
             has_times = plan.lacks_unit and time_type(inputs, plan.schema.time) != UNKNOWN
             plan.check_known(has_tables=inputs.typed, has_times=has_times)
@@ -194,8 +202,8 @@ class Pipeline:
         return inputs, self.load_input(inputs, threads)
 
     def load_input(self, inputs: Inputs, threads: int = 1) -> Events:
-        """Load tables; results are shown as what their columns hold."""
-        before, events = self.loader.known, self.loader.load(inputs, threads)
+        """Load tables that it opened; results are shown as what their columns hold."""
+        before, events = self.loader.known, self.loader.load_opened(inputs, threads)
         if self.loader.known is not before:
             self.shape = self.shape.with_types(self.loader.known)
         return events
@@ -239,10 +247,11 @@ class Pipeline:
 
     def _leave_out(self, pieces: Iterable[Events]) -> None:
         """Search no branch that needs a type that no event has, where they are all there are."""
-        with_branches = [each for each in self.operators if isinstance(each, HasBranches)]
-        if with_branches and not self.plan.definitions:
-            types = {name for each in pieces for name in each.type_names}
-            for each in with_branches:
+        if self.plan.union is None or self.plan.definitions:
+            return
+        types = {name for each in pieces for name in each.type_names}
+        for each in self.operators:
+            if isinstance(each, HasBranches):
                 each.leave_out(types)
 
     def expect_pieces(self) -> None:
@@ -435,7 +444,7 @@ class Pipeline:
         at, store, state = self.at, self.context.buffer, self.state
         known = [operator.horizon() for operator in self.operators]
         end = at.numbers if self.keeps_events else at.events
-        horizon = min((each for each in known if each is not None), default=end)
+        horizon = min([each for each in known if each is not None], default=end)
         self.dictionary.recycle(horizon)
         state.oldest = at.events if horizon == end else horizon
         if self.keeps_events:
@@ -452,8 +461,8 @@ class Pipeline:
     @property
     def fused(self) -> tuple[FusedUse, ...]:
         """What became of the fused paths that were shown events."""
-        uses = (meter.use for meter in self._meters.values())
-        return tuple(use for use in uses if use is not None)
+        uses = [meter.use for meter in self._meters.values()]
+        return tuple([use for use in uses if use is not None])
 
     @property
     def counters(self) -> Counted:

@@ -97,9 +97,9 @@ class RunWarnings:
             mine.merge(others, positions)
         self.note_rows(history)
 
-    def warnings(self, *, of_types: bool) -> Iterator[str]:
-        """Yield the warnings; that a type never occurred only where `of_types`: at the end."""
-        yield from (text for _, text in self._found(1, of_types=of_types))
+    def warnings(self, *, of_types: bool) -> list[str]:
+        """The warnings; that a type never occurred only where `of_types`: at the end."""
+        return [text for _, text in self._found(1, of_types=of_types)]
 
     def news(self, *, of_types: bool, is_end: bool) -> list[str]:
         """The warnings that were no news yet; what few events tell is some at the end only."""

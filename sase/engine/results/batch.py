@@ -370,11 +370,9 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
 
     for _, group in groupby(allowed(), key=key):
         first, *rest = group
-        if isinstance(first, MatchBatch):
-            of_rest = (
-                each for part in rest if isinstance(part, MatchBatch) for each in part.results
-            )
-            first = replace(first, results=(*first.results, *of_rest))
+        if rest and isinstance(first, MatchBatch):
+            found = [part.results for part in rest if isinstance(part, MatchBatch)]
+            first = replace(first, results=sum(found, first.results))
         yield first
     for problem in problems:
         raise problem

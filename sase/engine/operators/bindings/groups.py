@@ -121,7 +121,7 @@ class IterationForm:
     @classmethod
     def of(cls, components: Sequence[BoundComponent]) -> IterationForm | None:
         """That of a pattern; None of one without repeated groups."""
-        if not any(each.group for each in components):
+        if not any([each.group for each in components]):
             return None
         levels = tuple(() if c.group is None else _slots(c.group) for c in components)
         return cls(levels, any(each.set_of is not None for each in components))

@@ -46,6 +46,9 @@ MEASURES = {
 # The orders that turned about are others.
 TURNED = {store.BELOW: store.ABOVE, store.NOT_ABOVE: store.NOT_BELOW}
 NO_VALUES = frozen(np.zeros(0, np.int64))
+# What is known of a key that has no line.
+NEW_KEY = np.zeros(store.KEY_FIELDS, np.int64)
+NEW_KEY[[store.HEAD, store.BAR, store.UNTIL, store.TAKEN]] = NOTHING, LATEST, LATEST, EARLIEST
 
 
 class LineEvaluationState(IncrementalEvaluation):
@@ -189,7 +192,7 @@ class LineEvaluationState(IncrementalEvaluation):
             return
         memory, is_full = self._memory, 2 * matches > len(output.ends)
         found, room = memory.detach(output.events, events)
-        copy = memory.copy if is_full else np.copy
+        copy = memory.copy if is_full else np.ndarray.copy
         self._output = output._replace(events=room)
         ends, series = copy(output.ends[:matches]), self._series
         if self._is_shown:
@@ -288,7 +291,7 @@ class LineEvaluationState(IncrementalEvaluation):
         known = len(self._lines.keys) // store.KEY_FIELDS
         if keys > known:
             more = _new_keys(max(keys - known, known))
-            self._lines = self._lines._replace(keys=np.append(self._lines.keys, more))
+            self._lines = self._lines._replace(keys=np.concatenate([self._lines.keys, more]))
 
     def _made_room(self, why: int) -> Iterator[Bindings]:
         """Make room for twice as much of what there was too little for, or yield results."""
@@ -372,7 +375,7 @@ class LineEvaluationState(IncrementalEvaluation):
         lines = self._lines
         held = [lines.cells, lines.homes, lines.heap, lines.order, self._nodes, self._output.events]
         return self._counters(
-            lines.counts[store.MADE : store.SPLIT + 1], sum(each.nbytes for each in held)
+            lines.counts[store.MADE : store.SPLIT + 1], sum([each.nbytes for each in held])
         )
 
     def checkpoint(self) -> Checkpoint:
@@ -413,10 +416,8 @@ class LineEvaluationState(IncrementalEvaluation):
 
 def _new_keys(count: int) -> Numbers:
     """What is known of keys that have no line."""
-    keys = np.zeros((count, store.KEY_FIELDS), np.int64)
-    keys[:, store.HEAD] = NOTHING
-    keys[:, [store.BAR, store.UNTIL]] = LATEST
-    keys[:, store.TAKEN] = EARLIEST
+    keys = np.empty((count, store.KEY_FIELDS), np.int64)
+    keys[:] = NEW_KEY
     return keys.ravel()
 
 

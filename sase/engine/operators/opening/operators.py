@@ -27,7 +27,6 @@ from sase.planning.nodes import (
     Window,
     chain,
     find,
-    reading,
 )
 from sase.planning.split import may_end
 
@@ -35,22 +34,21 @@ from sase.planning.split import may_end
 def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     """Open the operators of a plan, from the bottom up."""
     states: list[OperatorState] = []
-    context.form = form_of(find(root, RunEvaluation))
+    runs = find(root, RunEvaluation)
+    context.form = form_of(runs)
     nodes = list(reversed(chain(root)))
-    taken = _taken_matches(reading(root), nodes[-1], context)
+    taken = None if runs is None else _taken_matches(runs, nodes[-1], context)
     for place, node in enumerate(nodes):
         states.append(_open(node, nodes[place + 1 :], states, taken, context))
     return states
 
 
-def _taken_matches(bottom: Operator, top: Operator, context: Context) -> TakenMatches | None:
+def _taken_matches(runs: RunEvaluation, top: Operator, context: Context) -> TakenMatches | None:
     """What ends runs, where those of matches are pruned that overlap."""
-    if not (isinstance(bottom, RunEvaluation) and isinstance(top, Transformation) and top.prunes):
+    if not (isinstance(top, Transformation) and top.prunes):
         return None
-    are_told = (
-        top.having is not None or top.input is not bottom or bottom.has_absences_in_iterations
-    )
-    return TakenMatches(context, bottom.partitions, are_told=are_told)
+    are_told = top.having is not None or top.input is not runs or runs.has_absences_in_iterations
+    return TakenMatches(context, runs.partitions, are_told=are_told)
 
 
 def _open(
@@ -60,7 +58,6 @@ def _open(
     taken: TakenMatches | None,
     context: Context,
 ) -> OperatorState:
-    of_series = not any(isinstance(each, SequenceScanState) for each in below)
     match node:
         case MatchWindow():
             # With kernels that few plans need.
@@ -79,7 +76,7 @@ def _open(
         case Window():
             return WindowState(node, context)
         case Negation():
-            return open_negation(node, context, of_series=of_series)
+            return open_negation(node, context, of_series=_are_series(below))
         case Confidence():
             # With kernels that precise time never loads.
             from sase.engine.operators.imprecise.confidence_filter import ConfidenceState
@@ -91,13 +88,18 @@ def _open(
 
             return UnionState(node, context, open_operators)
         case Transformation():
-            return TransformationState(node, context, taken, of_series=of_series)
+            return TransformationState(node, context, taken, of_series=_are_series(below))
         case RunEvaluation():
             # With half of all kernels, which a query without series or strategies never loads.
             from sase.engine.operators.opening.runs import open_runs
 
             ends = _ends(above[0], node.components)
             return open_runs(node, context, taken, is_shown=_is_shown(above[0]), ends=ends)
+
+
+def _are_series(below: Sequence[OperatorState]) -> bool:
+    """Whether matches are of series or sets, or come from branches: no scan stands below."""
+    return not any([isinstance(each, SequenceScanState) for each in below])
 
 
 def _ends(above: Operator, components: Sequence[BoundComponent]) -> tuple[int, ...]:

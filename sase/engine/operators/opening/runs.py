@@ -40,7 +40,7 @@ def open_runs(
     if node.is_of_sets:
         return open_sets(node, context, taken, ends)
     match node.evaluation:
-        case _ if any(each.group is not None for each in node.components):
+        case _ if node.has_groups:
             if node.evaluation is Evaluation.COLLAPSED:
                 assert taken is None, "such a plan is not pruned"
                 return GroupMatchSetState(node, context)

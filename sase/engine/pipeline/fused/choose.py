@@ -88,8 +88,12 @@ def choose_for_admitted(pipeline: Pipeline) -> None:
 
 
 def _first(pipeline: Pipeline, feed: Feed) -> Any:
-    paths = (path_of(kind, pipeline) for kind in FUSED if kind.feed is feed)
-    return next((path for path in paths if not isinstance(path, Declined)), None)
+    for kind in FUSED:
+        if kind.feed is feed:
+            path = path_of(kind, pipeline)
+            if not isinstance(path, Declined):
+                return path
+    return None
 
 
 def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:

@@ -43,6 +43,7 @@ MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 BLOCKS = 4
 # Every event is gone through: of the first ones so large a share must be of the query's types.
 FIRST, SHARE = 1 << 12, 1 / 3
+ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
 
@@ -81,8 +82,9 @@ class FusedLines:
             return Declined("an operator between evaluation and output looks at each match")
         (top,), tests = above, evaluation.key.tests
         assert isinstance(top, TransformationState)
+        unfused = evaluation.unfused
         asks_more = {
-            str(evaluation.unfused): evaluation.unfused is not None,
+            str(unfused): unfused is not None,
             f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
             "results end at LIMIT": plan.returned.limit is not None,
             "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
@@ -101,7 +103,8 @@ class FusedLines:
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
-        if not len(events):
+        count = len(events)
+        if not count:
             return 0
         if not self.takes_all(events):
             self.meter.refused = self._refused
@@ -112,8 +115,8 @@ class FusedLines:
         digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
         codes = np.empty(0, np.int64)
         position, size = at.events, pipeline.plan.options.block
-        for begin in range(0, len(events), BLOCKS * size):
-            piece = self._block(events, begin, min(begin + BLOCKS * size, len(events)), position)
+        for begin in range(0, count, BLOCKS * size):
+            piece = self._block(events, begin, min(begin + BLOCKS * size, count), position)
             states = _by_type(by_code, events.types[piece.rows])
             if self._has_table:
                 codes = self._looked_up(piece, states)
@@ -123,8 +126,9 @@ class FusedLines:
                 keys[:, ADDRESS] -= codes.itemsize * begin  # their first row is that of the piece
             stream = evaluation.stream(piece, states, keys, digits)
             pipeline.warnings.note_types(events, piece.rows)
-            for first in range(0, len(piece), size):
-                end = min(first + size, len(piece))
+            length = len(piece)
+            for first in range(0, length, size):
+                end = min(first + size, length)
                 yield from self._results(evaluation.push_stream(stream, end))
                 at.events = at.numbers = position + begin + end
                 evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
@@ -132,7 +136,7 @@ class FusedLines:
                 pipeline.check(0)
                 pipeline.evict_when_due()
         yield from self._results(evaluation.rest())
-        return len(events)
+        return count
 
     def _results(self, found: Iterator[Bindings]) -> Iterator[Results]:
         """The results that matches are; the time of both operators is counted."""
@@ -199,7 +203,8 @@ class FusedLines:
     def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
         """All events of a piece, which are asked for their types and attributes alone."""
         # One number as an array, which is not repeated in memory.
-        number, coding = np.broadcast_to(np.int64(0), end - begin), self._pipeline.dictionary
+        number = np.ndarray((end - begin,), np.int64, ONE_NUMBER, strides=(0,))
+        coding = self._pipeline.dictionary
         stretch = EventRange(events, begin, end, position, self._pipeline.at.ties)
         return Block(stretch, number, number, events.ts[begin:end], number, number, coding)
 

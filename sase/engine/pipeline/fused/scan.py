@@ -87,7 +87,8 @@ class FusedScan:
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of events; return the place from which blocks go on."""
-        if not len(events):
+        count = len(events)
+        if not count:
             return 0
         arrays, made = self._arrays(events), None
         if arrays is None or not self._has_codes(events, arrays):
@@ -100,11 +101,11 @@ class FusedScan:
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
         position, reading = at.events, self._reading(events, arrays, made)
         step = self._step_of(events)
-        room = np.empty((ROWS, min(step, len(events)) + 1), np.int64)
+        room = np.empty((ROWS, min(step, count) + 1), np.int64)
         begin, passed, admitted = 0, 0, 0
         watch, counting = self._stopwatch, self._counting
-        while passed < len(events):
-            end, out = min(begin + MOST, len(events)), construction.room
+        while passed < count:
+            end, out = min(begin + MOST, count), construction.room
             measured = fused.measure, scan.span, stacks.bound, stacks.tagged
             span = ScanRange(begin, end, position, at.ties, *measured)
             push = partial(stacks.push_columns, reading, fused.keys, span, counting)
@@ -126,7 +127,7 @@ class FusedScan:
                 if not self._fit_codes(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays, made)
-        if begin < len(events):
+        if begin < count:
             self.meter.refused = NO_CODES
         return begin
 
