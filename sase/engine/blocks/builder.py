@@ -196,14 +196,13 @@ def states_by_type(
     components: Sequence[BoundComponent], type_names: Sequence[str], *, every: bool
 ) -> Numbers:
     """The components that admit each type, as bits, by code plus one."""
-    found = np.full(len(type_names) + 1, WATCHED if every else 0, np.int64)
     places = {name: place for place, name in enumerate(type_names, 1)}
+    found = [WATCHED if every else 0] * (len(places) + 1)
     for bit, component in enumerate(components):
-        if component.types is None:
-            found[1:] |= 1 << bit
-        else:
-            found[[places[name] for name in component.types if name in places]] |= 1 << bit
-    return found
+        for name in places if component.types is None else component.types:
+            if name in places:
+                found[places[name]] |= 1 << bit
+    return np.array(found, np.int64)
 
 
 def loader_of(

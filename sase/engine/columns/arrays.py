@@ -58,7 +58,7 @@ def grown_records(array: Numbers, count: int) -> Numbers:
     """
     width = array.shape[1]
     room = zeros((count * width + LINE,))
-    begin = -(room.ctypes.data // room.itemsize) % LINE
+    begin = -(room.__array_interface__["data"][0] // room.itemsize) % LINE
     larger = room[begin : begin + count * width].reshape(count, width)
     larger[: len(array)] = array
     return larger

@@ -85,6 +85,8 @@ class Input:
     texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     # Columns of memory from elsewhere, of which nothing is proved yet.
     unproved: frozenset[str] = frozenset()
+    # The chunks of columns that were proved, by index: Arrow makes anew what it is asked for.
+    proved_chunks: dict[int, Chunks] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -138,6 +140,9 @@ class Input:
 
     def chunks(self, index: int) -> Chunks:
         """Return the chunks of a column; a reader has none."""
+        known = self.proved_chunks.get(index)
+        if known is not None:
+            return known
         column = self.source.column(index)
         return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
@@ -150,14 +155,18 @@ class Input:
         if not asked or self.is_lazy:
             return self
         gate, source, where = gate or Gate(), self.source, self.where
-        rows = source.num_rows
+        rows, known = source.num_rows, {**self.proved_chunks}
         for index, name in enumerate(source.schema.names):
             if name in asked:
                 chunks = self.chunks(index)
                 gate.prove(name, chunks, rows, where)
                 if len(chunks) > MANY and rows < FEW * len(chunks):
                     source = _with_one_chunk(source, index)
-        return replace(self, source=source, unproved=self.unproved - asked)
+                    chunks = source.column(index).chunks
+                known[index] = chunks
+        proved = replace(self, source=source, unproved=self.unproved - asked)
+        proved.proved_chunks.update(known)
+        return proved
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
@@ -207,15 +216,15 @@ class Inputs:
 
     def drained(self) -> Inputs:
         """Read readers into memory, since they can be read once only."""
-        tables = tuple([table.drained() for table in self.tables])
-        is_changed = any(map(operator.is_not, tables, self.tables))
-        return replace(self, tables=tables) if is_changed else self
+        if not any([table.is_lazy for table in self.tables]):
+            return self
+        return Inputs(tuple([table.drained() for table in self.tables]), self.typed)
 
     def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Inputs:
         """Prove the memory of some columns of all tables, or of all columns."""
         tables = tuple([table.proved(names, gate) for table in self.tables])
         is_changed = any(map(operator.is_not, tables, self.tables))
-        return replace(self, tables=tables) if is_changed else self
+        return Inputs(tables, self.typed) if is_changed else self
 
     @property
     def num_rows(self) -> int:

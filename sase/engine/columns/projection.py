@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
@@ -21,6 +21,8 @@ class Projection:
     inputs: Inputs
     counts: tuple[int, ...]
     chunks: tuple[Mapping[str, Chunks], ...]
+    # The log of bad rows that are found while columns are decoded.
+    faults: Faults = field(default_factory=Faults)
 
     @cached_property
     def origin(self) -> Origin:
@@ -33,11 +35,6 @@ class Projection:
         starts = accumulate((count for _, _, count in parts), initial=0)
         names, files = tuple(name for name, _, _ in parts), tuple(file for _, file, _ in parts)
         return Origin(names, tuple(starts)[: len(parts)], files)
-
-    @cached_property
-    def faults(self) -> Faults:
-        """The log of bad rows that are found while columns are decoded."""
-        return Faults()
 
     def note_misfits(self, read: Collection[str]) -> None:
         """Log the rows whose values were rejected by coercion, in columns that are read."""

@@ -31,21 +31,28 @@ Translation = NDArray[np.int32] | None  # None: every code stays as it is
 
 
 class DistinctValues:
-    """The distinct values of a column."""
+    """The distinct values of a column, as Arrow has them or as Python has: few need both."""
 
-    def __init__(self, dictionary: pa.Array) -> None:
-        self.dictionary = dictionary
+    def __init__(self, given: pa.Array | tuple[str, ...]) -> None:
+        self._given = given
 
     def __len__(self) -> int:
-        return len(self.dictionary)
+        return len(self._given)
+
+    @cached_property
+    def dictionary(self) -> pa.Array:
+        """The values as Arrow has them."""
+        given = self._given
+        return pa.array(given, pa.large_string()) if isinstance(given, tuple) else given
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The values as Python has them."""
-        return tuple(self.dictionary.to_pylist())
+        given = self._given
+        return given if isinstance(given, tuple) else tuple(given.to_pylist())
 
 
-NO_VALUES = DistinctValues(pa.nulls(0, pa.large_string()))
+NO_VALUES = DistinctValues(())
 
 
 @dataclass
@@ -66,7 +73,7 @@ class Dictionaries:
         codes, count = self._codes, len(self._codes)
         found = [-1 if text is None else codes.setdefault(text, len(codes)) for text in texts]
         if self._values is None or len(codes) > count:
-            self.values = self._values = DistinctValues(pa.array([*codes], pa.large_string()))
+            self.values = self._values = DistinctValues(tuple(codes))
             self.given, self.mappings = {}, {}
         return np.array(found, np.int32)
 
@@ -96,14 +103,14 @@ class Dictionaries:
         self.values = DistinctValues(whole.dictionary)
 
 
-def _few_values(dictionary: pa.Array) -> pa.Array | None:
-    """Return a small dictionary of distinct values without NULL, found without Arrow."""
+def _few_values(dictionary: pa.Array) -> tuple[str, ...] | None:
+    """Return the values of a small dictionary, if they are distinct and none is NULL."""
     if len(dictionary) > TINY:
         return None
     texts = dictionary.to_pylist()
     if None in texts or len({*texts}) < len(texts):
         return None
-    return pa.array(texts, pa.large_string())
+    return tuple(texts)
 
 
 def _are_distinct(dictionary: pa.Array) -> bool:

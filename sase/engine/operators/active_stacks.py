@@ -256,47 +256,54 @@ class ActiveStacks:
         if keys > self._keys:
             self.stacks = self.stacks._replace(heads=grown_records(self.stacks.heads, keys))
             if self._absences is not None:
-                chains = self._absences.chains
-                self._absences = self._absences._replace(
-                    tie=grown(self._absences.tie, keys, EARLIEST, axis=1),
-                    measure=grown(self._absences.measure, keys, EARLIEST, axis=1),
-                    chains=chains._replace(known=grown(chains.known, keys, EARLIEST)),
-                )
+                self._widen_absences(self._absences, keys)
+
+    def _widen_absences(self, absences: Absences, keys: int) -> None:
+        chains = absences.chains
+        if len(chains.steps):
+            chains = chains._replace(known=grown(chains.known, keys, EARLIEST))
+        self._absences = absences._replace(
+            tie=grown(absences.tie, keys, EARLIEST, axis=1),
+            measure=grown(absences.measure, keys, EARLIEST, axis=1),
+            chains=chains,
+        )
 
     def _make_room(self, events: int) -> None:
         """Make room for some more events at every level, and half as many again.
 
         A level that has hardly more would lack room for the next ones, and so would each other.
         """
-        ends = self.stacks.ends
         evict(self.stacks, self._bound)
-        alive = ends[COUNT] - ends[TAIL]
+        ends = self.stacks.ends
         more = events + events // 2
-        needed = [1 << (each + more - 1).bit_length() for each in alive.tolist()]
-        rooms = np.maximum(ends[MASK] + 1, needed)
-        if rooms.max() > MOST_ROOM:
+        counts, tails = ends[COUNT].tolist(), ends[TAIL].tolist()
+        before = [mask + 1 for mask in ends[MASK].tolist()]
+        alive = list(map(int.__sub__, counts, tails))
+        rooms = [1 << (each + more - 1).bit_length() for each in alive]
+        rooms = list(map(max, before, rooms))
+        if max(rooms) > MOST_ROOM:
             raise MemoryError(f"a component has more than {MOST_ROOM:,} events in the window")
-        if (rooms > ends[MASK] + 1).any():
-            self.stacks = self.stacks._replace(cells=self._with_rooms(rooms))
-            ends[MASK] = rooms - 1
-        self._left = int((rooms - alive).min())
+        if rooms != before:
+            self.stacks = self.stacks._replace(cells=self._with_rooms(before, rooms, tails, counts))
+            ends[MASK] = [room - 1 for room in rooms]
+        self._left = min(map(int.__sub__, rooms, alive))
 
-    def _with_rooms(self, rooms: Numbers) -> Numbers:
-        """The instances in larger rings, in place where so much is reserved.
+    def _with_rooms(
+        self, before: list[int], rooms: list[int], tails: list[int], counts: list[int]
+    ) -> Numbers:
+        """The instances from tails up to counts in larger rings, in place if so much is reserved.
 
         There one stays where it is, or moves to where none has been.
         """
-        cells, ends = self.stacks.cells, self.stacks.ends
-        found, most = cells, int(rooms.max())
+        cells, most = self.stacks.cells, max(rooms)
+        found = cells
         if most > cells.shape[1]:
             reserved = RESERVED * most if most >= LARGE else most
             found = zeros((len(cells), reserved, self._fields))
-        counts = ends[[COUNT, TAIL, MASK]].T.tolist()
-        for old, new, room, (count, tail, mask) in zip(
-            cells, found, rooms.tolist(), counts, strict=True
-        ):
-            if found is not cells or room > mask + 1:
-                copy_stretch(old[: mask + 1], new[:room], tail, count)
+        levels = zip(cells, found, before, rooms, tails, counts, strict=True)
+        for old, new, old_room, room, tail, count in levels:
+            if found is not cells or room > old_room:
+                copy_stretch(old[:old_room], new[:room], tail, count)
         return found
 
     def counters(self) -> Counters:

@@ -115,7 +115,7 @@ class RunWarnings:
         found: list[tuple[object, str]] = []
         if self._plan.warnings:
             found += [(text, text) for text in self._plan.warnings]
-        if of_types:
+        if of_types and self.unseen:
             found += self._unseen_types()
         doubt = doubt_of_unit(self._plan.schema, *self._latest)
         if doubt is not None:

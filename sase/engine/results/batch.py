@@ -372,7 +372,7 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
         first, *rest = group
         if rest and isinstance(first, MatchBatch):
             found = [part.results for part in rest if isinstance(part, MatchBatch)]
-            first = replace(first, results=sum(found, first.results))
+            first = MatchBatch(first.shape, first.history, sum(found, first.results))
         yield first
     for problem in problems:
         raise problem
