@@ -56,8 +56,10 @@ def is_in_stretches(runs: RunEvaluation) -> bool:
         return False
     if runs.is_watched or runs.is_alone or runs.has_groups or runs.is_of_sets or runs.tested:
         return False
-    if runs.never_forks or levels > MOST_COMPONENTS or any(c.minimum == 0 for c in components):
+    if levels < 2 or levels > MOST_COMPONENTS or any(c.minimum == 0 for c in components):
         return False
+    if runs.never_forks and not _meet(*components[:2]):
+        return False  # in lines, as few of the events that they look at begin some
     return steps_of(runs) is not None and all(_is_left_surely(runs, n) for n in range(levels - 1))
 
 
@@ -89,9 +91,14 @@ def steps_of(runs: RunEvaluation) -> list[NeighbourComparison] | None:
 def _is_left_surely(runs: RunEvaluation, level: int) -> bool:
     """Whether no event may be a further one of a level and the first one of the next."""
     one, other = runs.components[level], runs.components[level + 1]
-    if one.types is not None and other.types is not None and not {*one.types} & {*other.types}:
+    if not _meet(one, other):
         return True
     return _is_exact(one) or _exclude(runs, level)
+
+
+def _meet(one: BoundComponent, other: BoundComponent) -> bool:
+    """Whether an event may be of the types of both."""
+    return one.types is None or other.types is None or bool({*one.types} & {*other.types})
 
 
 def _exclude(runs: RunEvaluation, level: int) -> bool:

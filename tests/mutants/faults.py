@@ -35,7 +35,8 @@ WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 OPENING = f"{OPERATORS}/opening/operators.py"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
-STRETCHES, EXCLUSION = f"{KLEENE}/stretches.py", "sase/planning/exclusion.py"
+STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.py"
+EXCLUSION = "sase/planning/exclusion.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
 AUTOMATON, AUTOMATON_RUNS = f"{GROUPS}/automaton.py", f"{GROUPS}/runs.py"
@@ -328,15 +329,32 @@ FAULTS = [
     Fault(
         "stretch-over-a-gap",
         STRETCHES,
-        "is_gap = window_start(measure, rules.span), keys[key + SEEN] + 1 != rank",
-        "is_gap = window_start(measure, rules.span), keys[key + SEEN] < 0",
+        "is_left = keys[key + SEEN] + 1 != rank",
+        "is_left = keys[key + SEEN] < 0",
     ),
     Fault("stretch-of-simultaneous-events", STRETCHES, "moves &= 1 << BEGIN", "moves &= moves"),
-    Fault("stretch-too-short", STRETCHES, "size >= least[level]:", "size > 0:"),
-    Fault("stretch-too-long", STRETCHES, "and size < most[level]", "and size <= most[level]"),
-    Fault("stretches-too-long", STRETCHES, "and size < rules.most[level]", "and size > 0"),
-    Fault("fresh-stretch-too-old", STRETCHES, "or measure < bound", "or False"),
-    Fault("fresh-stretch-stays", STRETCHES, "keys[key + HEAD] += is_fresh", "pass"),
+    Fault("stretch-too-short", STRETCH_GROUPS, "if size >= rules.least[last]:", "if size > 0:"),
+    Fault("stretch-left-too-early", STRETCH_GROUPS, "int(size >= rules.least[level])", "1"),
+    Fault("stretch-too-long", STRETCH_GROUPS, "if size >= rules.most[last]:", "if False:"),
+    Fault("stretch-stays-too-long", STRETCH_GROUPS, "int(size < rules.most[level])", "1"),
+    Fault("fresh-stretch-too-old", STRETCHES, "rank or start < bound or", "rank or"),
+    Fault(
+        "fresh-stretch-stays", STRETCH_GROUPS, "keys[key + FRESH], 0\n", "keys[key + FRESH], 1\n"
+    ),
+    Fault("oldest-of-a-group-stay", STRETCHES, "keys[group + START] < bound\n", "False\n"),
+    Fault("groups-joined-by-level-alone", STRETCH_GROUPS, "begin + runs == event.rank - 1 and", ""),
+    Fault(
+        "groups-joined-at-other-begins",
+        STRETCH_GROUPS,
+        "is_alike = is_alike and cells[youngest + BEGINS + place] == begin",
+        "is_alike = is_alike",
+    ),
+    Fault(
+        "younger-group-begins-too-early",
+        STRETCH_GROUPS,
+        "groups[group + BEGINS + level] += runs - kept",
+        "pass",
+    ),
     Fault("zero-below-zero", LINES, "bits = 0 if bits == EARLIEST else bits", "pass"),
     Fault("negative-floats-rising", LINES, "((bits >> 63) & LATEST)", "0"),
     Fault("line-left-in-its-place", LINES, "            if stays:\n", "            if False:\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -145,6 +146,46 @@ def test_what_nearly_excludes_each_other_is_found_too(
         assert matches.rows.to_pylist() == wanted, text
         assert taken == ([] if pairs is TOUCHING else [(40, 40)])
         taken.clear()
+
+
+def turns(random: Random) -> str:
+    """Some components by turns of prices that fall and rise, the first one of which may be any."""
+    sizes = [
+        random.choice(["", "+", "+", "{2,}", "{1,3}", "{2}", "{1}"])
+        for _ in range(random.randint(1, 5))
+    ]
+    begin = random.choice(["A", "A", "ANY", "A+", "A{2,}"])
+    names, kinds = "abcdef"[: len(sizes) + 1], [begin] + [f"ANY{each}" for each in sizes]
+    pattern = ", ".join(
+        f"{kind} {name}{'[]' * kind.endswith(('+', '}'))}"
+        for kind, name in zip(kinds, names, strict=True)
+    )
+    conditions = [f"{names[0]}[i].v > {names[0]}[i-1].v"] if "a[]" in pattern else []
+    for place, (before, name) in enumerate(pairwise(names)):
+        sign = "<>"[place % 2]
+        last = f"{before}[{before}.len]" if f"{before}[]" in pattern else before
+        if f"{name}[]" not in pattern:
+            conditions.append(f"{name}.v {sign} {last}.v")
+        else:
+            conditions.append(f"{name}[1].v {sign} {last}.v")
+            conditions.append(f"{name}[i].v {sign} {name}[i-1].v")
+    if random.random() < 0.3:
+        conditions.append(f"a{'[1]' * ('a[]' in pattern)}.v % 3 != 1")
+    asked, strategy = " AND ".join(conditions), random.choice([PARTITION, PARTITION, STRICT])
+    return f"EVENT SEQ({pattern}) WHERE {strategy} {{ [id] AND {asked} }} {random.choice(WINDOWS)}"
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(60)))
+def test_runs_that_go_on_alike_and_that_do_not(seed: int, taken: list[tuple[int, int]]) -> None:
+    """Of any number of turns: those of one key may be at several components at a time."""
+    random, count = Random(seed), 300
+    text, events = turns(random), stream(random, count, random.choice([0, 0, 0.2]))
+    plan = replace(sase.compile(text, events), options=options(random))
+    expected = found(unfused(plan), events, threads=1)
+    assert found(plan, events, threads=1) == expected, text
+    assert taken == [(count, count)]
+    assert in_two_threads(plan, events) == expected[:2], text
 
 
 # Of values that fall twice, and then rise.

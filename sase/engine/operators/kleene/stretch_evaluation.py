@@ -12,14 +12,16 @@ from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers, grown, grown_records, zeros
 from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.expressions.operations import FLOAT, INTEGER
+from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene import stretch_groups as groups
 from sase.engine.kernels.kleene import stretches as kernel
 from sase.engine.kernels.kleene.line_scan import BY_TIME, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE
 from sase.engine.kernels.kleene.runs import DONE, FULL, STRICT
 from sase.engine.kernels.sentinels import LATEST, NOTHING
-from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings
 from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.kleene.line_evaluation import MEASURES, stream_of
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
@@ -28,8 +30,10 @@ from sase.planning.nodes import RunEvaluation
 from sase.planning.stretches import NeighbourComparison, steps_of
 
 # A run takes a line of the cache, or two of more levels.
-FEW_LEVELS = 8 - kernel.BEGINS
+FEW_LEVELS = 8 - groups.BEGINS
 EVERY_ORDER = 0b111
+# So many events of a match there is room for at first.
+EVENTS_A_LEVEL = 4
 
 
 class StretchEvaluationState(RunEvaluationState):
@@ -45,10 +49,11 @@ class StretchEvaluationState(RunEvaluationState):
         self._steps: list[NeighbourComparison] = steps
         self._attributes = list(dict.fromkeys(each.attribute for each in steps))
         # Once it is fused.
-        self._stretches: kernel.Stretches | None = None
+        self._stretches: groups.Stretches | None = None
         self._compared: list[NDArray[Any]] = []
-        self._rules: kernel.StretchRules | None = None
+        self._rules: groups.StretchRules | None = None
         self._read = np.empty(0, np.int64)
+        self._found = self._output(0, 0)
         self._stream: LineStream | None = None
 
     @property
@@ -63,8 +68,8 @@ class StretchEvaluationState(RunEvaluationState):
             return "not each match is a result"
         if self._always.may_overflow or self._first.may_overflow:
             return "conditions on single events may overflow"
-        if len(self._attributes) > kernel.MOST_COMPARED:
-            return f"events are compared by more than {kernel.MOST_COMPARED} attributes"
+        if len(self._attributes) > groups.MOST_COMPARED:
+            return f"events are compared by more than {groups.MOST_COMPARED} attributes"
         return None
 
     def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
@@ -86,34 +91,41 @@ class StretchEvaluationState(RunEvaluationState):
             self._compared.append(np.ascontiguousarray(vector.values))
         self._rules = self._stretch_rules(floats)
         rows, width = len(events), self._rules.width
-        self._check_memory(8 * (rows + keys * kernel.KEY_FIELDS))
+        self._check_memory(8 * (rows + keys * (groups.KEY_FIELDS + width)))
         self._read = np.empty(kernel.ROOM, np.int64)
-        self._stretches = kernel.Stretches(
-            grown_records(np.zeros((0, kernel.KEY_FIELDS), np.int64), keys).ravel(),
-            zeros((kernel.FIRST_RUN + self._context.options.stack * width,)),
+        chunk = self._context.options.chunk
+        self._found = self._output(chunk, chunk * EVENTS_A_LEVEL + BLOCK)
+        self._stretches = groups.Stretches(
+            grown_records(np.zeros((0, groups.KEY_FIELDS + width), np.int64), keys).ravel(),
+            zeros((groups.FIRST_GROUP + self._context.options.stack * width,)),
             reused((rows,)),  # of an event what it has is written before it is read
-            np.array([kernel.FIRST_RUN, NOTHING], np.int64),
+            np.array([groups.FIRST_GROUP, NOTHING], np.int64),
             self._runs.state,
         )
         return True
 
-    def _stretch_rules(self, floats: int) -> kernel.StretchRules:
+    def _stretch_rules(self, floats: int) -> groups.StretchRules:
         components, window = self._context.components, self._window
         levels, moves = len(components), 0
         for level, component in enumerate(components):
-            moves |= 1 << (kernel.BEGIN + level) | (not component.is_single) << level
+            moves |= 1 << (groups.BEGIN + level) | (not component.is_single) << level
         orders = np.full((max(len(self._attributes), 1), 3), moves, np.int64)
         for level, is_first, attribute, accepted in self._steps:
             for order in range(3):
                 if not (accepted >> order) & 1:
-                    bit = 1 << (level + kernel.BEGIN * is_first)
+                    bit = 1 << (level + groups.BEGIN * is_first)
                     orders[self._attributes.index(attribute), order] &= ~bit
-        return kernel.StretchRules(
+        # What a run begins with: one event and the level behind it, or a level of several.
+        sliding = 1 + (components[0].maximum == 1)
+        first = components[sliding - 1]
+        return groups.StretchRules(
             is_strict=int(self._strategy == STRICT),
             span=span_of(window),
             measure=BY_TIME if window is None else MEASURES[window.kind],
             levels=levels,
             width=8 if levels <= FEW_LEVELS else 16,
+            sliding=sliding,
+            join=int(first.minimum == 1 and first.maximum is None),
             moves=moves,
             floats=floats,
             least=frozen(np.array([each.minimum for each in components], np.int64)),
@@ -137,11 +149,11 @@ class StretchEvaluationState(RunEvaluationState):
         self._stream, why = stream, NOTHING
         while why != DONE:
             why = kernel.fused_stretches(
-                self._rules, stream, self._stretches, self._written, self._read, end
+                self._rules, stream, self._stretches, self._found, self._read, end
             )
             self._context.check(0)
-            if why == FULL and self._written.sizes[0]:
-                yield from self._results()
+            if why == FULL and self._found.sizes[0]:
+                yield from self.rest()
             elif why == FULL:
                 self._double_output()
             elif why == NO_LINE:
@@ -151,16 +163,30 @@ class StretchEvaluationState(RunEvaluationState):
 
     def rest(self) -> Iterator[Bindings]:
         """Yield what is still in the buffer."""
-        return self._results()
+        matches, *used = map(int, self._found.sizes)
+        self._found.sizes[:] = 0
+        self._built += matches
+        if matches:
+            copy, stops = self._memory.copy, list[Numbers | None]()
+            for level, each in enumerate(self._context.components):
+                known = None if each.maximum == 1 else copy(self._found.stops[level, :matches])
+                stops.append(known)
+            bound = [copy(each[:n]) for each, n in zip(self._found.bound, used, strict=True)]
+            yield ColumnarBindings(bound, stops)
 
     def _double_output(self) -> None:
-        written = self._written
-        matches, events = 2 * len(written.ends), 2 * len(written.events)
-        self._check_memory(8 * (self._context.levels * matches + events))
-        self._written = written._replace(
-            events=np.empty(events, np.int64),
-            ends=np.empty(matches, np.int64),
-            lengths=np.empty((self._context.levels, matches), np.int64),
+        levels, events = self._found.bound.shape
+        self._check_memory(8 * 2 * events * (levels + 1))
+        self._found = self._output(2 * self._found.stops.shape[1], 2 * events)
+
+    def _output(self, matches: int, events: int) -> groups.StretchMatches:
+        """A buffer for so many matches, and so many events of each level."""
+        levels = self._context.levels
+        return groups.StretchMatches(
+            np.empty((levels, events), np.int64),
+            np.empty((levels, matches), np.int64),
+            np.empty(events + BLOCK, np.int64),
+            np.zeros(1 + levels, np.int64),
         )
 
     def counters(self) -> Counters:

@@ -52,10 +52,12 @@ def open_runs(
             return IntervalEvaluationState(node, context)
         case Evaluation.POSTPONED:
             return WalkBackEvaluationState(node, context, taken)
-        case Evaluation.NFAB if node.is_in_lines and context.options.lines:
-            return LineEvaluationState(node, context, taken, shown=is_shown)
-        case Evaluation.NFAB if is_in_stretches(node) and context.options.lines:
+        case Evaluation.NFAB if context.options.lines and (
+            is_in_stretches(node) and ((is_shown and taken is None) or not node.is_in_lines)
+        ):
             return StretchEvaluationState(node, context, taken, shown=is_shown)
+        case Evaluation.NFAB if context.options.lines and node.is_in_lines:
+            return LineEvaluationState(node, context, taken, shown=is_shown)
         case Evaluation.NFAB:
             return RunEvaluationState(node, context, taken)
         case Evaluation.REREADING:
