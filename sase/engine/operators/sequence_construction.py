@@ -32,7 +32,7 @@ class SequenceConstructionState:
         room = context.options.chunk if self._limit is None else self._limit
         self.room = np.empty((context.levels, min(room, context.options.chunk)), np.int64)
         self._memory = ResultMemory()
-        self._built = 0
+        self._built = self._beyond = 0
 
     def push(self, block: Block, below: Iterator[Sequences]) -> Iterator[Sequences]:
         """Yield the sequences that a block completes."""
@@ -47,7 +47,9 @@ class SequenceConstructionState:
                 written = self._walked(checks, tally)
             is_done = written < self.room.shape[1]
             if self._limit is not None:
-                written = min(written, self._limit - self._built)
+                left = self._limit - self._built
+                self._beyond += max(written - left, 0)
+                written = min(written, left)
             if written:
                 yield self.detach(written)
             if is_done:
@@ -94,8 +96,9 @@ class SequenceConstructionState:
         found = {**stacks.walked(), "sequences": self._built}
         if checking.tally is None:
             return found
-        flow = stacks.flow(checking.tally, checking.rejected_at, self._built)
-        rest = {"rejected": checking.rejected, "most_bytes": self.room.nbytes}
+        flow = stacks.flow(checking.tally, checking.rejected_at, self._built + self._beyond)
+        beyond = {} if self._limit is None else {"beyond_limit": self._beyond}
+        rest = {"rejected": checking.rejected, **beyond, "most_bytes": self.room.nbytes}
         return {**found, **flow, **rest}
 
     def checkpoint(self) -> Checkpoint:

@@ -112,7 +112,7 @@ def check_construction(counted: dict[str, Any], negations: Any) -> None:
     visited, passed, unfit, ended = pair(counted, "visited", "passed", "unfit", "ended")
     assert sum(visited) == sum(passed) + sum(unfit) + sum(counted["rejected"].values())
     assert visited[-1] == counted["walks"]
-    assert passed[0] == counted["sequences"]
+    assert passed[0] == counted["sequences"] + counted.get("beyond_limit", 0)
     forbidden = counted.get("forbidden", [0] * len(ended))
     assert min([*passed, *unfit, *ended, *forbidden]) >= 0
     assert [*passed[1:], 0] == [sum(each) for each in zip(ended, forbidden, strict=True)]

@@ -135,6 +135,19 @@ def test_having_and_limit() -> None:
     }
 
 
+def test_what_a_walk_found_beyond_a_limit_that_is_pushed_down() -> None:
+    """Of five events in a row the fourth ends one sequence, and of the next one a walk has two."""
+    rows = [{"ts": ts, "type": "A", "id": 1} for ts in range(5)]
+    query = "EVENT SEQ(A a, A b, A c, A d) WHERE a.id = b.id AND [id] LIMIT 2"
+    plan = counting(sase.compile(query, rows, plan="unfused"))
+    plan = replace(plan, options=replace(plan.options, block=1))
+    matches = plan.run(rows, threads=1)
+    check_account(plan, matches)
+    built = dict(matches.report.counters)["SequenceConstruction"]
+    assert [built[name] for name in ("visited", "passed")] == [[3, 2, 2, 2]] * 2
+    assert (built["sequences"], built["beyond_limit"], sum(built["unfit"])) == (2, 1, 0)
+
+
 def test_each_condition_rejects_what_those_before_let_pass() -> None:
     """As the plans with the first of the conditions only do."""
     plan = plans.plan_of("conditions", "basic")
