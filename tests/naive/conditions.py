@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from itertools import product
 
 from sase.lang import ast
@@ -186,10 +187,10 @@ class Condition:
     parts: frozenset[tuple[int, Part]]
     from_second: frozenset[int]  # components of which it also mentions something earlier
 
-    @property
-    def components(self) -> set[int]:
+    @cached_property
+    def components(self) -> frozenset[int]:
         """The components it mentions."""
-        return {number for number, _ in self.parts}
+        return frozenset(number for number, _ in self.parts)
 
     def mentions(self, number: int, part: Part) -> bool:
         """Whether it mentions c[1], c[i], or c as a whole."""
@@ -242,7 +243,7 @@ def holds(condition: Condition, scope: Scope, newest: int | None = None) -> bool
         if part == Part.CURRENT
     }
     return all(
-        is_true(condition.expression, replace(scope, at=dict(zip(ranges, chosen, strict=True))))
+        is_true(condition.expression, scope.with_at(dict(zip(ranges, chosen, strict=True))))
         for chosen in product(*ranges.values())
     )
 

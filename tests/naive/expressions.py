@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, TypeAlias
 
 from sase.lang import ast
@@ -70,6 +71,16 @@ class Scope:
     groups: Mapping[str, int] = field(default_factory=dict)
     of_several_types: frozenset[str] = frozenset()
 
+    def with_bound(self, bound: Mapping[int, Series]) -> Scope:
+        """The same of what components have bound now."""
+        known = self.components, self.parameters, self.unit
+        return Scope(*known, bound, self.at, self.groups, self.of_several_types)
+
+    def with_at(self, at: Mapping[int, int]) -> Scope:
+        """The same for one i of each series."""
+        known = self.components, self.parameters, self.unit, self.bound
+        return Scope(*known, at, self.groups, self.of_several_types)
+
     def number(self, variable: ast.Name | None) -> int:
         """Which component a variable means; without one, the only component."""
         if variable is None and len(self.components) == 1:
@@ -104,8 +115,14 @@ def references(node: object) -> Iterator[Reference]:
         for part in node:
             yield from references(part)
     elif isinstance(node, ast.Node):
-        for place in fields(node):
-            yield from references(getattr(node, place.name))
+        for name in names_of_fields(type(node)):
+            yield from references(getattr(node, name))
+
+
+@cache
+def names_of_fields(kind: Any) -> tuple[str, ...]:
+    """The names of the parts of a kind of node."""
+    return tuple(each.name for each in fields(kind))
 
 
 def is_list(component: ast.Component) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from tests.naive.conditions import Condition, Part, condition, names, present
-from tests.naive.expressions import Scope
+from tests.naive.expressions import Scope, names_of_fields
 from tests.naive.pattern import Branch, RepeatedGroup, must_bind, of_iteration, of_iterations_up_to
 
 # Of each group: which branch each of its iterations is of.
@@ -86,9 +86,8 @@ def _mentions(node: Any) -> Iterator[tuple[str, IndexKind | None]]:
         case tuple():
             yield from (each for part in node for each in _mentions(part))
         case ast.Node():
-            yield from (
-                each for part in fields(node) for each in _mentions(getattr(node, part.name))
-            )
+            for name in names_of_fields(type(node)):
+                yield from _mentions(getattr(node, name))
 
 
 # ---------------------------------------------------------------- when they are checked
@@ -196,4 +195,5 @@ def _renamed(node: Any, own: Mapping[str, str], lengths: Mapping[str, int]) -> A
 
 def _with(node: ast.Node, change: Any) -> ast.Node:
     """A node of which every part is changed."""
-    return replace(node, **{each.name: change(getattr(node, each.name)) for each in fields(node)})
+    names = names_of_fields(type(node))
+    return type(node)(**{name: change(getattr(node, name)) for name in names})

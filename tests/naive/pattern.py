@@ -361,19 +361,25 @@ def unrolled(branch: Branch, events: int, *, begun: bool) -> Iterator[Branch]:
             yield Branch((first, *after.parts), branch.groups, after.iterations)
             continue
         least, most = first.quantifier.minimum, int(min(first.most, events))
+        made = _iterations(first, most)
         for number in range(least, most + 1):
-            for chosen in product(first.branches, repeat=number):
-                parts = [
-                    _of_iteration(part, first.name, count)
-                    for count, each in enumerate(chosen, start=1)
-                    for part in each.parts
-                ]
+            for places in product(range(len(first.branches)), repeat=number):
+                parts = [part for count, place in enumerate(places) for part in made[count][place]]
+                chosen = tuple(first.branches[place] for place in places)
                 last = parts[-1].iteration if parts and begun else None
                 whole = [each for each in parts if not last or each.iteration != last]
                 if sum(map(must_bind, whole)) + bool(last) <= events:
                     yield Branch(
                         (*parts, *after.parts), branch.groups, ((first, chosen), *after.iterations)
                     )
+
+
+def _iterations(group: RepeatedGroup, most: int) -> list[list[list[Element | NegativeGroup]]]:
+    """The parts of each branch in each iteration."""
+    return [
+        [[_of_iteration(part, group.name, count) for part in of.parts] for of in group.branches]
+        for count in range(1, most + 1)
+    ]
 
 
 def _of_iteration(

@@ -74,7 +74,7 @@ class Problem:
     iterations: Iterations
     written: Branch
 
-    @property
+    @cached_property
     def components(self) -> tuple[ast.Component, ...]:
         """The components of the branch."""
         return tuple(element.component for element in self.elements)
@@ -84,7 +84,7 @@ class Problem:
         """The numbers of the positive components: c1 … cn."""
         return [n for n, component in enumerate(self.components) if not component.negated]
 
-    @property
+    @cached_property
     def negatives(self) -> list[int]:
         """The numbers of the negative components."""
         return [n for n, component in enumerate(self.components) if component.negated]
@@ -124,6 +124,20 @@ class Problem:
                 found.append([number])
         return found
 
+    @cached_property
+    def places(self) -> list[list[int]]:
+        """For each positive component its step, as places among the positive ones."""
+        places = [[self.positives.index(number) for number in step] for step in self.steps]
+        return [step for step in places for _ in step]
+
+    @cached_property
+    def by_last_step(self) -> dict[tuple[int, ...], list[Condition]]:
+        """The conditions of `p_plus` by what they mention last."""
+        found: dict[tuple[int, ...], list[Condition]] = {}
+        for each in self.p_plus:
+            found.setdefault(tuple(self.last_step(each)), []).append(each)
+        return found
+
     def last_step(self, condition: Condition) -> list[int]:
         """What a condition mentions last in the pattern: a component, or the members of a set."""
         if not condition.parts:
@@ -137,7 +151,7 @@ class Problem:
 
     def scope_of(self, bound: Mapping[int, Series]) -> Scope:
         """Where expressions about a (partial) match are read."""
-        return replace(self.scope, bound=bound)
+        return self.scope.with_bound(bound)
 
     def agrees(self, event: Event, others: Series) -> bool:
         """docs/semantics.md, Equivalence tests: the event passes each with the others."""
@@ -203,9 +217,10 @@ def state(
     length = window(query.window, stream, tests, parameters)
     written = [part for part in parts if not isinstance(part, ast.Equivalence)]
 
-    def of_branch(branch: Branch, whole: Branch, asked: list[ast.Expression]) -> Problem:
+    def of_branch(
+        branch: Branch, whole: Branch, asked: list[ast.Expression], own: list[ast.Expression]
+    ) -> Problem:
         scope = _scope(pattern, branch, parameters, stream)
-        own = [part for part in asked if not names(part) & pattern.forbidding]
         conditions = tuple(each for part in own for each in of_iterations(part, branch, scope))
         groups = tuple(_forbidding(asked, branch, scope))
         return Problem(
@@ -213,12 +228,13 @@ def state(
             branch.iterations, whole,
         )  # fmt: skip
 
-    begun = strategy == StrategyName.SKIP_TILL_NEXT_MATCH
-    return tuple(
-        of_branch(each, branch, list(_asked(written, pattern, branch)))
-        for branch in pattern.branches
-        for each in unrolled(branch, len(stream.events), begun=begun)
-    )
+    begun, stated = strategy == StrategyName.SKIP_TILL_NEXT_MATCH, list[Problem]()
+    for branch in pattern.branches:
+        asked = list(_asked(written, pattern, branch))
+        own = [part for part in asked if not names(part) & pattern.forbidding]
+        for each in unrolled(branch, len(stream.events), begun=begun):
+            stated.append(of_branch(each, branch, asked, own))
+    return tuple(stated)
 
 
 def _scope(

@@ -93,8 +93,7 @@ def component(problem: Problem, place: int) -> ast.Component:
 
 def step(problem: Problem, place: int) -> list[int]:
     """The places of the components of a step, of which this is one."""
-    numbers = next(each for each in problem.steps if problem.positives[place] in each)
-    return [problem.positives.index(number) for number in numbers]
+    return problem.places[place]
 
 
 def here(problem: Problem, run: Bound) -> list[int]:
@@ -141,11 +140,12 @@ def may_begin(problem: Problem, run: Bound, event: Event) -> bool:
 
 def _may_bind(problem: Problem, run: Bound, event: Event, place: int) -> bool:
     """The type test, strictly after what comes before, equivalence, and the window."""
+    if not passes(component(problem, place), event):
+        return False
     events = events_in(run)
     before = events_in((*run[: here(problem, run)[0]], run[place]))
     return (
-        passes(component(problem, place), event)
-        and all(other < event for other in before)
+        all(other < event for other in before)
         and problem.agrees(event, events)
         and (problem.window is None or problem.window.holds((*events, event)))
     )
@@ -191,7 +191,7 @@ def _conditions_hold(problem: Problem, run: Bound, place: int) -> bool:
 
 def _conditions(problem: Problem, numbers: list[int]) -> Iterator[Condition]:
     """Those that mention one of these last in the pattern."""
-    return (each for each in problem.p_plus if problem.last_step(each) == numbers)
+    return iter(problem.by_last_step.get(tuple(numbers), ()))
 
 
 def may_ignore(
