@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from threading import local
 from typing import TypeAlias
 
 # What is told: where the work stands, and what helps.
 Ask: TypeAlias = Callable[[str], object]
 SEARCHING, READING = "", "while the query is read and planned: shorten it, or give it more time"
-_asked: ContextVar[Ask | None] = ContextVar("asked", default=None)
+
+
+class _Asked(local):
+    """Whom the work of a thread asks."""
+
+    ask: Ask | None = None
+
+
+_asked = _Asked()
 
 
 def heed(stands: str = READING) -> None:
     """Ask whether to go on; an error ends the work where not."""
-    ask = _asked.get()
+    ask = _asked.ask
     if ask is not None:
         ask(stands)
 
@@ -27,9 +35,8 @@ def heed(stands: str = READING) -> None:
 @contextmanager
 def heeding(ask: Ask) -> Iterator[None]:
     """Have work within this block ask so."""
-    before = _asked.get()
-    _asked.set(ask)
+    before, _asked.ask = _asked.ask, ask
     try:
         yield
     finally:
-        _asked.set(before)
+        _asked.ask = before

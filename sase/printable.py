@@ -6,11 +6,9 @@ Whatever this package writes for people passes here: tables, reports, explanatio
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
-from unicodedata import category
 
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
@@ -34,6 +32,8 @@ def printable_lines(text: str) -> str:
 
 def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, **form: Any) -> str:
     """A value as JSON, in which such characters are escaped as JSON has it: it reads as it was."""
+    import json
+
     text = json.dumps(value, default=default, ensure_ascii=False, **form)
     return text if text.isprintable() else "".join(map(_seen_in_json, text))
 
@@ -54,6 +54,8 @@ class Documented(ABC):
 
 def is_shown(character: str) -> bool:
     """Whether a character only shows itself."""
+    from unicodedata import category
+
     return character.isprintable() or character in JOINERS or category(character) == "Zs"
 
 
@@ -66,5 +68,7 @@ def _seen_in_lines(character: str) -> str:
 
 
 def _seen_in_json(character: str) -> str:
+    import json
+
     is_kept = character == "\n" or is_shown(character)
     return character if is_kept else json.dumps(character)[1:-1]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
-from uuid import uuid4
 
 from sase.binding.functions import AGGREGATES, FUNCTIONS
 from sase.binding.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, WILD, DataType, Kind
@@ -48,7 +48,7 @@ class UserAggregate:
     over: tuple[DataType, ...]
     type: DataType
     trend: TrendName | None = None
-    identity: str = field(default_factory=lambda: uuid4().hex)
+    identity: str = field(default_factory=lambda: os.urandom(16).hex())
 
     def accepts(self, place: int, data_type: DataType) -> bool:
         """Whether an attribute may be of a type, as far as that is known."""

@@ -7,12 +7,11 @@ from dataclasses import replace
 from itertools import chain
 
 from sase.binding.absent import asked_of_branch, asked_of_match
-from sase.binding.bound import BoundComponent, BoundQuery, Condition
+from sase.binding.bound import BoundComponent, BoundConfidence, BoundQuery, Condition
 from sase.binding.conditions import bind_condition
 from sase.binding.conjuncts import bind_conjuncts, top_level
 from sase.binding.equivalence import bind_equivalences, known_keys
 from sase.binding.forbidding import ForbiddingConjuncts
-from sase.binding.imprecise import bind_confidence, with_sequences
 from sase.binding.iterations import with_conjuncts
 from sase.binding.output import bind_columns, bind_limit, check_default_columns
 from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
@@ -65,13 +64,22 @@ def bind_text(
     return bind(parse_query(text, name), schema, source=source, parameters=parameters, flat=flat)
 
 
+def _confidence(query: ast.Query, pattern: BoundPattern, scope: Scope) -> BoundConfidence | None:
+    """What WITH CONFIDENCE says, None of precise time."""
+    if query.confidence is None and not scope.schema.is_imprecise:
+        return None
+    from sase.binding.imprecise import bind_confidence
+
+    return bind_confidence(query, pattern, scope)
+
+
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     _refuse_sources(query, scope)
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None
     _check_groups(query, pattern, scope)
-    confidence = bind_confidence(query, pattern, scope)
+    confidence = _confidence(query, pattern, scope)
     written, scopes = list(top_level(query.where)), [scope]
     for branch in pattern.branches:
         check_negations(branch, query.window, scope)
@@ -99,6 +107,8 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     if query.output is None:
         check_default_columns(query, scope, flat)
     if confidence is not None:
+        from sase.binding.imprecise import with_sequences
+
         bound = with_sequences(bound, query)
     return replace(
         bound,

@@ -14,7 +14,6 @@ from math import prod
 from typing import TypeAlias
 
 from sase.binding.scope import Scope
-from sase.binding.sets import members_of
 from sase.lang import ast
 from sase.source import Span
 
@@ -171,6 +170,8 @@ class _Writing:
 
     def _set(self, written: ast.SetOf) -> list[WrittenBranch]:
         """One branch: the members of a set one after the other; of one member that alone."""
+        from sase.binding.sets import members_of
+
         members = members_of(written, self.scope)
         self.is_fine = self.is_fine and bool(members)
         number, self.sets = self.sets, self.sets + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -30,7 +29,6 @@ _TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?\s*(Z|[+-]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder | None:
@@ -73,15 +71,17 @@ def _integer(node: ast.Integer, value: int, scope: Scope) -> Constant | Placehol
 def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Constant | Placeholder:
     found = _TIMESTAMP.fullmatch(text.strip())
     word = "DATE" if isinstance(node, ast.Date) else "TIMESTAMP"
+    from datetime import UTC, datetime, timedelta
+
     if found and not (word == "DATE" and found[2]):
         day, clock, fraction, zone = found.groups()
         zone = "+00:00" if not zone or zone in "Zz" else zone
         try:
-            moment = datetime.datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
+            moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
         except ValueError:
             pass  # such as the 30th of February: the message below says so
         else:
-            seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
+            seconds = (moment - datetime.fromtimestamp(0, UTC)) // timedelta(seconds=1)
             nanoseconds = int((fraction or ".0")[1:].ljust(9, "0"))
             return Constant(TIMESTAMP, seconds * 10**9 + nanoseconds, span=node.span)
     return scope.refuse(
@@ -143,6 +143,8 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
 
 def constant(value: object) -> tuple[DataType, Scalar] | None:
     """A Python value as a literal: its type and its constant; None where there is none."""
+    from datetime import UTC, date, datetime, timedelta
+
     match value:
         case None:
             return NULL, None
@@ -154,14 +156,15 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
             return FLOAT, None if value != value else value
         case str():
             return STRING, value
-        case datetime.datetime():
-            aware = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-            return TIMESTAMP, (aware - _EPOCH) // datetime.timedelta(microseconds=1) * 1000
-        case datetime.date():
-            days = value.toordinal() - _EPOCH.toordinal()
+        case datetime():
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            since = aware - datetime.fromtimestamp(0, UTC)
+            return TIMESTAMP, since // timedelta(microseconds=1) * 1000
+        case date():
+            days = value.toordinal() - date(1970, 1, 1).toordinal()
             return TIMESTAMP, days * NANOSECONDS["days"]
-        case datetime.timedelta():
-            return INTERVAL, value // datetime.timedelta(microseconds=1) * 1000
+        case timedelta():
+            return INTERVAL, value // timedelta(microseconds=1) * 1000
     return None
 
 

@@ -15,7 +15,6 @@ from sase.binding.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
-from sase.lang.expectations import STRATEGY_WORDS
 from sase.nearest import did_you_mean, nearest
 from sase.source import Span
 
@@ -199,6 +198,8 @@ def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
 def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
     if len(scope.components) == 1 and not scope.groups:
         return scope.components[0]
+    from sase.lang.expectations import STRATEGY_WORDS
+
     name, error = node.name.text, scope.problems.error
     strategy = nearest(name, STRATEGY_WORDS) if "_" in name else None
     if name == "confidence" and scope.schema.is_imprecise:

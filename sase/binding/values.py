@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from sase.binding.aggregates import UserAggregate, find, names
 from sase.binding.bound import (
     Aggregate,
     Constant,
@@ -48,6 +48,9 @@ from sase.heed import heed
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.nearest import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from sase.binding.aggregates import UserAggregate
 
 
 def bind_value(node: ast.Expression, scope: Scope) -> Expression:
@@ -244,9 +247,9 @@ def _mismatch(message: str, node: ast.Node, scope: Scope, *hints: str) -> None:
 
 def _call(node: ast.Call, scope: Scope) -> Expression:
     name = node.function.text
-    if name in AGGREGATES or find(name):
-        return _aggregate(node, scope)
     function = FUNCTIONS.get(name)
+    if name in AGGREGATES or (function is None and _added(name)):
+        return _aggregate(node, scope)
     if function is None:
         _unknown_function(node, scope)
         return unknown(node)
@@ -262,6 +265,13 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
             f"it is called as  {function.form}",
         )
     return _function(function, operands, node, scope)
+
+
+def _added(name: str) -> UserAggregate | None:
+    """The aggregate that a user has added under a name."""
+    from sase.binding.aggregates import find
+
+    return find(name)
 
 
 def _on_one_clock(operands: tuple[Expression, ...], scope: Scope) -> tuple[Expression, ...]:
@@ -291,6 +301,8 @@ def _function(
 
 
 def _unknown_function(node: ast.Call, scope: Scope) -> None:
+    from sase.binding.aggregates import names
+
     name = node.function
     every = [*FUNCTIONS, *AGGREGATES, *names()]
     instead = INSTEAD.get(name.text.lower())
@@ -320,7 +332,7 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
         return unknown(node)
     if any(map(scope.lacks, variables_of(argument))):
         return _absent(node, scope)
-    over, user = find_range(argument, scope), find(name)
+    over, user = find_range(argument, scope), None if name in AGGREGATES else _added(name)
     if over is None:
         return unknown(node)
     if not _takes(1 if user is None else len(user.over), argument, node, scope):

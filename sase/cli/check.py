@@ -6,11 +6,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_schema, add_text, schema_in, times_in
+from sase.cli.event_arguments import add_inputs, add_schema, add_text, schema_in, times_in
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
-from sase.cli.script_arguments import add_inputs, named_inputs
 from sase.errors import DataError, Diagnostic, QueryError
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ def _schemas(arguments: Namespace) -> Schema | dict[str | None, Schema]:
     found: dict[str | None, Schema] = {}
     if arguments.schema or arguments.events:
         found[None] = _schema(arguments)
+    from sase.cli.script_arguments import named_inputs
+
     for name, each in named_inputs(arguments).items():
         if getattr(each, "types", None) is not None:
             raise ArgumentError(f"--input {name}: types=… are no part of a check: leave them out")

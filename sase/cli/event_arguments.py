@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -10,9 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sase.cli.messages import notify
-from sase.cli.output_files import STANDARD_INPUT
 from sase.cli.pandas_import import hide_pandas
-from sase.cli.queries import ArgumentError, add_queries, named_value, read_queries, refuse_given
+from sase.cli.queries import (
+    STANDARD_INPUT,
+    ArgumentError,
+    add_queries,
+    named_value,
+    read_queries,
+    refuse_given,
+)
 from sase.nearest import did_you_mean
 from sase.printable import printable_json
 
@@ -93,6 +98,18 @@ def schema_in(arguments: Namespace) -> Schema | None:
     from sase.binding.schema_file import read_schema
 
     return read_schema(arguments.schema, time_unit=arguments.time_unit)
+
+
+def add_inputs(parser: ArgumentParser) -> None:
+    """Add the inputs of a script that have names."""
+    parser.add_argument(
+        "--input",
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="an input of a script, which its statements name after FROM; may be given often;"
+        " NAME=PATH,time=COLUMN,time_unit=ms says what holds of it alone",
+    )
 
 
 def add_text(parser: ArgumentParser) -> None:
@@ -347,6 +364,8 @@ def _is_list_of_names(given: object) -> bool:
 
 
 def _parameter(text: str) -> tuple[str, object]:
+    import json
+
     name, value = named_value("--param", text)
     try:
         found = json.loads(value)

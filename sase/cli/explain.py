@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
     add_events,
+    add_inputs,
     add_limits,
     add_schema,
     discovered,
@@ -20,7 +21,7 @@ from sase.cli.event_arguments import (
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import add_inputs, events_of_script, is_script
+from sase.cli.script_arguments import events_of_script, is_script
 from sase.cli.spark import ReplayRequest, add_spark, session
 from sase.partial_file import write_whole
 

@@ -47,7 +47,7 @@ COMMANDS = (
 )
 
 # Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.
-FAILED, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
+FAILED, WRONG, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 
 
 UNLOADED = (
@@ -89,15 +89,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    program = program_parser()
+    commands = {command.name: command for command in COMMANDS}
     if not arguments:
-        program.print_help(sys.stderr)
+        program_parser().print_help(sys.stderr)
         return WRONG
     first, *rest = arguments
-    if first.startswith("-"):
-        program.parse_args([first])  # leaves with the help, the version, or an error
-    commands = {command.name: command for command in COMMANDS}
     if first not in commands:
+        program = program_parser()
+        if first.startswith("-"):
+            program.parse_args([first])  # leaves with the help, the version, or an error
         program.error(f"there is no command {first!r}; {_suggestion(first, commands)}")
     return _run_command(commands[first], rest)
 
@@ -123,8 +123,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module.configure(parser)
     program, parsed = _parse(parser, arguments)
     from sase.cli.messages import print_diagnostics
-    from sase.cli.queries import ArgumentError, check_events, named_as_read
-    from sase.cli.signals import TERMINATED, Terminated
+    from sase.cli.queries import ArgumentError, Terminated, check_events, named_as_read
     from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
     try:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sase.cli.messages import counted, notify
-from sase.cli.queries import ArgumentError
+from sase.cli.queries import STANDARD_INPUT, ArgumentError
 from sase.cli.signals import Ending
 from sase.partial_file import PARTIAL
 
 if TYPE_CHECKING:
     from sase.engine.results.sinks import FileSink
 
-STANDARD_INPUT = "-"
 # How names begin that are passed over in folders.
 HIDDEN = (".", "_")
 # Options that name a file which a command reads, beside the events and the queries.

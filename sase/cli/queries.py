@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from sase.errors import Diagnostic
 
 BOM = "\ufeff"
+# What stands for standard input, where files are named.
+STANDARD_INPUT = "-"
 # The suffixes of files of queries: formats of events are asked for others alone, which loads Arrow.
 QUERIES = ("", ".sase")
 
 
 class ArgumentError(ValueError):
     """Arguments of a command that make no sense."""
+
+
+class Terminated(BaseException):
+    """The process was asked to end, with SIGTERM."""
 
 
 def refuse_given(options: Mapping[str, bool], why: str) -> None:

@@ -7,7 +7,7 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_events, add_limits, add_on_bad_row, on_bad_row
+from sase.cli.event_arguments import add_events, add_inputs, add_limits, add_on_bad_row, on_bad_row
 from sase.cli.messages import counted, notify, warnings_as_messages
 from sase.cli.output_files import (
     Target,
@@ -23,7 +23,7 @@ from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError
 from sase.cli.replay_script import replay_script
 from sase.cli.run import SHOWN
-from sase.cli.script_arguments import add_inputs, is_script
+from sase.cli.script_arguments import is_script
 from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import on_bad_row, one_query, query_options
 from sase.cli.messages import counted, notify, warnings_as_messages
-from sase.cli.output_files import STANDARD_INPUT, write_file
+from sase.cli.output_files import write_file
 from sase.cli.progress import SparkProgress
-from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, refuse_given
 from sase.cli.script_arguments import discovered_input, named_inputs
 from sase.cli.script_results import (
     SHOWN,

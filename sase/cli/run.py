@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import (
     add_events,
+    add_inputs,
     add_limits,
     add_on_bad_row,
     add_schema,
@@ -35,11 +36,11 @@ from sase.cli.output_files import (
     write_file,
 )
 from sase.cli.progress import Progress
-from sase.cli.queries import refuse_given
+from sase.cli.queries import Terminated, refuse_given
 from sase.cli.run_script import check_script_options, run_script
-from sase.cli.script_arguments import add_inputs, is_script
+from sase.cli.script_arguments import is_script
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
-from sase.cli.signals import Ending, Terminated
+from sase.cli.signals import Ending
 from sase.cli.standard_input import check_inputs, events_in_a_file
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import discovered, one_query
-from sase.cli.output_files import STANDARD_INPUT
-from sase.cli.queries import ArgumentError, named_value
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
 from sase.errors import SchemaError
 from sase.nearest import did_you_mean
 
@@ -23,18 +22,6 @@ _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
 _OPTIONS = ("time", "type", "seq", "time_unit", "types", "longest")
 _OWN = re.compile(rf"(.*),({'|'.join(_OPTIONS)})=((?<=,time=)[^,]*,[^,=]*|[^,]*)", re.DOTALL)
 _OTHER = re.compile(r".*,(\w+)=[^,]*", re.DOTALL)
-
-
-def add_inputs(parser: ArgumentParser) -> None:
-    """Add the inputs of a script that have names."""
-    parser.add_argument(
-        "--input",
-        metavar="NAME=PATH",
-        action="append",
-        default=[],
-        help="an input of a script, which its statements name after FROM; may be given often;"
-        " NAME=PATH,time=COLUMN,time_unit=ms says what holds of it alone",
-    )
 
 
 def is_script(arguments: Namespace) -> bool:

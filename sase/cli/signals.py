@@ -8,11 +8,7 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
-TERMINATED = 143
-
-
-class Terminated(BaseException):
-    """The process was asked to end, with SIGTERM."""
+from sase.cli.queries import Terminated
 
 
 class Ending:

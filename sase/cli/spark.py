@@ -23,8 +23,7 @@ from sase.cli.event_arguments import (
     query_options,
 )
 from sase.cli.messages import notify, notify_warnings
-from sase.cli.output_files import STANDARD_INPUT
-from sase.cli.queries import ArgumentError, named_value
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
 
 if TYPE_CHECKING:
     from sase.api.compiled_query import CompiledQuery

@@ -10,8 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sase.cli.output_files import STANDARD_INPUT
-from sase.cli.queries import ArgumentError
+from sase.cli.queries import STANDARD_INPUT, ArgumentError
 
 # Enough to tell one format from another.
 BEGINNING = 1 << 12

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import (
     add_events,
+    add_inputs,
     add_limits,
     add_report,
     limit_options,
@@ -16,7 +17,7 @@ from sase.cli.event_arguments import (
     show_report,
 )
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import add_inputs, events_of_script, is_script
+from sase.cli.script_arguments import events_of_script, is_script
 
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot

@@ -13,13 +13,12 @@ import io
 import os
 import sys
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
+from pkgutil import get_data
 
 import lark
 
 from sase.errors import SaseError
-from sase.partial_file import PRIVATE, write_whole
 from sase.private_folder import is_private, private_folder, user_cache
 
 ENTRY_POINTS = ["script", "condition"]
@@ -29,8 +28,8 @@ ENTRY_POINTS = ["script", "condition"]
 def parser() -> lark.Lark:
     """The parser of the grammar."""
     grammar, name, digest = _grammar()
-    came = files("sase.grammar").joinpath(name)
-    if came.is_file() and (found := _opened(came.read_bytes(), digest)):
+    came = _shipped(name)
+    if came is not None and (found := _opened(came, digest)):
         return found
     folder = _private_folder()
     if folder is None:
@@ -47,10 +46,20 @@ def file_of_tables() -> tuple[str, bytes]:
 
 def _grammar() -> tuple[str, str, str]:
     """The grammar, the name of a file with its tables, and the digest of what they depend on."""
-    grammar = files("sase.grammar").joinpath("sase.lark").read_text(encoding="utf-8")
+    came = _shipped("sase.lark")
+    assert came is not None, "the package has its grammar"
+    grammar = came.decode().replace("\r\n", "\n")
     version = f"{lark.__version__} {sys.version_info[:2]} {sys.implementation.name}"
     digest = hashlib.sha256(f"{version}\n{grammar}".encode()).hexdigest()[:24]
     return grammar, f"grammar-{digest}.pickle", digest
+
+
+def _shipped(name: str) -> bytes | None:
+    """A file that comes with the package, beside the grammar, if it does."""
+    try:
+        return get_data("sase.grammar", name)
+    except OSError:
+        return None
 
 
 def _build(grammar: str) -> lark.Lark:
@@ -64,6 +73,8 @@ def _build(grammar: str) -> lark.Lark:
 
 
 def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
+    from sase.partial_file import PRIVATE, write_whole
+
     built = _build(grammar)
     # A failure to write (a full disk, a read-only folder, another writer) costs time at the next
     # start, no more.

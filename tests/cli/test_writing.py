@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sase.cli.output_files import abandon, discard, write_file
-from sase.cli.signals import Ending, Terminated
+from sase.cli.queries import Terminated
+from sase.cli.signals import Ending
 from sase.engine.results import sinks
 
 ROWS = pa.table({"n": [1, 2, 3]})

@@ -314,7 +314,7 @@ def test_another_grammar_has_another_file(
 ) -> None:
     load()
     (first,) = kept(home)
-    monkeypatch.setattr(tables, "files", lambda _: tmp_path)
+    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
     (tmp_path / "sase.lark").write_text(f"{GRAMMAR}\n// another\n", encoding="utf-8")
     assert works(load())
     assert len(builds) == 2
@@ -326,7 +326,7 @@ def test_what_came_with_the_wheel_is_used_where_it_is_whole(
 ) -> None:
     name, content = tables.file_of_tables()
     builds.clear()
-    monkeypatch.setattr(tables, "files", lambda _: tmp_path)
+    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
     (tmp_path / "sase.lark").write_text(GRAMMAR, encoding="utf-8")
     (tmp_path / name).write_bytes(content)
     assert works(load())
@@ -343,7 +343,7 @@ def test_the_tables_of_another_grammar_are_not_used(
     """Not even from a file that has the right name."""
     load()
     (path,) = kept(home)
-    monkeypatch.setattr(tables, "files", lambda _: tmp_path)
+    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
     (tmp_path / "sase.lark").write_text(f"{GRAMMAR}\n// another\n", encoding="utf-8")
     load()
     (other,) = set(kept(home)) - {path}
