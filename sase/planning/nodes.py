@@ -234,7 +234,7 @@ class RunEvaluation:
         """
         goes_by_it = self.is_ranked or self.is_watched or self.counts_in_partitions
         written = [test for test in self.equivalences if test.value is None or goes_by_it]
-        return tuple(test for test in written if test not in self.partitions)
+        return tuple([test for test in written if test not in self.partitions])
 
     @property
     def has_groups(self) -> bool:
@@ -290,8 +290,8 @@ class RunEvaluation:
             return False
         if any(series[:-2]) or series[-2:] == [True, True]:
             return False
-        is_optional = any(each.minimum == 0 for each in self.components)
-        return not (is_optional or self.tested or any(edge.ranges for edge in self.conditions))
+        is_optional = any([each.minimum == 0 for each in self.components])
+        return not (is_optional or self.tested or any([edge.ranges for edge in self.conditions]))
 
     @property
     def is_in_lines(self) -> bool:

@@ -139,16 +139,16 @@ class Gate:
 def prove_schema(schema: pa.Schema, where: str = "") -> None:
     """Refuse names that are not UTF-8, as bytes from elsewhere may be, and types too deep."""
     try:
-        schema.names  # noqa: B018 - which decodes them
+        names = schema.names  # which decodes them
     except UnicodeDecodeError as problem:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
         raise SchemaError(message) from problem
-    for each in schema:
-        if each.type.num_fields and is_too_deep(each.type, _types_within):
+    for name, kind in zip(names, schema.types, strict=True):
+        if kind.num_fields and is_too_deep(kind, _types_within):
             raise SchemaError(
-                f"{where}`{each.name}` is nested more than {DEEPEST} levels deep: leave the column"
-                " out, or give it as text"
+                f"{where}`{name}` is nested more than {DEEPEST} levels deep: leave the column out,"
+                " or give it as text"
             )
 
 

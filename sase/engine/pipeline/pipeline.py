@@ -469,7 +469,7 @@ class Pipeline:
         """What each operator has counted, from the first on; those of branches come first."""
         own: Counted = []
         for name, each in zip(self._names, self.operators, strict=True):
-            if isinstance(each, HasBranches):
+            if self.plan.union is not None and isinstance(each, HasBranches):
                 own += each.operators()
             own.append((name, each.counters()))
         return [totals(counted) for counted in zip(own, *self._others, strict=True)]
