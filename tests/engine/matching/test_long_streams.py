@@ -40,6 +40,7 @@ OPTIONS = st.builds(
     chunk=st.sampled_from([1, 5, 50, 1000]),
     stack=st.sampled_from([1, 2, 64]),
 )
+KEYED = {"use_active_instance_stacks", "evaluate_runs"}
 PUSHES = st.lists(st.sampled_from([1, 7, 0, 30, 2, 150, 400]), min_size=1, max_size=4)
 
 
@@ -74,7 +75,9 @@ def most_events(pattern: Pattern, keys: str, recipe: str, sequences: int) -> int
     rewrites = {call.rewrite for call in read_recipe(recipe).calls}
     length = len(pattern.names)
     is_narrow = pattern.window is not None and "push_window_into_scan" in rewrites
-    is_split = pattern.is_keyed and keys != "few" and "partition_stacks" in rewrites
+    # Which a plan without instance stacks or runs has nothing of.
+    has_keys = "partition_stacks" in rewrites and bool(rewrites & KEYED)
+    is_split = pattern.is_keyed and keys != "few" and has_keys
     if length == 1 or is_split or (is_narrow and "PARTITION" not in pattern.unit):
         return 4000
     return int(4 * (sequences * factorial(length)) ** (1 / length))
