@@ -115,7 +115,7 @@ def references(node: object) -> Iterator[Reference]:
         for part in node:
             yield from references(part)
     elif isinstance(node, ast.Node):
-        for name in names_of_fields(type(node)):
+        for name in names_of_fields(node.__class__):
             yield from references(getattr(node, name))
 
 
