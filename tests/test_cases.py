@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
+from sase.planning.recipes import recipe_names
 from tests.casefile import Case, parse_cases, rewritten
 from tests.routes import Route, errors
 from tests.routing import ROUTES, TO_COME
+from tests.seeds import has_turn
 
 CASES = Path(__file__).parent / "cases"
 
@@ -28,8 +31,25 @@ def all_cases() -> list[Case]:
     return [case for path in paths for case in parse_cases(read(path), name_of(path))]
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.file}::{case.title}")
-def test_case(case: Case, pytestconfig: pytest.Config) -> None:
+# Of the recipes two run every record, and of the others each fourth in turn; the rest is heavy.
+ALWAYS, TURNS = ("basic", "optimized"), 4
+OTHERS = [f"engine by {recipe}" for recipe in recipe_names() if recipe not in ALWAYS]
+RECORDS = list(enumerate(all_cases()))
+
+
+def id_of(case: Case) -> str:
+    return f"{case.file}::{case.title}"
+
+
+def is_often(number: int, route: str) -> bool:
+    """Whether a route is taken by this record whenever it is tested."""
+    return route not in OTHERS or (number + OTHERS.index(route)) % TURNS == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "case"), [pytest.param(*each, id=id_of(each[1])) for each in RECORDS]
+)
+def test_case(number: int, case: Case, pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("complete"):
         complete(case)
         return
@@ -38,14 +58,40 @@ def test_case(case: Case, pytestconfig: pytest.Config) -> None:
     expected, actual = {}, {}
     if is_run(case) and not is_to_come(case):
         expected["error"], actual["error"] = ["none"], errors(case)
+    found = by_routes(case, lambda route: is_often(number, route))
+    assert actual | found[1] == expected | found[0]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("number", "case"),
+    [
+        pytest.param(number, case, id=id_of(case))
+        for number, case in RECORDS
+        if has_turn(number) and any(case.section(name) for name in ("matches", "returns"))
+    ],
+)
+def test_case_by_the_other_recipes(number: int, case: Case) -> None:
+    """Of all records, or where examples are fresh, of a third."""
+    expected, actual = by_routes(case, lambda route: not is_often(number, route))
+    assert actual == expected
+
+
+Lines: TypeAlias = dict[str, list[str]]
+
+
+def by_routes(case: Case, is_taken: Callable[[str], bool]) -> tuple[Lines, Lines]:
+    """What each section expects of some routes, and what these say."""
+    expected: Lines = {}
+    actual: Lines = {}
     for section in case.sections:
         for name, route in routes_of(case, section.name).items():
-            key = f"{section.name} by the {name}"
-            lines = route(case)
+            lines = route(case) if is_taken(name) else None
             if lines is not None:
+                key = f"{section.name} by the {name}"
                 expected[key] = list(section.lines)
                 actual[key] = like(section.name, section.lines, lines)
-    assert actual == expected
+    return expected, actual
 
 
 def is_to_come(case: Case) -> bool:

@@ -20,9 +20,12 @@ CHECKED = ("NUMBA_BOUNDSCHECK", FILES)
 @pytest.mark.slow
 @pytest.mark.heavy
 @pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), CHECKED])
-def test_in_other_modes(variable: str, files: list[str]) -> None:
-    """The profile `quick` has few examples."""
-    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=quick"]
+def test_in_other_modes(variable: str, files: list[str], pytestconfig: pytest.Config) -> None:
+    """The profile `quick` has few examples; where they are fresh, there are half as many."""
+    seed = pytestconfig.option.seed
+    drawn = ["quick"] if seed is None else ["random", f"--seed={seed}", "--examples=3"]
+    profile, *fresh = drawn
+    options = ["-q", "-x", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}", *fresh]
     options += ["-p", "tests.engine.checked_indexes"] if variable == "NUMBA_DISABLE_JIT" else []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
