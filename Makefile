@@ -33,7 +33,7 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(CODE) ## run the tests, with the same random examples every time (seven minutes)
+test: $(CODE) ## run the tests, with the same random examples every time (six minutes)
 	@echo "test: all but the heavy ones"
 	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
@@ -41,11 +41,11 @@ test-quick: $(CODE) ## run what takes little time, with few random examples (two
 	@echo "test-quick: what takes little time"
 	@$(BIN)/python -m pytest -m "not heavy and not slow" --hypothesis-profile=quick $(WORKERS) $(ONE) $(ARGS)
 
-test-random: $(CODE) ## run the random tests with fresh examples (five minutes)
+test-random: $(CODE) ## run the random tests with fresh examples (four minutes)
 	@echo "test-random: fresh examples"
 	@$(BIN)/python -m pytest -m "hypothesis or random" --hypothesis-profile=random $(WORKERS) $(DRAW) $(ARGS)
 
-test-heavy: $(CODE) ## run what both leave out: killed processes, checked indexes, experiments (eight)
+test-heavy: $(CODE) ## run what both leave out: killed processes, checked indexes, experiments (seven)
 	@echo "test-heavy: what the others leave out"
 	@$(BIN)/python -m pytest -m "heavy and not (hypothesis or random)" $(WORKERS) $(ONE) $(ARGS)
 

@@ -120,7 +120,7 @@ except sase.TimeLimitError as problem:
     assert "its timeout of 0.5 s" in ended(script)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.heavy)])
 def test_kernels_are_compiled_within_the_limit(threads: int, tmp_path: Path) -> None:
     """It is asked between the steps of compiling; what is ready is kept for the next try."""
     script = f"""
@@ -309,7 +309,7 @@ def test_a_matcher_that_was_interrupted_goes_no_further() -> None:
 # ---------------------------------------------------------------- explanations and comparisons
 
 
-@pytest.mark.parametrize("way", ["", ", pushed=5000"])
+@pytest.mark.parametrize("way", ["", pytest.param(", pushed=5000", marks=pytest.mark.heavy)])
 def test_an_analysis_ends_in_time(way: str) -> None:
     script = f"""
 import sase

@@ -104,7 +104,7 @@ def test_each_strategy_is_bound_and_planned_once(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("run", [[], ["--run"]])
+@pytest.mark.parametrize("run", [[], pytest.param(["--run"], marks=pytest.mark.heavy)])
 def test_the_plans_of_all_recipes_are_of_a_query_that_is_bound_once(
     run: list[str], query: str, folder: Path
 ) -> None:

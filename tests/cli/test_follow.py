@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import json
@@ -10,10 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow.csv
 import pyarrow.ipc
@@ -76,6 +77,17 @@ def runs() -> Iterator[list[Run]]:
         run.process.communicate()
 
 
+# What the command makes of lines of which so many come together: status, output, messages.
+Follow: TypeAlias = Callable[..., tuple[int, list[str], str]]
+PUT_ASIDE = ("--on-bad-row", "quarantine")
+
+
+@pytest.fixture
+def follow(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Follow:
+    """The command in this process, which need not start for it."""
+    return functools.partial(told, monkeypatch=monkeypatch, capsys=capsys)
+
+
 def test_standard_input(runs: list[Run]) -> None:
     run = Run("-", "-q", QUERY)
     runs.append(run)
@@ -103,25 +115,21 @@ def test_a_file_that_grows(tmp_path: Path, runs: list[Run]) -> None:
     assert "1 match in 2 rows" in err
 
 
-def test_late_rows(runs: list[Run]) -> None:
-    rows = [*CSV, "4,A,3", "6,B,3"]
+def test_late_rows(follow: Follow) -> None:
+    rows = "\n".join([*CSV, "4,A,3", "6,B,3"])
     for lateness, found in (([], 2), (["--lateness", "1"], 3)):
-        run = Run("-", "-q", QUERY, *lateness)
-        runs.append(run)
-        run.write("\n".join(rows) + "\n")
-        status, out, err = run.end()
+        status, out, err = follow([rows], "-q", QUERY, *lateness)
         assert status == 0
-        assert len(out.splitlines()) == found
+        assert len(out) == found
         assert ("1 row was late" in err) == (not lateness)
 
 
-def test_an_absence_is_known_when_the_input_ends(runs: list[Run]) -> None:
-    run = Run("-", "-q", "EVENT SEQ(A a, !(B b)) WHERE [id] WITHIN 5", "--format", "csv")
-    runs.append(run)
-    run.write("\n".join([CSV[0], "1,A,1", "2,A,2", "3,B,1"]) + "\n")
-    status, out, _ = run.end()
+def test_an_absence_is_known_when_the_input_ends(follow: Follow) -> None:
+    query = "EVENT SEQ(A a, !(B b)) WHERE [id] WITHIN 5"
+    rows = "\n".join([CSV[0], "1,A,1", "2,A,2", "3,B,1"])
+    status, out, _ = follow([rows], "-q", query, "--format", "csv")
     assert status == 0
-    assert out.splitlines()[1:] == ['2,"A",2,2,2,7']
+    assert out[1:] == ['2,"A",2,2,2,7']
 
 
 def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
@@ -203,18 +211,16 @@ def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:
     assert (found["a"], found["v"], found["w"]) == (20_000_000, 4.0, None)
 
 
-def test_what_is_not_read_may_be_anything(runs: list[Run]) -> None:
+def test_what_is_not_read_may_be_anything(follow: Follow) -> None:
     """Also if it is something else in each row; what is read may not."""
-    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5 RETURN b.v AS v")
-    runs.append(run)
-    run.write('{"ts": 1, "type": "A", "v": 1, "w": 1, "u": null}\n')
-    run.write('{"ts": 2, "type": "B", "v": 5, "w": 2}\n')
-    assert run.line()["v"] == 5
-    last = '{"ts": 12, "type": "B", "v": 6, "w": {"a": 1}, "u": 3}'
-    run.write(f'{{"ts": 11, "type": "A", "w": [1]}}\n{last}\n')
-    assert run.line()["v"] == 6
-    run.write('{"ts": 13, "type": "B", "v": "x"}\n')
-    status, _, err = run.end()
+    lines = [
+        '{"ts": 1, "type": "A", "v": 1, "w": 1, "u": null}\n{"ts": 2, "type": "B", "v": 5, "w": 2}',
+        '{"ts": 11, "type": "A", "w": [1]}\n{"ts": 12, "type": "B", "v": 6, "w": {"a": 1}, "u": 3}',
+        '{"ts": 13, "type": "B", "v": "x"}',
+    ]
+    query = "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5 RETURN b.v AS v"
+    status, out, err = follow(lines, "-q", query)
+    assert [json.loads(line)["v"] for line in out] == [5, 6]
     assert status == 1
     assert "standard input, line 5: `v` is x: the column holds integers" in err
 
@@ -235,61 +241,54 @@ def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
     assert "5 rows could not be used" in err
 
 
-def test_bad_rows_of_csv_are_put_aside(runs: list[Run]) -> None:
+def test_bad_rows_of_csv_are_put_aside(follow: Follow) -> None:
     """Rows that are too short, or not of their columns; also among the first."""
-    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5", "--on-bad-row", "quarantine")
-    runs.append(run)
-    run.write("\n".join([CSV[0], "1,A,1", "1,A", "2,B,1"]) + "\n")
-    assert run.line()["b"]["ts"] == 2
-    run.write("11,A,2\n11,A,x\nlate,B,2\n12,B\n13,B,2\n")
-    assert run.line()["b"]["ts"] == 13
-    status, _, err = run.end()
+    first = "\n".join([CSV[0], "1,A,1", "1,A", "2,B,1"])
+    rest = "11,A,2\n11,A,x\nlate,B,2\n12,B\n13,B,2"
+    status, out, err = follow([first, rest], "-q", QUERY, *PUT_ASIDE)
+    assert [json.loads(line)["b"]["ts"] for line in out] == [2, 13]
     assert status == 0
     assert "4 rows could not be used" in err
 
 
-def test_a_mark_of_byte_order_is_no_part_of_a_name(runs: list[Run]) -> None:
-    run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5", "--on-bad-row", "quarantine")
-    runs.append(run)
-    run.write("\n".join([f"\ufeff{CSV[0]}", "1,A,1", "1,A", "2,B,1"]) + "\n")
-    assert run.line()["b"]["ts"] == 2
-    status, _, err = run.end()
+def test_a_mark_of_byte_order_is_no_part_of_a_name(follow: Follow) -> None:
+    rows = "\n".join([f"\ufeff{CSV[0]}", "1,A,1", "1,A", "2,B,1"])
+    status, (found,), err = follow([rows], "-q", QUERY, *PUT_ASIDE)
+    assert json.loads(found)["b"]["ts"] == 2
     assert status == 0
     assert "1 row could not be used" in err
 
 
-def test_the_first_line_may_be_bad(runs: list[Run]) -> None:
-    run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
-    runs.append(run)
-    run.write("".join(f"{line}\n" for line in ["{no JSON", *JSON]))
-    assert run.line()["b"]["id"] == 1
-    status, _, err = run.end()
+def test_the_first_line_may_be_bad(follow: Follow) -> None:
+    rows = "\n".join(["{no JSON", *JSON])
+    status, (found,), err = follow([rows], "-q", f"{QUERY} seconds", *PUT_ASIDE)
+    assert json.loads(found)["b"]["id"] == 1
     assert status == 0
     assert "1 row could not be used" in err
 
 
-def test_an_attribute_that_the_first_lines_lack(runs: list[Run]) -> None:
+def test_an_attribute_that_the_first_lines_lack(follow: Follow) -> None:
     """It is NULL until it comes, and whoever wrote a wrong name learns of it."""
     where = "(b.v > 3 OR b.v IS NULL) AND a.typ IS NULL"
-    run = Run("-", "-q", f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5")
-    runs.append(run)
-    run.write('{"ts": 1, "type": "A"}\n{"ts": 2, "type": "B"}\n')
-    assert run.line()["b"] == {"ts": 2, "type": "B", "v": None, "typ": None}
-    run.write('{"ts": 3, "type": "B", "v": 1}\n{"ts": 4, "type": "B", "v": 4.5}\n')
-    assert run.line()["b"] == {"ts": 4, "type": "B", "v": 4.5, "typ": None}
-    status, _, err = run.end()
+    lines = [
+        '{"ts": 1, "type": "A"}\n{"ts": 2, "type": "B"}',
+        '{"ts": 3, "type": "B", "v": 1}\n{"ts": 4, "type": "B", "v": 4.5}',
+    ]
+    status, out, err = follow(lines, "-q", f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5")
+    assert [json.loads(line)["b"] for line in out] == [
+        {"ts": 2, "type": "B", "v": None, "typ": None},
+        {"ts": 4, "type": "B", "v": 4.5, "typ": None},
+    ]
     assert status == 0
     assert "no line of standard input has `v` yet, which is NULL until one has it" in err
     assert "no line of standard input has `typ` yet, which is NULL" in err
     assert "did you mean `type`?" in err
 
 
-def test_what_else_is_wrong_beside_an_attribute_that_is_lacking(runs: list[Run]) -> None:
+def test_what_else_is_wrong_beside_an_attribute_that_is_lacking(follow: Follow) -> None:
     for lines in JSON, CSV:
-        run = Run("-", "-q", "EVENT SEQ(A a, B b) WHERE b.v > 3 AND a.id = 'x' WITHIN 5 s")
-        runs.append(run)
-        run.write("".join(f"{line}\n" for line in lines[:2]))
-        status, _, err = run.end()
+        query = "EVENT SEQ(A a, B b) WHERE b.v > 3 AND a.id = 'x' WITHIN 5 s"
+        status, _, err = follow(["\n".join(lines[:2])], "-q", query)
         assert status == 2
         assert "no column `v`" in err
 

@@ -37,6 +37,7 @@ EVENTS = pa.table(
 )
 QUERY = "EVENT SEQ(A a, !(B b), C c) WHERE [id] WITHIN 30"
 # More matches than anyone waits for.
+HEAVY = pytest.mark.heavy
 ENDLESS = "EVENT SEQ(A a, A b, A c, A d)"
 
 
@@ -488,8 +489,12 @@ def wait_for(path: str, size: int) -> None:
         time.sleep(0.05)
 
 
+INTERRUPTED, TERMINATED = (signal.SIGINT, 130), (signal.SIGTERM, 143)
+
+
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"]
+    ("number", "status"),
+    [pytest.param(*INTERRUPTED, id="int"), pytest.param(*TERMINATED, id="term", marks=HEAVY)],
 )
 def test_a_signal_leaves_a_valid_partial_file(number: int, status: int) -> None:
     many_events()
@@ -524,7 +529,9 @@ def test_an_interrupt_shows_what_was_found_so_far(
     assert re.search("interrupted: [0-9,]{5,} matches so far", err)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".arrow"])
+@pytest.mark.parametrize(
+    "suffix", [".csv", ".parquet", *(pytest.param(s, marks=HEAVY) for s in (".jsonl", ".arrow"))]
+)
 def test_a_full_disk(suffix: str) -> None:
     """Of text the whole lines are left; a file that cannot be closed is said to be none."""
     table = pa.table({"ts": range(5000), "type": ["A"] * 5000, "s": ['of "two"\nlines'] * 5000})
@@ -553,7 +560,9 @@ def test_a_full_disk(suffix: str) -> None:
         assert read(f"partial{suffix}").num_rows
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [pytest.param(*INTERRUPTED, marks=HEAVY), TERMINATED]
+)
 def test_a_signal_tells_how_many_were_written(number: int, status: int) -> None:
     many_events()
     process = started("-q", ENDLESS, "--format", "csv")
@@ -566,7 +575,9 @@ def test_a_signal_tells_how_many_were_written(number: int, status: int) -> None:
     assert b"Traceback" not in err
 
 
-@pytest.mark.parametrize("format", ["table", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "format", ["jsonl", *(pytest.param(each, marks=HEAVY) for each in ("table", "csv"))]
+)
 def test_a_closed_pipe(format: str) -> None:
     if format != "table":
         many_events()

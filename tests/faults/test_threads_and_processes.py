@@ -39,7 +39,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork")
 
 @posix
 @pytest.mark.parametrize(
-    "method", ["fork", pytest.param("spawn", marks=pytest.mark.slow),
+    "method", ["fork", pytest.param("spawn", marks=pytest.mark.heavy),
                pytest.param("forkserver", marks=pytest.mark.heavy)]
 )  # fmt: skip
 def test_processes_that_are_started_after_use(method: str) -> None:

@@ -117,7 +117,7 @@ def test_a_full_disk(name: str, forked: Programs) -> None:
             assert name == "generated events" or f"'{out}" in err
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", pytest.param("parquet", marks=pytest.mark.heavy)])
 def test_a_run_that_is_killed(suffix: str, forked: Programs) -> None:
     """By SIGKILL, while it writes: its lock goes with it, and another run takes its place."""
     write_events(Path(EVENTS))

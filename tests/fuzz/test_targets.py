@@ -8,6 +8,8 @@ from tests import seeds
 from tests.fuzz import driver
 
 TARGETS = driver.targets()
+# Those whose documents come from elsewhere most often.
+OFTEN = ("query_text", "snapshots", "script_snapshots")
 
 
 @pytest.mark.heavy
@@ -23,7 +25,13 @@ def test_documents_are_opened_or_refused(module: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", TARGETS)
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(name, marks=() if name.endswith(OFTEN) else pytest.mark.heavy)
+        for name in TARGETS
+    ],
+)
 def test_the_corpus(module: str) -> None:
     """What was found once is opened or refused."""
     paths = sorted((driver.CORPUS / module.rpartition(".")[2]).glob("*"))

@@ -30,7 +30,11 @@ SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
 @pytest.mark.parametrize(
     ("query", "strategy", "output", "limit"),
     [
-        *((SERIES, each, "structs", "") for each in ("key", "slice", "key_and_slice", "files")),
+        (SERIES, "key_and_slice", "structs", ""),
+        *(
+            pytest.param(SERIES, each, "structs", "", marks=pytest.mark.heavy)
+            for each in ("key", "slice", "files")
+        ),
         (PAIRS, "slice", "structs", " LIMIT 9"),
         (RETURNED, "slice", "structs", ""),
         (SAME, "key", "structs", " LIMIT 40"),

@@ -58,11 +58,11 @@ def told(rows: list[dict[str, Any]]) -> Any:
 @pytest.mark.parametrize(
     ("query", "strategy"),
     [
-        (SERIES, "key_and_slice"),
         (BOTH, "files"),
         *(
             pytest.param(*each, marks=pytest.mark.heavy)
             for each in [
+                (SERIES, "key_and_slice"),
                 *((SERIES, strategy) for strategy in ("key", "slice", "files")),
                 *((SETS, strategy) for strategy in ("key", "slice")),
                 *((PAIRS, strategy) for strategy in ("slice", "one_task")),

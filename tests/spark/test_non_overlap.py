@@ -189,7 +189,9 @@ KEYS: list[tuple[pa.DataType, pa.DataType]] = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), KEYS)
+@pytest.mark.parametrize(
+    ("first", "second"), [KEYS[0], *(pytest.param(*k, marks=pytest.mark.heavy) for k in KEYS[1:])]
+)
 def test_keys_of_several_types(
     first: pa.DataType, second: pa.DataType, spark: SparkSession
 ) -> None:

@@ -39,6 +39,7 @@ MORE = [
     *((RISING, each, "") for each in ("key", "slice")),
     *((each, "key", "") for each in (GREEDY, NEXT, ENDLESS, BRANCHES, RETURNED)),
     *((each, "one_task", "") for each in (SOMETIMES, EVENTS)),
+    (RISING, "files", ""),
     (WAITING, "key", " LIMIT 9"),
     (ORDERS, "slice", " LIMIT 30"),
 ]
@@ -48,7 +49,6 @@ MORE = [
     ("query", "strategy", "output", "limit"),
     [
         (RISING, "key_and_slice", "structs", ""),
-        (RISING, "files", "structs", ""),
         (GREEDY, "slice", "structs", ""),
         (WAITING, "slice", "structs", " LIMIT 9"),
         (WAITING, "key", "non_overlap", ""),

@@ -127,7 +127,14 @@ for path in sorted(folder.glob("*.plan")):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("recipe", "lateness"), [("basic", 0), ("optimized", 2), ("multi_pais", 1)]
+    ("recipe", "lateness"),
+    [
+        ("optimized", 2),
+        *(
+            pytest.param(*each, marks=pytest.mark.heavy)
+            for each in (("basic", 0), ("multi_pais", 1))
+        ),
+    ],
 )
 def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path) -> None:
     import pyarrow.feather
