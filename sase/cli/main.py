@@ -18,7 +18,6 @@ from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
 from sase.nearest import nearest
 from sase.printable import printable_lines
-from sase.text_file import is_unicode
 
 
 class Command(NamedTuple):
@@ -160,6 +159,8 @@ def _parse(parser: CommandParser, arguments: Sequence[str]) -> tuple[str, Namesp
 
 def _refuse_bytes(parser: CommandParser, parsed: Namespace) -> None:
     """Refuse what is not UTF-8 but for paths, which may be of any bytes."""
+    from sase.text_file import is_unicode
+
     for action in parser.arguments:
         given = getattr(parsed, action.dest, None)
         for text in given if isinstance(given, list) else [given]:

@@ -132,8 +132,8 @@ class RowHistory:
         """Drop the segments that end before a position; the last one leaves its columns."""
         if not self.pieces or self.pieces[0].end > position:
             return self
-        left = tuple(piece for piece in self.pieces if piece.end > position)
-        return RowHistory(left or (self.pieces[-1].emptied(),))
+        left = [piece for piece in self.pieces if piece.end > position]
+        return RowHistory(tuple(left) or (self.pieces[-1].emptied(),))
 
     def showing(self, positions: Numbers) -> RowHistory:
         """The segments that have events at some positions, if these show all columns there are.

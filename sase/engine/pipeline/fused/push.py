@@ -67,15 +67,10 @@ class FusedPush:
                 return Declined(reason)
         return (cls if pipeline.stopwatch is None else _TimedPush)(pipeline, operators)
 
-    @property
-    def _pipeline(self) -> Pipeline:
-        pipeline = self._held()
-        assert pipeline is not None, "a pipeline holds its path"
-        return pipeline
-
     def push(self, events: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
-        pipeline = self._pipeline
+        pipeline = self._held()
+        assert pipeline is not None, "a pipeline holds its path"
         decoder = pipeline.loader.decoder
         if decoder is None:
             return None
