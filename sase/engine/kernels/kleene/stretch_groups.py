@@ -15,6 +15,8 @@ a key has one group at most, which moves without a branch that depends on the ev
 otherwise is in a list of further groups.
 """
 
+# long because: it is all that is done to a group
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -85,13 +87,11 @@ class Stretches(NamedTuple):
 class StretchMatches(NamedTuple):
     """Matches: the events of each level, one behind the other, and where those of each match stop.
 
-    `sizes` are how many matches there are, and how many events of each level; in `rows` the events
-    of a group are listed.
+    `sizes` are how many matches there are, and how many events of each level.
     """
 
     bound: OutIntRows
     stops: OutIntRows
-    rows: OutInts
     sizes: OutInts
 
 
@@ -133,30 +133,48 @@ def prospects(
 
 
 @inlined
+def write_older(
+    rules: StretchRules, level: int, length: int, row: int, runs: int, event: StretchEvent,
+    chain: OutInts, written: StretchMatches,
+) -> None:  # fmt: skip
+    """Write a level of the other runs of a group, of which each has the events of the one before.
+
+    Where their levels begin one event after the other, the next older one has the row in front.
+    """
+    bound, stops = written.bound[level], written.stops[level]
+    used, count = written.sizes[1 + level], written.sizes[0]
+    for place in range(count + 1, count + runs):
+        if level < rules.sliding:
+            bound[used] = row + event.shift
+            row = chain[row]
+        if level == rules.sliding - 1:
+            copy_blocks(bound, used - length, bound, used + 1, length)
+            length += 1
+        elif level >= rules.sliding:
+            copy_blocks(bound, used - length, bound, used, length)
+        used += length
+        stops[place] = used
+    written.sizes[1 + level] = used
+
+
+@inlined
 def write_group(
     rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
     written: StretchMatches,
 ) -> None:  # fmt: skip
-    """Write the matches of a group, level by level, of each the youngest one first."""
-    rows, count, runs = written.rows, written.sizes[0], groups[group + SIZE]
-    last, oldest, row = rules.levels - 1, groups[group + BEGINS], event.row
-    for place in range(event.rank - oldest, -1, -1):
-        rows[place] = row + event.shift
-        row = chain[row]
-    for level in range(rules.levels):
-        bound, stops, used = written.bound[level], written.stops[level], written.sizes[1 + level]
-        younger, shorter = int(level < rules.sliding), int(level == rules.sliding - 1)
-        behind = groups[group + BEGINS + level + 1] if level < last else event.rank + 1
-        begin = groups[group + BEGINS + level] + younger * (runs - 1) - oldest
-        length = behind - groups[group + BEGINS + level] - shorter * (runs - 1)
-        for place in range(count, count + runs):
-            if rules.most[level] == 1:
-                bound[used] = rows[begin]
-            else:
-                copy_blocks(rows, begin, bound, used, length)
-            used += length
-            stops[place], begin, length = used, begin - younger, length + shorter
-        written.sizes[1 + level] = used
+    """Write the matches of a group, the youngest first, level by level back from an event."""
+    count, runs, row = written.sizes[0], groups[group + SIZE], event.row
+    behind = event.rank + 1
+    for level in range(rules.levels - 1, -1, -1):
+        begin = groups[group + BEGINS + level]
+        begin += runs - 1 if level < rules.sliding else 0
+        used, length, behind = written.sizes[1 + level], behind - begin, begin
+        for place in range(used + length - 1, used - 1, -1):
+            written.bound[level, place] = row + event.shift
+            row = chain[row]
+        written.sizes[1 + level] = written.stops[level, count] = used + length
+        if runs > 1:
+            write_older(rules, level, length, row, runs, event, chain, written)
     written.sizes[0] = count + runs
 
 

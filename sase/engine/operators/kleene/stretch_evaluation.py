@@ -176,7 +176,7 @@ class StretchEvaluationState(RunEvaluationState):
 
     def _double_output(self) -> None:
         levels, events = self._found.bound.shape
-        self._check_memory(8 * 2 * events * (levels + 1))
+        self._check_memory(8 * 2 * events * levels)
         self._found = self._output(2 * self._found.stops.shape[1], 2 * events)
 
     def _output(self, matches: int, events: int) -> groups.StretchMatches:
@@ -185,7 +185,6 @@ class StretchEvaluationState(RunEvaluationState):
         return groups.StretchMatches(
             np.empty((levels, events), np.int64),
             np.empty((levels, matches), np.int64),
-            np.empty(events + BLOCK, np.int64),
             np.zeros(1 + levels, np.int64),
         )
 
