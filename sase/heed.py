@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import local
+from contextvars import ContextVar
 from typing import TypeAlias
 
 # What is told: where the work stands, and what helps.
 Ask: TypeAlias = Callable[[str], object]
 SEARCHING, READING = "", "while the query is read and planned: shorten it, or give it more time"
-
-
-class _Asked(local):
-    """Whom the work of a thread asks."""
-
-    ask: Ask | None = None
-
-
-_asked = _Asked()
+_asked: ContextVar[Ask | None] = ContextVar("asked", default=None)
 
 
 def heed(stands: str = READING) -> None:
     """Ask whether to go on; an error ends the work where not."""
-    ask = _asked.ask
+    ask = _asked.get()
     if ask is not None:
         ask(stands)
 
@@ -35,8 +27,9 @@ def heed(stands: str = READING) -> None:
 @contextmanager
 def heeding(ask: Ask) -> Iterator[None]:
     """Have work within this block ask so."""
-    before, _asked.ask = _asked.ask, ask
+    before = _asked.get()
+    _asked.set(ask)
     try:
         yield
     finally:
-        _asked.ask = before
+        _asked.set(before)

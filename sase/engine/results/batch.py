@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -372,7 +372,8 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
         first, *rest = group
         if rest and isinstance(first, MatchBatch):
             found = [part.results for part in rest if isinstance(part, MatchBatch)]
-            first = MatchBatch(first.shape, first.history, sum(found, first.results))
+            every = tuple(chain(first.results, *found))
+            first = MatchBatch(first.shape, first.history, every)
         yield first
     for problem in problems:
         raise problem
