@@ -135,7 +135,7 @@ class _IterationAbsence(IndexedEvents):
         self.simple: list[tuple[int, Condition]] = list(own.negative_conditions(negation))
         terms = list[GroupTerm]()
         for each in place.conjuncts:
-            if all(_is_of(value, place.slot) for value in references(each.condition)):
+            if all(_is_of(value, at_hand, place.slot) for value in references(each.condition)):
                 self.simple.append((place.component.index, _alone(each.condition, place)))
                 continue
             terms.append(
@@ -185,8 +185,10 @@ def _places(context: Context, states: GroupStates) -> Any:
                 index += 1
 
 
-def _is_of(value: Any, slot: int) -> bool:
-    return value.inner is not None and value.inner.variable == slot
+def _is_of(value: Any, group: int, slot: int) -> bool:
+    """Whether it is of a variable of a group: another may have one of the same number."""
+    is_inside = value.component == group and value.inner is not None
+    return is_inside and value.inner.variable == slot
 
 
 def _alone(condition: Condition, place: _Place) -> Condition:
