@@ -71,8 +71,10 @@ def test_case(number: int, case: Case, pytestconfig: pytest.Config) -> None:
         if has_turn(number) and any(case.section(name) for name in ("matches", "returns"))
     ],
 )
-def test_case_by_the_other_recipes(number: int, case: Case) -> None:
+def test_case_by_the_other_recipes(number: int, case: Case, pytestconfig: pytest.Config) -> None:
     """Of all records, or where examples are fresh, of a third."""
+    if pytestconfig.getoption("complete"):
+        return
     expected, actual = by_routes(case, lambda route: not is_often(number, route))
     assert actual == expected
 
