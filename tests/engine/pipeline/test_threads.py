@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import sase
-from sase.errors import SaseError
+from sase.engine.pipeline.prefetch import Pool
+from sase.errors import SaseError, TimeLimitError
+from sase.heed import heed, heeding
 from tests.engine.operators.plans import BY_RECIPE, plan_of, stream, told
 
 EVENTS = stream()
@@ -111,3 +113,17 @@ def test_results_outlive_the_events_and_may_be_read_while_more_is_pushed() -> No
     later = matcher.push(EVENTS.slice(30))
     found += rows
     assert len(found) + len(later) + len(matcher.finish()) == len(expected)
+
+
+def test_a_thread_that_searches_heeds_the_limits_of_the_run() -> None:
+    """Also one that the limits are not handed to; a thread of others heeds none of them."""
+
+    def ends(stands: str) -> None:
+        raise TimeLimitError(stands)
+
+    with Pool(1) as pool, ThreadPoolExecutor(1) as others:
+        with heeding(ends):
+            inside, outside = pool.begin(heed), others.submit(heed)
+        after = pool.begin(heed)
+        assert isinstance(inside.exception(), TimeLimitError)
+        assert outside.exception() is after.exception() is None
