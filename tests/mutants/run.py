@@ -23,7 +23,7 @@ PARTS = ("sase", "tests", "grammar", "plans", "examples", "docs")
 LONGEST = 200  # seconds of a processor: other work on the machine makes no walk endless
 # The examples that are drawn: those of every run, then those of a seed.
 EXAMPLES = ((), ("--hypothesis-profile=random", "--seed=1"))
-QUICK = ("tests/test_cases.py", "-k", "window or negation")
+QUICK = ("tests/test_cases.py", "-k", "window or negation", "-m", "not heavy")
 ENGINE = (
     "tests/test_cases.py",
     "tests/engine/kernels",
