@@ -29,7 +29,7 @@ base = settings(
 settings.register_profile("repeatable", base, max_examples=6, derandomize=True)
 settings.register_profile("quick", base, max_examples=6, derandomize=True)
 # Others in every run, by a seed that is printed.
-settings.register_profile("random", base, max_examples=20)
+settings.register_profile("random", base, max_examples=16)
 # Hundreds of thousands of examples over the suite.
 settings.register_profile("long", base, max_examples=10_000)
 # Few examples, each printed, and the failing one as it was found.
