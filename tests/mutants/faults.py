@@ -337,7 +337,7 @@ FAULTS = [
     Fault("stretch-left-too-early", STRETCH_GROUPS, "int(size >= rules.least[level])", "1"),
     Fault("stretch-too-long", STRETCH_GROUPS, "if size >= rules.most[last]:", "if False:"),
     Fault("stretch-stays-too-long", STRETCH_GROUPS, "int(size < rules.most[level])", "1"),
-    Fault("fresh-stretch-too-old", STRETCHES, "rank or start < bound or", "rank or"),
+    Fault("fresh-stretch-too-old", STRETCH_GROUPS, "if is_left or start < bound:", "if is_left:"),
     Fault(
         "fresh-stretch-stays", STRETCH_GROUPS, "keys[key + FRESH], 0\n", "keys[key + FRESH], 1\n"
     ),
