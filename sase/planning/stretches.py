@@ -91,9 +91,7 @@ def steps_of(runs: RunEvaluation) -> list[NeighbourComparison] | None:
 def _is_left_surely(runs: RunEvaluation, level: int) -> bool:
     """Whether no event may be a further one of a level and the first one of the next."""
     one, other = runs.components[level], runs.components[level + 1]
-    if not _meet(one, other):
-        return True
-    return _is_exact(one) or _exclude(runs, level)
+    return not _meet(one, other) or _is_exact(one) or _exclude(runs, level)
 
 
 def _meet(one: BoundComponent, other: BoundComponent) -> bool:

@@ -309,12 +309,17 @@ def test_a_disk_that_is_full(
     assert kept(home) == []  # nothing half-written is left behind
 
 
+def ship_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the package come with the files of a folder."""
+    monkeypatch.setattr(tables, "get_data", lambda _, name: (folder / name).read_bytes())
+
+
 def test_another_grammar_has_another_file(
     home: Path, builds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load()
     (first,) = kept(home)
-    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
+    ship_from(tmp_path, monkeypatch)
     (tmp_path / "sase.lark").write_text(f"{GRAMMAR}\n// another\n", encoding="utf-8")
     assert works(load())
     assert len(builds) == 2
@@ -326,7 +331,7 @@ def test_what_came_with_the_wheel_is_used_where_it_is_whole(
 ) -> None:
     name, content = tables.file_of_tables()
     builds.clear()
-    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
+    ship_from(tmp_path, monkeypatch)
     (tmp_path / "sase.lark").write_text(GRAMMAR, encoding="utf-8")
     (tmp_path / name).write_bytes(content)
     assert works(load())
@@ -343,7 +348,7 @@ def test_the_tables_of_another_grammar_are_not_used(
     """Not even from a file that has the right name."""
     load()
     (path,) = kept(home)
-    monkeypatch.setattr(tables, "get_data", lambda _, name: (tmp_path / name).read_bytes())
+    ship_from(tmp_path, monkeypatch)
     (tmp_path / "sase.lark").write_text(f"{GRAMMAR}\n// another\n", encoding="utf-8")
     load()
     (other,) = set(kept(home)) - {path}

@@ -181,8 +181,7 @@ class Pipeline:
 
     def is_done(self) -> bool:
         """Whether no event to come can bring a result, since LIMIT is reached."""
-        top: Any = self.operators[-1]
-        return bool(top.is_done)
+        return bool(self.top.is_done)
 
     # ------------------------------------------------------------ loading
 

@@ -313,14 +313,22 @@ def advance_oldest(
 
 
 @inlined
-def move_group(rules: StretchRules, groups: OutInts, group: int, event: StretchEvent) -> int:
-    """Have the runs of a group move with an event, or end; return how many moved."""
+def advance_group(
+    rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
+    written: StretchMatches,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Have the runs of a group move with an event, or end; write its matches.
+
+    Return how many there were, how many moved, and how many are left.
+    """
     takes, goes = prospects(rules, groups, group, event.moves, event.rank)
-    level = groups[group + LEVEL] + goes
-    groups[group + LEVEL], groups[group + SIZE] = level, groups[group + SIZE] * (takes | goes)
+    met, level = groups[group + SIZE], groups[group + LEVEL] + goes
+    moved = met * (takes | goes)
+    groups[group + LEVEL], groups[group + SIZE] = level, moved
     if goes:
         groups[group + BEGINS + level] = event.rank
-    return int(groups[group + SIZE])
+    complete(rules, groups, group, event, chain, written)
+    return met, moved, groups[group + SIZE]
 
 
 @linked
@@ -386,7 +394,7 @@ def advance_listed(
     rules: StretchRules, stretches: Stretches, event: StretchEvent, written: StretchMatches
 ) -> tuple[int, int, int, int]:
     """Have all groups of a key move with an event, the youngest first; as with its only one."""
-    keys, cells, oldest = stretches.keys, stretches.cells, oldest_of(event.key)
+    keys, cells, chain = stretches.keys, stretches.cells, stretches.chain
     why = lacks_room(rules, stretches, event, written)
     if why != DONE:
         return why, 0, 0, 0
@@ -395,17 +403,12 @@ def advance_listed(
     met = moved = left = ahead = 0
     group = keys[event.key + YOUNGEST]
     while group != 0:
-        met += cells[group + SIZE]
-        moved += move_group(rules, cells, group, event)
-        complete(rules, cells, group, event, stretches.chain, written)
-        left += cells[group + SIZE]
-        if cells[group + SIZE] == 0:
+        there, on, stay = advance_group(rules, cells, group, event, chain, written)
+        met, moved, left = met + there, moved + on, left + stay
+        if stay == 0:
             group = free_group(stretches, event.key, ahead, group)
         else:
             ahead, group = group, cells[group + NEXT]
-    met += keys[oldest + SIZE]
-    moved += move_group(rules, keys, oldest, event)
-    complete(rules, keys, oldest, event, stretches.chain, written)
-    left += keys[oldest + SIZE]
+    there, on, stay = advance_group(rules, keys, oldest_of(event.key), event, chain, written)
     join_youngest(rules, stretches, event.key)
-    return DONE, met, moved, left
+    return DONE, met + there, moved + on, left + stay

@@ -31,7 +31,6 @@ from sase.planning.stretches import NeighbourComparison, steps_of
 
 # A run takes a line of the cache, or two of more levels.
 FEW_LEVELS = 8 - groups.BEGINS
-EVERY_ORDER = 0b111
 # So many events of a match there is room for at first.
 EVENTS_A_LEVEL = 4
 
