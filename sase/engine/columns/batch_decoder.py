@@ -132,11 +132,21 @@ class BatchDecoder:
 
     def opened(self, events: object, gate: Gate) -> Inputs | None:
         """Open a batch of the schema, and prove the columns of the decoder; None of others."""
-        batch = as_batch(events, self.schema)
-        if self.is_sparse or not self.accepts(batch):
+        batch = self._accepted(events)
+        if batch is None:
             return None
         self.prove(batch, gate)
         return Inputs((self.input_of(batch),))
+
+    def decoded(self, events: object, gate: Gate) -> tuple[Inputs, Events] | None:
+        """Open a batch and load its events; None of others, and of one that is declined."""
+        batch = self._accepted(events)
+        loaded = None if batch is None else self._load(self.prove(batch, gate))
+        return None if loaded is None else (Inputs((self.input_of(batch),)), loaded)
+
+    def _accepted(self, events: object) -> pa.RecordBatch | None:
+        batch = as_batch(events, self.schema)
+        return batch if not self.is_sparse and self.accepts(batch) else None
 
     def input_of(self, batch: pa.RecordBatch | pa.Table) -> Input:
         """Return a batch as input, of which the columns of the decoder are proved."""
@@ -154,27 +164,36 @@ class BatchDecoder:
     def _unread(self) -> frozenset[str]:
         return frozenset(self.schema.names) - {column.name for column in self._read}
 
-    def prove(self, batch: pa.RecordBatch, gate: Gate) -> None:
-        """Prove the columns of the decoder in a batch of its schema."""
-        rows = batch.num_rows
-        for column in self._read:
-            array = batch.column(column.at)
+    def prove(self, batch: pa.RecordBatch, gate: Gate) -> list[pa.Array]:
+        """Prove the columns of the decoder in a batch of its schema, and return them."""
+        rows, arrays = batch.num_rows, self._arrays(batch)
+        for column, array in zip(self._read, arrays, strict=True):
             if not is_proved_at_once(array) or len(array) != rows:
                 gate.prove(column.name, [array], rows)
+        return arrays
+
+    def _arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        return [batch.column(column.at) for column in self._read]
 
     def load(self, batch: pa.RecordBatch) -> Events | None:
-        """Return the events of a batch, None if it is declined."""
+        """Return the events of a proved batch, None if it is declined."""
+        return self._load(self._arrays(batch))
+
+    def _load(self, arrays: list[pa.Array]) -> Events | None:
         try:
-            return self._loaded(batch)
+            return self._loaded(*arrays)
         except _Declined:
             return None
 
-    def _loaded(self, batch: pa.RecordBatch) -> Events:
-        ts = numbers(batch, self.time)
+    def _loaded(self, time: pa.Array, type: pa.Array, *others: pa.Array) -> Events:
+        ts = _numbers(time)
         if ts is None:
             raise _Declined
-        types, type_names = self._types(batch)
-        columns = {each.name: _decoded(batch, each) for each in self.columns}
+        types, type_names = self._types(type)
+        columns = {
+            each.name: _decoded(array, each)
+            for each, array in zip(self.columns, others, strict=True)
+        }
         if self._has_time:
             columns[self.time.name] = EventColumn(self.time.type, ts)
         order, tie = stream_order(ts, None)
@@ -182,12 +201,12 @@ class BatchDecoder:
         events = Events(ts, resolution, types, type_names, columns, tie=tie)
         return events if order is None else events.in_order(order)
 
-    def _types(self, batch: pa.RecordBatch) -> tuple[TypeCodes, tuple[str, ...]]:
+    def _types(self, array: pa.Array) -> tuple[TypeCodes, tuple[str, ...]]:
         """Decode the types of a batch, in which every row has one."""
-        codes, known = _codes(batch, self.type, np.int16), self.type.known
+        codes, known = _codes(array, self.type, np.int16), self.type.known
         if codes is None:
             assert known is not None
-            codes, values, may_lack = encoded(_chunks(batch, self.type), np.int16, known)
+            codes, values, may_lack = encoded(_chunks(array), np.int16, known)
             if len(values) > MOST or (may_lack and (codes < 0).any()):
                 raise _Declined
         return codes, self.type_names
@@ -233,7 +252,8 @@ class BatchTypes:
     def read(self, batch: pa.RecordBatch) -> tuple[Inputs, Events]:
         """Return a batch as input, and its events without any attribute."""
         decoder = self.decoder
-        ts, index = numbers(batch, decoder.time), batch.column(decoder.type.at).indices
+        ts = _numbers(batch.column(decoder.time.at))
+        index = batch.column(decoder.type.at).indices
         assert ts is not None, "batches with NULL times are declined"
         codes = codes_of(index, self._mapping, np.int16).astype(np.int16, copy=False)
         events = Events(ts, decoder.resolved.resolution_ns, codes, self.names, {})
@@ -275,46 +295,44 @@ def _source(
     return SourceColumn(name, index, target, is_whole and target.kind is not Kind.FLOAT, known)
 
 
-def numbers(batch: pa.RecordBatch, column: SourceColumn) -> Numbers | None:
+def _numbers(array: pa.Array) -> Numbers | None:
     """Return the numbers of a plain column, None if there is a NULL among them."""
-    values = _stored(batch, column)
+    values = _stored(array)
     return None if values is None else values.astype(np.int64, copy=False)
 
 
-def _stored(batch: pa.RecordBatch, column: SourceColumn) -> NDArray[Any] | None:
+def _stored(array: pa.Array) -> NDArray[Any] | None:
     """The same of the width in which they are stored."""
-    array = batch.column(column.at)
     if array.null_count:
         return None
     values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
     return values.view(np.int64) if values.dtype.kind == "M" else values
 
 
-def _decoded(batch: pa.RecordBatch, column: SourceColumn) -> EventColumn:
+def _decoded(array: pa.Array, column: SourceColumn) -> EventColumn:
     """Decode a column of any kind."""
     if column.known is not None:
-        codes = _codes(batch, column, np.int32)
+        codes = _codes(array, column, np.int32)
         if codes is not None:
             return EventColumn(column.type, codes, None, column.known.values.dictionary)
-        return string_column(_chunks(batch, column), column.known)
-    values = _stored(batch, column) if column.is_plain else None
+        return string_column(_chunks(array), column.known)
+    values = _stored(array) if column.is_plain else None
     if values is not None:
         return EventColumn(column.type, values)
-    return number_column(column.name, _chunks(batch, column), column.type, _NO_FAULTS, widen=False)
+    return number_column(column.name, _chunks(array), column.type, _NO_FAULTS, widen=False)
 
 
-def _chunks(batch: pa.RecordBatch, column: SourceColumn) -> list[Chunk]:
-    return located([batch.column(column.at)], 0)
+def _chunks(array: pa.Array) -> list[Chunk]:
+    return located([array], 0)
 
 
 _NO_FAULTS = _NoFaults()
 
 
 def _codes(
-    batch: pa.RecordBatch, column: SourceColumn, dtype: type[np.int16] | type[np.int32]
+    array: pa.Array, column: SourceColumn, dtype: type[np.int16] | type[np.int32]
 ) -> NDArray[np.signedinteger] | None:
     """Return the codes of a column without NULLs, if its dictionary was seen before."""
-    array = batch.column(column.at)
     if not isinstance(array, pa.DictionaryArray) or array.null_count:
         return None
     assert column.known is not None

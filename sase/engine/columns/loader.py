@@ -97,9 +97,7 @@ class Loader:
         """Open and load a batch that is like the last one, and has no bad row; None of others."""
         if self.decoder is None or self.quarantines:
             return None
-        inputs = self.decoder.opened(events, self.gate)
-        found = None if inputs is None else self.decoder.load(inputs.tables[0].source)
-        return None if inputs is None or found is None else (inputs, found)
+        return self.decoder.decoded(events, self.gate)
 
     def proved(self, inputs: Inputs) -> Inputs:
         """Prove the columns that are read, of readers once they are drained."""
