@@ -11,6 +11,7 @@ import pytest
 
 import sase
 from sase.engine.columns.batch_decoder import BatchDecoder
+from sase.engine.columns.gate import Gate
 from sase.engine.pipeline.reorder_buffer import MOST_PIECES
 from sase.errors import BindingError, PlanError
 from tests.seeds import draw_numbers
@@ -237,14 +238,14 @@ def test_state_stays_flat() -> None:
 
 def test_a_sorted_push_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of one schema, with and without a late row; a condition keeps from going straight."""
-    quick, loaded = BatchDecoder.load, list[bool]()
+    quick, loaded = BatchDecoder.decoded, list[bool]()
 
-    def watched(self: BatchDecoder, batch: pa.RecordBatch) -> Any:
-        events = quick(self, batch)
-        loaded.append(events is not None)
-        return events
+    def watched(self: BatchDecoder, batch: pa.RecordBatch, gate: Gate) -> Any:
+        decoded = quick(self, batch, gate)
+        loaded.append(decoded is not None)
+        return decoded
 
-    monkeypatch.setattr(BatchDecoder, "load", watched)
+    monkeypatch.setattr(BatchDecoder, "decoded", watched)
     names = pa.array(["A", "B"]).dictionary_encode()
     batches = [pa.record_batch({"ts": [t, t + 1], "type": names}) for t in (0, 2, 4, 4, 6)]
     for lateness in (0, 3):
