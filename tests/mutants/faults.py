@@ -35,6 +35,7 @@ WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
 OPENING = f"{OPERATORS}/opening/operators.py"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
+VALUE_CODES = "sase/engine/columns/value_codes.py"
 STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.py"
 EXCLUSION = "sase/planning/exclusion.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
@@ -1028,6 +1029,18 @@ FAULTS = [
         "if codes.min() < 0:",
         "if False:",
         "scripts",
+    ),
+    Fault(
+        "codes-of-two-values-are-one",
+        VALUE_CODES,
+        "tail[given] = np.arange(whole, len(self))",
+        "tail[given] = np.arange(whole, len(self)) // 2 * 2",
+    ),
+    Fault(
+        "codes-of-keys-are-cut-elsewhere",
+        "sase/engine/columns/events.py",
+        "codes = None if self.codes is None else self.codes[cut]",
+        "codes = self.codes",
     ),
     Fault(
         "whatever-comes-last-is-told-to-all",

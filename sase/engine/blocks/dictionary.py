@@ -275,7 +275,7 @@ class PlanDictionary:
         attribute = test.attribute
         column = block.events.columns.get(attribute)
         if column is not None and column.type.kind is Kind.INTEGER and column.valid is None:
-            values = column.values[block.rows].astype(np.int64, copy=False)
+            values = column.keys[block.rows].astype(np.int64, copy=False)
             return Vector(values, INTEGER, self._declared(block, attribute))
         if column is None or column.dictionary is None:
             return block.vector(attribute)

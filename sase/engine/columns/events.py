@@ -23,21 +23,29 @@ class EventColumn:
     Floats are float64 without NaN, strings codes of at most 32 bits into `dictionary` (−1 for
     NULL), whose values are distinct; everything else is int64: booleans 0 and 1, times in the
     resolution of `type`, decimals unscaled. A whole column of an input may keep narrower integers,
-    which `take` widens: mostly few are taken.
+    which `take` widens: mostly few are taken. Integers that are keys may have `codes`: small ones
+    that are equal where they are.
     """
 
     type: DataType
     values: NDArray[Any]
     valid: Mask | None = None
     dictionary: Any = None  # a pyarrow.LargeStringArray
+    codes: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
-        _freeze(self.values, self.valid)
+        _freeze(self.values, self.valid, self.codes)
+
+    @property
+    def keys(self) -> NDArray[Any]:
+        """Numbers that are equal where the values are, of a column of integers or texts."""
+        return self.values if self.codes is None else self.codes
 
     def between(self, cut: slice) -> EventColumn:
         """Slice the column."""
         valid = None if self.valid is None else self.valid[cut]
-        return replace(self, values=self.values[cut], valid=valid)
+        codes = None if self.codes is None else self.codes[cut]
+        return replace(self, values=self.values[cut], valid=valid, codes=codes)
 
     def take(self, rows: slice | Numbers) -> EventColumn:
         """Gather some rows."""
@@ -45,7 +53,8 @@ class EventColumn:
         values = self.values[rows]
         if self.dictionary is None and values.dtype.kind != "f":
             values = values.astype(np.int64, copy=False)
-        return EventColumn(self.type, values, valid, self.dictionary)
+        codes = None if self.codes is None else self.codes[rows]
+        return EventColumn(self.type, values, valid, self.dictionary, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +122,11 @@ class Events:
         order = positions if self.order is None else self.order[positions]
         tie = None if self.tie is None else self.tie[positions]
         return self._rows(positions, lambda column: column.take(positions), order, tie)
+
+    def with_codes(self, codes: Mapping[str, NDArray[np.int32] | None]) -> Events:
+        """The events with codes of the values of some columns, where there are such."""
+        coded = {name: replace(self.columns[name], codes=each) for name, each in codes.items()}
+        return replace(self, columns={**self.columns, **coded})
 
     def in_order(self, order: Numbers, check: Check = no_check) -> Events:
         """Reorder events that stand by input row; `tie` is by position already.

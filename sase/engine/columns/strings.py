@@ -228,7 +228,7 @@ def _of_many(plain: list[pa.Array], threads: int) -> list[pa.DictionaryArray] | 
     """Encode very many texts by a kernel, in a third of the time and by threads; else None."""
     if sum(map(len, plain)) < HUGE:
         return None
-    from sase.engine.columns.text_codes import PlainTexts, text_codes  # Numba, which takes long
+    from sase.engine.columns.value_codes import PlainTexts, text_codes  # Numba, which takes long
 
     plain = [each if each.type in _WIDTHS else each.cast(pa.large_string()) for each in plain]
     texts = [PlainTexts(*_plain_texts(array)) for array in plain]

@@ -287,17 +287,18 @@ def _in_memory(
 
     def search() -> Generator[ResultBatch, None, Report]:
         pipeline = fresh.pop() if fresh else fresh_one()
+        events = pipeline.coded(loaded, count)
         if len(slices) > 1:
-            report = yield from search_in_threads(pipeline, inputs, loaded, slices, count, watch)
+            report = yield from search_in_threads(pipeline, inputs, events, slices, count, watch)
             return rows.told(report, *notes)
         declined: tuple[str, ...] = ()
         if threads not in (None, 1) and plan.split.before is None:
             path = pipeline.loaded_path
-            if plan.split.by_key and not (path and path.takes_all(loaded)):
-                report = yield from search_by_key(pipeline, inputs, loaded, threads, watch)
+            if plan.split.by_key and not (path and path.takes_all(events)):
+                report = yield from search_by_key(pipeline, inputs, events, threads, watch)
                 return rows.told(report, *notes)
             declined = (AT_ONCE if plan.split.by_key else ONE_THREAD,)
-        report = yield from pipeline.search(inputs, loaded)
+        report = yield from pipeline.search(inputs, events)
         return rows.told(report, *declined, *notes)
 
     return search

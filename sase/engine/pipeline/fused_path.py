@@ -53,6 +53,9 @@ class LoadedPath(Protocol):
     # Whether it takes all events of an input as one piece, or none.
     needs_all: bool
 
+    def uncoded(self, events: Events) -> list[str]:
+        """The keys of events that are to have codes before it takes any of them."""
+
     def prepare(self, events: Events) -> None:
         """Prepare what needs the calling thread, before a kernel runs."""
 

@@ -208,6 +208,21 @@ class Pipeline:
             self.shape = self.shape.with_types(self.loader.known)
         return events
 
+    def coded(self, events: Events, threads: int = 1) -> Events:
+        """The events with codes of the keys for which the path over loaded events wants such."""
+        names = [] if self.loaded_path is None else self.loaded_path.uncoded(events)
+        if not names:
+            return events
+        from sase.engine.columns.value_codes import number_codes  # with kernels that few runs load
+
+        def step() -> Events:
+            arrays = {name: events.columns[name].values for name in names}
+            numbers = {name: np.ascontiguousarray(each, np.int64) for name, each in arrays.items()}
+            found = {name: number_codes(each, threads) for name, each in numbers.items()}
+            return events.with_codes(found)
+
+        return step() if self.stopwatch is None else self.stopwatch.during(1, step)
+
     def bind_input(self, inputs: Inputs, events: Events) -> RowHistory:
         """Remember events that are all there are, and put the bad rows among them aside."""
         self.state.check_open()

@@ -20,6 +20,7 @@ from tests.seeds import draw_numbers, share
 
 NEXT, STRICT = "skip_till_next_match", "strict_contiguity"
 PARTITION = "partition_contiguity"
+FAR = 2**61 - 1
 PATTERNS = {
     "A+ a[], B b": "a", "A a, B+ b[]": "b", "B+ b[]": "b", "A x, C y, B{2,3} b[], A z": "b",
     "A x, ANY{2,} c[], A z": "c", "A a, B b, A c": None, "ANY{1,2} c[], B b": "c",
@@ -42,14 +43,15 @@ SIMPLE = [
 ]  # fmt: skip
 
 
-def stream(random: Random, count: int, ties: float) -> pa.Table:
-    """Events in the order of time, with few keys."""
+def stream(random: Random, count: int, ties: float, apart: int = 1) -> pa.Table:
+    """Events in the order of time, with few keys, which may be far from each other."""
     steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
     values = [random.randrange(-2, 8) for _ in range(count)]
+    ids = pa.int16() if apart == 1 else pa.int64()
     columns = {
         "ts": pa.array(np.cumsum(steps), pa.int64()),
         "type": pa.array(random.choices("ABC", [4, 4, 1], k=count)).dictionary_encode(),
-        "id": pa.array([random.choice([-1, 0, 3]) for _ in range(count)], pa.int16()),
+        "id": pa.array([random.choice([-1, 0, 3]) * apart for _ in range(count)], ids),
         "k": pa.array([random.randrange(2) for _ in range(count)], pa.uint8()),
         "v": pa.array(values, random.choice([pa.int8(), pa.int64()])),
         "f": pa.array([random.choice([-0.0, 0.0, 0.5, float("inf"), v / 4]) for v in values]),
@@ -102,6 +104,7 @@ def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
         return found(plan, events, threads=2)[:2]
     pipeline = open_pipeline(plan.engine)
     inputs, loaded = pipeline.load(events)
+    loaded = pipeline.coded(loaded, 2)
     matches = sase.Matches(
         lambda: search_by_key(pipeline, inputs, loaded, 2, watch=lambda rows: None)
     )
@@ -116,9 +119,12 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, in
     text = query(random)
     # Without a window matches grow with the square of the events, and each is written out.
     count = 400 if "WITHIN" in text else 250
-    events = stream(random, count, random.choice([0, 0.2]))
+    block = random.choice([1, 5, 64, 1000])
+    # Keys far apart are coded first, where there are more than a block of events.
+    apart = random.choice([1, FAR]) if block < count else 1
+    events = stream(random, count, random.choice([0, 0.2]), apart)
     sizes = Options(
-        block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]),
+        block=block, chunk=random.choice([1, 3, 64, 4096]),
         stack=random.choice([1, 4, 64]),
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)

@@ -39,20 +39,21 @@ UNIONS = [
     "EVENT A a OR SEQ(B b) OR D d",
 ]
 Taken = list[tuple[int, int]]
+FAR = 2**47 + 1
 WHOLE = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64()]
 
 
-def stream(random: Random, count: int, ties: float) -> pa.Table:
-    """Events in the order of time, with few keys, some of them far from the others."""
+def stream(random: Random, count: int, ties: float, apart: int = 1) -> pa.Table:
+    """Events in the order of time, with few keys, some of them far from the others, or all."""
     steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
-    key = random.choice(WHOLE)
+    key = random.choice(WHOLE) if apart == 1 else pa.int64()
     far = [] if key.bit_width == 8 else [30_000]
     ids = [random.choice([*[0, 1, 2, 3, 5] * count, *far]) for _ in range(count)]
     types = random.choices(TYPES, [4, 4, 1, 1], k=count)
     columns = {
         "ts": pa.array(np.cumsum(steps), pa.int64()),
         "type": pa.array(types).dictionary_encode(),
-        "id": pa.array(ids, key),
+        "id": pa.array([number * apart for number in ids], key),
         "k": pa.array([random.randrange(2) for _ in range(count)], pa.int16()),
         "name": pa.array([random.choice("xy") for _ in range(count)]),
     }
@@ -98,7 +99,8 @@ def test_it_finds_and_counts_what_blocks_do(
 def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The rows that were found, the same in every way."""
     taken.clear()
-    events = stream(random, 400, random.choice([0, 0.2]))
+    # Keys far apart are coded first, where there are more than a block of events.
+    events = stream(random, 400, random.choice([0, 0.2]), random.choice([1, 1, FAR, -FAR]))
     sizes = Options(
         block=random.choice([1, 5, 64, 200]), chunk=random.choice([1, 3, 64]),
         stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
@@ -258,7 +260,9 @@ def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) 
         return found
 
     monkeypatch.setattr(ActiveStacks, "push_columns", watched)
-    # The last one is admitted by nothing, and too far from the others for them all to be seen.
+    # The last one is admitted by nothing, and too far from the others for them all to be seen,
+    # as the first ones do not tell.
+    monkeypatch.setattr(scan, "FEW", 8)
     types, ids = [*["A", "B"] * 100, "C"], [*[i * i for i in range(40)] * 5, 2**40]
     events = pa.table({"ts": range(201), "type": types, "id": ids})
     plan = sase.compile("EVENT SEQ(ANY(A, B) a, ANY(A, B) b) WHERE [id]", events)

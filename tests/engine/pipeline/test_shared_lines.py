@@ -13,6 +13,7 @@ import pytest
 import sase
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.options import Options
+from sase.engine.pipeline.fused import scan
 from sase.planning.fused import shares_runs
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
@@ -122,6 +123,7 @@ def test_room_for_many_lines_and_long_series(shared: list[int]) -> None:
 
 def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are given out once more, so that what is known by key stays small."""
+    monkeypatch.setattr(scan, "MANY", 60_000)  # else all get codes by a table of all
     over, known = SharedLineStacks.make_room_for_keys, list[int]()
 
     def watched(self: SharedLineStacks, keys: int) -> None:

@@ -76,6 +76,28 @@ def _prefetch_line(context: Any, array: Any, place: Any) -> tuple[Signature, Cal
     return types.none(array, types.int64), code
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _exchange_if(
+    context: Any, array: Any, place: Any, expected: Any, new: Any
+) -> tuple[Signature, Callable[..., Any]]:
+    def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+        data = context.make_array(wanted.args[0])(context, builder, values[0]).data
+        address = builder.gep(data, [values[1]])
+        # What was written before is seen by who reads the new number.
+        both = builder.cmpxchg(address, values[2], values[3], "acq_rel", "acquire")
+        return builder.extract_value(both, 0)
+
+    return types.int64(array, types.int64, types.int64, types.int64), code
+
+
+def _simply_exchange(array: NDArray[np.int64], place: int, expected: int, new: int) -> int:
+    """Write a number where another one is expected, at once for all threads; return what was."""
+    found = int(array[place])
+    if found == expected:
+        array[place] = new
+    return found
+
+
 def _no_prefetch(array: NDArray[np.int64], place: int) -> None:
     """Do nothing, as no result depends on it."""
 
@@ -123,6 +145,7 @@ def _simply_between(bits: int, address: int, least: int, most: int) -> int:
 between_bytes, between_shorts = _between(8), _between(16)
 low_bit = _low_bit if config.DISABLE_JIT else _lowest
 word_at = _word_at if config.DISABLE_JIT else _load_word
+exchange_if = _simply_exchange if config.DISABLE_JIT else _exchange_if
 top_bit = _top_bit if config.DISABLE_JIT else _highest
 # Have the line of the cache with a place of an array come nearer. The place may be anywhere.
 prefetch = _no_prefetch if config.DISABLE_JIT else _prefetch_line

@@ -29,6 +29,8 @@ from sase.engine.pipeline.fused.scan import (
     NO_CODES,
     NO_DIGITS,
     NO_NUMBERS,
+    SHARE,
+    far_apart,
     numbers_of_keys,
 )
 from sase.engine.pipeline.fused_path import LINES
@@ -41,8 +43,8 @@ Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
 MOST_LEVELS, MOST_KEYS = 8, 1 << 23
 # The conditions on single events are decided for so many blocks at once, as they take a byte each.
 BLOCKS = 4
-# Every event is gone through: of the first ones so large a share must be of the query's types.
-FIRST, SHARE = 1 << 12, 1 / 3
+# Every event is gone through: of so many first ones a share must be of the query's types.
+FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
@@ -96,6 +98,12 @@ class FusedLines:
             if test.attributes or pipeline.types.declare(test.attribute) is not None:
                 return Declined(f"not every type has the key `{test.attribute}` under this name")
         return cls(pipeline, evaluation, top)
+
+    def uncoded(self, events: Events) -> list[str]:
+        """The keys that lie far apart, where enough events are of the query's types."""
+        block = self._pipeline.plan.options.block
+        is_worth = not events.by_type and self._pays(events)
+        return far_apart(events, self._evaluation.key.tests, block) if is_worth else []
 
     def prepare(self, events: Events) -> None:
         """Make codes of the keys of events."""

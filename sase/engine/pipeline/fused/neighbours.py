@@ -85,6 +85,10 @@ class NarrowedScan:
                 return Declined(reason)
         return cls(pipeline, scan, cast("JoinTree", scan.stacks))
 
+    def uncoded(self, events: Events) -> list[str]:
+        """None: most events are passed by."""
+        return []
+
     def prepare(self, events: Events) -> None:
         """Nothing needs the calling thread."""
 

@@ -28,6 +28,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.fused_path import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.dense_codes import dense_bits
 from sase.planning.physical import Feed
 from sase.planning.rewrites.contract import Declined
 
@@ -36,6 +37,11 @@ from sase.planning.rewrites.contract import Declined
 STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
 # So many are looked at first for the range of keys: no fewer than a step has.
 FEW = 1 << 15
+# Keys far apart get codes by a table of all where so large a share of the first ones is admitted.
+SHARE = 1 / 3
+# Where there are very many events, only if keys are fewer than such a part of them; fewer still
+# where so many times as many come again soon.
+MANY, RANDOM, LOCAL, SOON = 1 << 20, 3 / 4, 1 / 4, 16
 NO_DIGITS = np.zeros((0, 3), np.int64)
 # How codes are made of codes.
 CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
@@ -78,6 +84,14 @@ class FusedScan:
     def takes_all(self, events: Events) -> bool:
         """Never: some of the events are searched as well as all."""
         return False
+
+    def uncoded(self, events: Events) -> list[str]:
+        """The keys that lie far apart, where most events are admitted."""
+        types = events.types[:STEP].astype(np.int64)
+        admitted = np.count_nonzero(self._fused.states_of(events.type_names)[types + 1])
+        is_worth = admitted >= SHARE * len(types)
+        block = self._pipeline.plan.options.block
+        return far_apart(events, self._fused.key.tests, block) if is_worth else []
 
     def prepare(self, events: Events) -> None:
         """Make codes of the keys of events."""
@@ -235,8 +249,43 @@ def numbers_of_keys(
             return None
         if not is_coded and column.type.kind is not Kind.INTEGER:
             return None
-        found.append(np.ascontiguousarray(column.values))
+        found.append(np.ascontiguousarray(column.keys))
     return found
+
+
+def far_apart(events: Events, tests: Tests, block: int) -> list[str]:
+    """The keys of more than a block that lie too far apart for codes without a table.
+
+    The first ones tell.
+    """
+    keys = None if len(events) <= block else numbers_of_keys(events, tests)
+    if not keys:
+        return []
+    bits = sum((int(key[:FEW].max()) - int(key[:FEW].min())).bit_length() for key in keys)
+    if bits <= dense_bits(len(events)):
+        return []
+    columns = {test.attribute: events.columns[test.attribute] for test in tests}
+    return [
+        name
+        for name, column in columns.items()
+        if column.dictionary is None and column.codes is None and _come_again(column.values)
+    ]
+
+
+def _come_again(keys: NDArray[Any]) -> bool:
+    """Whether very many keys come again so often that a table of all pays, as samples tell.
+
+    Where each is soon gone a table of those that live, which stays small, would do as well.
+    """
+    count = len(keys)
+    if count < MANY:
+        return True
+    few = min(FEW, count // SAMPLED)
+    apart, close = keys[:: count // few][:few], keys[:few]
+    again, soon = (len(sample) - len(np.unique(sample)) for sample in (apart, close))
+    # Of so many different ones each as frequent as the other: pairs of a sample are a key twice.
+    different = len(apart) ** 2 / (2 * again + 1)
+    return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
 
 
 KIND = FusedKind(

@@ -1,8 +1,11 @@
-"""Texts to codes, where many are distinct: tables that grow, of parts of a column, joined at last.
+"""Texts and numbers to codes, where many are distinct: a table that threads fill at once.
 
 A slot has a part of the hash of a text, which tells as well where it is looked for, and its code
 plus one. Of each code there are 24 bytes of the text, and with its length that part of the hash:
-most texts are compared by these alone.
+most texts are compared by these alone. They are written before the slot is, which is written if it
+is still empty: who finds a code finds its text, and no text has two. No thread waits for another.
+Each gives out blocks of codes in turn with the others, so that two never write to one line of the
+cache; of the last blocks some codes are left over, and `translate` closes the gaps.
 """
 
 from __future__ import annotations
@@ -14,8 +17,16 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.arrow_memory import field, number
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
-from sase.engine.kernels.jit.intrinsics import prefetch, top_bit, word_at
-from sase.engine.kernels.jit.signatures import Bytes, Layout, Offsets, OutBytes, OutInts
+from sase.engine.kernels.jit.intrinsics import exchange_if, prefetch, top_bit, word_at
+from sase.engine.kernels.jit.signatures import (
+    Bytes,
+    Ints,
+    Layout,
+    Offsets,
+    OutBytes,
+    OutIntRows,
+    OutInts,
+)
 from sase.engine.kernels.scan.text_hash import (
     FIRST_FACTOR,
     HASH_BITS,
@@ -28,8 +39,12 @@ from sase.engine.kernels.scan.text_hash import (
 OutCodes32 = Annotated[NDArray[np.int32], Layout("int32", 1, writable=True)]
 
 NO_TEXT = -1
-# What `sizes` count: codes, and the bytes of their texts.
-COUNT, BYTES = range(2)
+# What each row of `sizes` counts: the codes that a thread gave out, the bytes of their texts, and
+# whether it found no more room. A row is a line of the cache.
+COUNT, BYTES, IS_FULL = range(3)
+SIZES = 8
+# The codes of a block, which are those of one thread.
+BLOCK_BITS = 6
 # Of a text three words, and its length below a part of its hash of so many bits.
 WORDS, MARK = 4, 3
 PART_BITS, LENGTH_BITS = 31, 32
@@ -39,30 +54,30 @@ GIVEN_UP = -1
 BYTE = 1  # the form of a byte in memory
 
 
-class TextTable(NamedTuple):
+class CodeTable(NamedTuple):
     """The slots, of which there are a power of two; by code what is known of the text; its address.
 
-    There is room for half as many codes as there are slots.
+    There is room for half as many codes as there are slots. `sizes` are what each thread counts.
     """
 
     slots: OutInts
     known: OutInts
     places: OutInts
-    sizes: OutInts
+    sizes: OutIntRows
 
 
 @kernel
 def encode_texts(
-    offsets: Offsets, data: Bytes, address: int, valid: Bytes, begin: int, table: TextTable,
-    room: OutInts, codes: OutCodes32,
+    offsets: Offsets, data: Bytes, address: int, valid: Bytes, begin: int, table: CodeTable,
+    room: OutInts, codes: OutCodes32, thread: int,
 ) -> int:  # fmt: skip
-    """Write the codes of texts from a row on; return where room ended, or `GIVEN_UP`.
+    """Write the codes of texts from a row on; return where there was no more room, or `GIVEN_UP`.
 
     The data is at an address. There is `room` for what is known of the texts of a piece.
     """
     for first in range(begin, codes.shape[0], PIECE):
         count = min(PIECE, codes.shape[0] - first)
-        if table.sizes[COUNT] + count > table.places.shape[0]:
+        if is_full(table, thread, count):
             return first
         if not read_texts(offsets, data, first, count, room):
             return GIVEN_UP
@@ -73,7 +88,7 @@ def encode_texts(
                 codes[row] = NO_TEXT
                 continue
             begins = address + int(offsets[row])
-            code = code_of(table, room, WORDS * place, begins)
+            code = code_of(table, room, WORDS * place, begins, thread)
             if code == GIVEN_UP:
                 return GIVEN_UP
             codes[row] = code
@@ -81,30 +96,40 @@ def encode_texts(
 
 
 @kernel
-def join_texts(other: TextTable, begin: int, table: TextTable, codes: OutCodes32) -> int:
-    """Write the codes that the texts of another table have here, where new ones are added.
-
-    Return where room ended, or `GIVEN_UP`.
-    """
+def encode_numbers(
+    numbers: Ints, begin: int, table: CodeTable, room: OutInts, codes: OutCodes32, thread: int
+) -> int:
+    """The same of whole numbers, which are texts of a word."""
     for first in range(begin, codes.shape[0], PIECE):
-        end = min(first + PIECE, codes.shape[0])
-        if table.sizes[COUNT] + end - first > table.places.shape[0]:
+        count = min(PIECE, codes.shape[0] - first)
+        if is_full(table, thread, count):
             return first
-        fetch_texts(table, other.known, first, end)
-        for code in range(first, end):
-            found = code_of(table, other.known, WORDS * code, other.places[code])
-            if found == GIVEN_UP:
+        read_numbers(numbers, first, count, room)
+        fetch_texts(table, room, 0, count)
+        for place in range(count):
+            code = code_of(table, room, WORDS * place, 0, thread)
+            if code == GIVEN_UP:
                 return GIVEN_UP
-            codes[code] = found
+            codes[first + place] = code
     return int(codes.shape[0])
 
 
 @kernel
-def translate(codes: OutCodes32, translation: OutCodes32) -> None:
-    """Translate codes, where there are texts."""
+def mark_given(table: CodeTable, whole: int, tail: OutCodes32) -> None:
+    """Mark the codes that were given out, of those behind the first ones."""
+    threads = table.sizes.shape[0]
+    for thread in range(threads):
+        for count in range(whole // threads, table.sizes[thread, COUNT]):
+            tail[code_at(count, thread, threads) - whole] = 1
+
+
+@kernel
+def translate(codes: OutCodes32, tail: OutCodes32, whole: int) -> None:
+    """Translate codes from the first one on that is not of a whole row of blocks."""
     for row in range(codes.shape[0]):
         code = codes[row]
-        codes[row] = translation[code] if code != NO_TEXT else NO_TEXT
+        if code >= whole:
+            codes[row] = tail[code - whole]
 
 
 @kernel
@@ -121,17 +146,17 @@ def move_slots(old: OutInts, slots: OutInts) -> None:
 
 
 @kernel
-def copy_texts(table: TextTable, begins: OutInts, data: OutBytes) -> None:
-    """Write the bytes of all texts, and where each begins and the last one ends."""
+def copy_texts(table: CodeTable, begins: OutInts, data: OutBytes) -> None:
+    """Write the bytes of texts without a gap, and where each begins and the last one ends."""
     filled = 0
-    for code in range(table.sizes[COUNT]):
+    for code in range(begins.shape[0] - 1):
         begins[code] = filled
         place = table.places[code]
         length = table.known[WORDS * code + MARK] & ((1 << LENGTH_BITS) - 1)
         for at in range(length):
             data[filled + at] = number(place, BYTE, at)
         filled += length
-    begins[table.sizes[COUNT]] = filled
+    begins[begins.shape[0] - 1] = filled
 
 
 @inlined
@@ -153,11 +178,25 @@ def read_texts(offsets: Offsets, data: Bytes, first: int, count: int, room: OutI
         mixed = mixed_with(mixed_with(mixed_with(length, word), second), third)
         for at in range(begin + BESIDE, end, WORD):
             mixed = mixed_with(mixed, word_of(data, at, min(end, at + WORD)))
-        part = (mixed ^ (mixed >> 29)) >> (62 - PART_BITS)
         to = WORDS * place
         room[to], room[to + 1], room[to + 2] = word, second, third
-        room[to + MARK] = part << LENGTH_BITS | length
+        room[to + MARK] = part_of(mixed) << LENGTH_BITS | length
     return longest >> LENGTH_BITS == 0
+
+
+@inlined
+def read_numbers(numbers: Ints, first: int, count: int, room: OutInts) -> None:
+    """Write what is known of some numbers."""
+    for place in range(count):
+        number, to = int(numbers[first + place]), WORDS * place
+        room[to], room[to + 1], room[to + 2] = number, 0, 0
+        room[to + MARK] = part_of(mixed_with(WORD, number)) << LENGTH_BITS | WORD
+
+
+@inlined
+def part_of(mixed: int) -> int:
+    """The part of a hash that is kept."""
+    return (mixed ^ (mixed >> 29)) >> (62 - PART_BITS)
 
 
 @inlined
@@ -173,7 +212,7 @@ def mask_of(length: int) -> int:
 
 
 @inlined
-def fetch_texts(table: TextTable, known: OutInts, begin: int, end: int) -> None:
+def fetch_texts(table: CodeTable, known: OutInts, begin: int, end: int) -> None:
     """Fetch what the next texts are looked for in: their slots, and what is known of the codes."""
     shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
     for place in range(begin, end):
@@ -184,14 +223,21 @@ def fetch_texts(table: TextTable, known: OutInts, begin: int, end: int) -> None:
 
 
 @inlined
-def code_of(table: TextTable, known: OutInts, at: int, begins: int) -> int:
+def code_of(table: CodeTable, known: OutInts, at: int, begins: int, thread: int) -> int:
     """The code of a text, a new one if it has none; `GIVEN_UP` if it is not soon found."""
     slots, mark = table.slots, known[at + MARK]
     slot = mark >> (LENGTH_BITS + PART_BITS - top_bit(slots.shape[0]))
     for _ in range(MOST_SLOTS):
         found = slots[slot]
         if found == 0:
-            return add_text(table, slot, known, at, begins)
+            code = next_code(table, thread)
+            note_text(table, code, known, at, begins)
+            found = exchange_if(slots, slot, 0, mark >> LENGTH_BITS << LENGTH_BITS | (code + 1))
+            if found == 0:
+                table.sizes[thread, COUNT] += 1
+                table.sizes[thread, BYTES] += mark & ((1 << LENGTH_BITS) - 1)
+                return code
+        # Another thread may have been first, with this text or another one.
         if (found ^ mark) >> LENGTH_BITS == 0:
             code = (found & ((1 << LENGTH_BITS) - 1)) - 1
             if is_text(table, code, known, at, begins):
@@ -201,7 +247,31 @@ def code_of(table: TextTable, known: OutInts, at: int, begins: int) -> int:
 
 
 @inlined
-def is_text(table: TextTable, code: int, known: OutInts, at: int, begins: int) -> bool:
+def code_at(count: int, thread: int, threads: int) -> int:
+    """The code that a thread gives out after so many others."""
+    block = (count >> BLOCK_BITS) * threads + thread
+    return block << BLOCK_BITS | count & ((1 << BLOCK_BITS) - 1)
+
+
+@inlined
+def next_code(table: CodeTable, thread: int) -> int:
+    """The code that a thread gives out next."""
+    return code_at(table.sizes[thread, COUNT], thread, table.sizes.shape[0])
+
+
+@inlined
+def is_full(table: CodeTable, thread: int, count: int) -> bool:
+    """Whether a thread has no room for so many codes, or any other one had none."""
+    sizes, is_ended = table.sizes, 0
+    if code_at(sizes[thread, COUNT] + count, thread, sizes.shape[0]) >= table.places.shape[0]:
+        sizes[thread, IS_FULL] = 1
+    for each in range(sizes.shape[0]):
+        is_ended |= sizes[each, IS_FULL]
+    return is_ended != 0
+
+
+@inlined
+def is_text(table: CodeTable, code: int, known: OutInts, at: int, begins: int) -> bool:
     """Whether a code is that of a text."""
     mine, same = WORDS * code, table.known
     differ = (same[mine] ^ known[at]) | (same[mine + 1] ^ known[at + 1])
@@ -227,13 +297,8 @@ def is_alike(place: int, begins: int, length: int) -> bool:
 
 
 @inlined
-def add_text(table: TextTable, slot: int, known: OutInts, at: int, begins: int) -> int:
-    """Give a text the next code; there is room for it."""
-    code, mark = table.sizes[COUNT], known[at + MARK]
-    table.slots[slot] = mark >> LENGTH_BITS << LENGTH_BITS | (code + 1)
+def note_text(table: CodeTable, code: int, known: OutInts, at: int, begins: int) -> None:
+    """Write what is known of the text of a code; there is room for it."""
     for word in range(WORDS):
         table.known[WORDS * code + word] = known[at + word]
     table.places[code] = begins
-    table.sizes[COUNT] = code + 1
-    table.sizes[BYTES] += mark & ((1 << LENGTH_BITS) - 1)
-    return int(code)

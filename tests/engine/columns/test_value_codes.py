@@ -1,4 +1,4 @@
-"""Codes of many plain texts: those of Arrow, by any number of threads, tables and chunks."""
+"""Codes of many plain texts: those of Arrow, but by several threads for their order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns import strings, text_codes
+from sase.engine.columns import strings, value_codes
 from sase.engine.columns.chunks import located
 from sase.engine.columns.strings import Dictionaries, string_column
-from sase.engine.kernels.scan.text_codes import BESIDE
+from sase.engine.kernels.scan.code_table import BESIDE
 from sase.engine.kernels.scan.text_hash import PIECE
 
 KINDS = st.sampled_from([pa.string(), pa.large_string(), pa.string_view()])
@@ -40,12 +40,22 @@ def by_arrow(column: pa.ChunkedArray) -> tuple[list[int], list[str]]:
     return whole.indices.fill_null(-1).to_pylist(), whole.dictionary.to_pylist()
 
 
+def check(column: pa.ChunkedArray, threads: int) -> None:
+    """Texts have the codes that Arrow gives them, by several threads in any order."""
+    codes, texts = coded(column, threads)
+    right, known = by_arrow(column)
+    if threads == 1:
+        assert (codes, texts) == (right, known)
+    assert sorted(texts) == sorted(known)
+    assert [texts[code] if code >= 0 else None for code in codes] == column.to_pylist()
+
+
 @pytest.fixture(autouse=True)
 def every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few there are kernels code them, and each thread has some."""
     monkeypatch.setattr(strings, "TINY", 0)
     monkeypatch.setattr(strings, "HUGE", 0)
-    monkeypatch.setattr(text_codes, "ENOUGH", 1)
+    monkeypatch.setattr(value_codes, "ENOUGH", 1)
 
 
 @given(st.lists(st.tuples(TEXTS, KINDS, st.integers(0, 3)), min_size=1, max_size=4), st.data())
@@ -54,7 +64,7 @@ def test_codes_are_those_of_arrow(parts: list[tuple[list[str], pa.DataType, int]
     column = pa.chunked_array([pa.array(t, kind).slice(begin) for t, _, begin in parts], kind)
     threads = data.draw(st.integers(1, 5))
     if len(column):
-        assert coded(column, threads) == by_arrow(column)
+        check(column, threads)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 40_000))
@@ -65,7 +75,22 @@ def test_tables_grow(seed: int, threads: int, keys: int) -> None:
     numbers = rng.integers(0, keys, count) + (np.arange(count) * rng.integers(0, 2))
     texts = pa.array([f"{number}{LONG if number % 3 else ''}{number % 7}" for number in numbers])
     column = pa.chunked_array([texts.slice(0, count // 3), texts.slice(count // 3)])
-    assert coded(column, threads) == by_arrow(column)
+    check(column, threads)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40_000))
+def test_codes_of_numbers(seed: int, threads: int, keys: int) -> None:
+    """Equal where the numbers are, without a gap; by one thread in the order of the first ones."""
+    rng = np.random.default_rng(seed)
+    every = np.append(rng.integers(-(2**63), 2**63, keys), [-(2**63), 2**63 - 1, 0, -1])
+    numbers = rng.choice(every, int(rng.integers(1, 12 * PIECE)) + keys // 2)
+    codes = value_codes.number_codes(numbers, threads)
+    assert codes is not None
+    known, first = np.unique(numbers, return_index=True)
+    assert np.array_equal(np.unique(codes), np.arange(len(known)))
+    assert len({*zip(numbers.tolist(), codes.tolist(), strict=True)}) == len(known)
+    if threads == 1:
+        assert np.array_equal(codes[np.sort(first)], np.arange(len(known)))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -73,13 +98,13 @@ def test_what_was_made_to_meet_goes_another_way(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table gives it up, and Arrow codes it."""
-    monkeypatch.setattr(text_codes.kernel, "encode_texts", lambda *arguments: -1)
+    monkeypatch.setattr(value_codes.kernel, "encode_texts", lambda *arguments: -1)
     column = pa.chunked_array([[f"user {number % 1500}" for number in range(3000)]])
-    assert text_codes.text_codes([_plain(column.chunk(0))], threads) is None
-    assert coded(column, threads) == by_arrow(column)
+    assert value_codes.text_codes([_plain(column.chunk(0))], threads) is None
+    check(column, threads)
 
 
-def _plain(array: pa.Array) -> text_codes.PlainTexts:
+def _plain(array: pa.Array) -> value_codes.PlainTexts:
     _, offsets, data = array.buffers()
     ends, nulls = np.frombuffer(offsets, np.int32), np.zeros(0, np.uint8)
-    return text_codes.PlainTexts(ends[: len(array) + 1], np.frombuffer(data, np.uint8), nulls)
+    return value_codes.PlainTexts(ends[: len(array) + 1], np.frombuffer(data, np.uint8), nulls)
