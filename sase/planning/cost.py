@@ -40,7 +40,7 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
         bare = _without_windows(plan)
         return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
     cost = _of_chain(plan, statistics)
-    if is_fused(plan) and not dict(cost.operators[0].work)["tabled"]:
+    if is_fused(plan):
         return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
     return cost
 

@@ -20,7 +20,7 @@ NANOSECONDS: Mapping[str, float] = {
     "simple": 1.0,  # an operation of a condition on one event
     "key": 13.0,  # a number of the key of an event
     "far": 25.0,  # an event of whose key so much is known that it does not lie in the cache
-    "tabled": 25.0,  # a key whose code is looked up in a table
+    "tabled": 10.0,  # a key whose code is looked up in a table
     "hashed": 95.0,  # what a merged run is, which is looked up
     "stored": 9.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
