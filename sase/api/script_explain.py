@@ -126,7 +126,7 @@ class SharedInput:
         if self.of_all:
             yield f"  every event → {', '.join(self.of_all)}"
         if self.fused:
-            yield f"  by the fused scan in {', '.join(self.fused)}"
+            yield f"  what is admitted by the fused scan in {', '.join(self.fused)}"
         yield from (f"  {each}" for each in self.matchings)
         for reason in dict.fromkeys(self.apart.values()):
             names = tuple(name for name, each in self.apart.items() if each == reason)

@@ -84,7 +84,7 @@ def _packaged(name: str) -> str:
     if not (name.isidentifier() and path.is_file()):
         known = recipe_names()
         hint = did_you_mean(name, known) or (f"there are {', '.join(known)}",)
-        raise PlanError(f"there is no recipe `{name}`; {hint[0]}; a file of yours ends in .toml")
+        raise PlanError(f"there is no recipe `{name}`; {hint[0]} (a file of yours ends in .toml)")
     return path.read_text(encoding="utf-8")
 
 

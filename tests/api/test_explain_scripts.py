@@ -45,7 +45,7 @@ def test_what_statements_share_of_an_input_is_told() -> None:
         "  B → query_1, query_4",
         "  2 kinds of events → a single statement each",
         "  every event → query_5",
-        "  by the fused scan in query_1, query_2, query_3, query_4",
+        "  what is admitted by the fused scan in query_1, query_2, query_3, query_4",
     ]
     (shared,) = explained.to_dict()["shared"]
     assert (shared["input"], shared["of_all"], len(shared["statements"])) == ("raw", ["query_5"], 5)
@@ -63,7 +63,7 @@ def test_a_value_of_several_is_shared_with_who_asks_for_it_alone() -> None:
         "  A v = 2 → query_1, query_2",
         "  B v = 4 → query_1, query_3",
         "  3 kinds of events → a single statement each",
-        "  by the fused scan in query_1, query_2, query_3",
+        "  what is admitted by the fused scan in query_1, query_2, query_3",
     ]
 
 
@@ -165,7 +165,7 @@ def test_ranges_are_shown_with_who_asks_for_them() -> None:
         "  A v 2 to 90 → query_1, query_2",
         "  B f >= 1.5 → query_1, query_3",
         "  C v <= 4 → query_4, query_5",
-        "  by the fused scan in query_1, query_2, query_3, query_4, query_5",
+        "  what is admitted by the fused scan in query_1, query_2, query_3, query_4, query_5",
     ]
     (shared,) = explained.to_dict()["shared"]
     assert shared["admitted"][0]["value"] == {"from": 2, "below": 91}

@@ -1031,6 +1031,13 @@ FAULTS = [
         "scripts",
     ),
     Fault(
+        "admitted-events-are-fused-though-that-is-off",
+        "sase/engine/pipeline/fused/choose.py",
+        "if pipeline.plan.is_narrowed or not pipeline.plan.options.fused:",
+        "if pipeline.plan.is_narrowed:",
+        "scripts",
+    ),
+    Fault(
         "codes-of-two-values-are-one",
         VALUE_CODES,
         "tail[given] = np.arange(whole, len(self))",

@@ -112,6 +112,38 @@ def test_pushed_batches_are_counted_too() -> None:
     assert uses["fused push"] >= 300
 
 
+TEXT_KEYS = ENCODED.set_column(2, "id", pa.array([f"k{n % 3}" for n in range(COUNT)]))
+NULL_KEYS = ENCODED.set_column(2, "id", pa.array([n % 3 or None for n in range(COUNT)]))
+LEFT = {  # batches, and words of the reason why they are left to the operators
+    "plain types": (EVENTS.to_batches(max_chunksize=100), "no dictionary"),
+    "text keys": (TEXT_KEYS.to_batches(max_chunksize=100), "not of whole numbers"),
+    "null keys": (NULL_KEYS.to_batches(max_chunksize=100), "NULL"),
+    "large batches": (pa.table({
+        "ts": range(40_000), "type": pa.array(["A", "B"] * 20_000).dictionary_encode(),
+        "id": [0] * 40_000,
+    }).combine_chunks().to_batches(max_chunksize=20_000), "more than"),
+    "dicts": ([EVENTS.slice(n, 5).to_pylist() for n in (0, 5)], "no Arrow batch"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_why_pushed_batches_are_left_to_the_operators(name: str) -> None:
+    batches, words = LEFT[name]
+    matcher = sase.compile(PLAIN, EVENTS.schema if name == "dicts" else batches[0].schema).open()
+    for batch in batches:
+        matcher.push(batch)
+    uses = {use.path: use for use in matcher.finish().report.fused}
+    assert uses["fused push"].events == 0
+    assert words in (uses["fused push"].refused or "")
+
+
+def test_explain_says_why_pushed_batches_are_left() -> None:
+    shown = sase.explain(PLAIN, TEXT_KEYS, analyze=True, pushed=50)
+    told = " ".join(str(shown).split())
+    assert "pushed batches by the fused push, which took 0" in told
+    assert "and left the others: types come in no dictionary, or a key is not" in told
+
+
 def explained(text: str, **how: Any) -> Any:
     return sase.explain(text, EVENTS, **how)
 

@@ -90,6 +90,15 @@ def test_what_is_dealt_out_is_scanned_by_one_kernel(kind: str) -> None:
         assert use.refused is None or (use.refused, kind) == (NO_CODES, "some far")
 
 
+def test_nothing_is_fused_where_that_is_switched_off() -> None:
+    table = table_of(Random(3), 400, "near", 0)
+    matcher = sase.Script(";\n".join(RULES), table.schema, plan="unfused").open()
+    matcher.push(None, table)
+    statements = matcher._pipeline.statements  # noqa: SLF001
+    assert [each.matcher.pipeline.fused for each in statements.values()] == [()] * len(RULES)
+    assert all(each.matcher.pipeline.admitted_path is None for each in statements.values())
+
+
 def test_codes_are_recycled() -> None:
     random = Random(7)
     table = table_of(random, 30_000, "far apart", 0)
