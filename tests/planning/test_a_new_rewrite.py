@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
-from types import ModuleType
 
-import pytest
+from tests.casefile import parse_cases
+from tests.repo.page_edits import apply, blocks, copied, run
+from tests.repo.source import ROOT
 
-from sase.planning import driver
-from sase.planning.rewrites import REWRITES, Rewrite
+PAGE = ROOT / "docs" / "rewrites.md"
+PROGRAM = """
+import json, sys
+sys.path[:0] = [sys.argv[1]]
+import sase
+assert sase.__file__.startswith(sys.argv[1]), sase.__file__
 from tests import plan_routes, routes
 from tests.casefile import parse_cases
-
-PAGE = (Path(__file__).parents[2] / "docs" / "rewrites.md").read_text(encoding="utf-8")
-
-
-def block(language: str, containing: str) -> str:
-    """The block of code of the page that contains a text."""
-    found = [part.split("```")[0] for part in PAGE.split(f"```{language}\n")[1:]]
-    return next(each for each in found if containing in each)
+case, = parse_cases(sys.argv[2], "docs/rewrites.md")
+plans = plan_routes.before(case), plan_routes.after(case)
+matches = plan_routes.matches_before(case), plan_routes.matches_after(case)
+print(json.dumps([plans, [routes.naive_matches(case), *matches]]))
+"""
 
 
-def test_the_page_adds_a_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("drop_repeated_conditions")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(block("python", "def drop"), vars(module))  # noqa: S102 - text of this repository
-    line = block("diff", "+ ").split("+", 1)[1].strip().split(",")[0]
-    rule = eval(line, {**vars(module), "Rewrite": Rewrite})  # noqa: S307 - text of this repository
-    monkeypatch.setattr(driver, "REWRITES", {**REWRITES, rule.name: rule})
-    monkeypatch.setattr("sase.planning.explain.describe.REWRITES", driver.REWRITES)
-    (case,) = parse_cases(block("", "=== "), "docs/rewrites.md")
-    assert plan_routes.before(case) == list(case.section("before") or ())
-    assert plan_routes.after(case) == list(case.section("after") or ())
-    expected = list(case.section("matches") or ())
-    assert routes.naive_matches(case) == expected
-    assert plan_routes.matches_before(case) == expected
-    assert plan_routes.matches_after(case) == expected
+def test_the_page_adds_a_rewrite(tmp_path: Path) -> None:
+    """It makes of the case's plan what the page shows, and both find the same matches."""
+    tree = copied(tmp_path)
+    (diff,) = blocks(PAGE, "diff")
+    apply(diff, tree)
+    (code,) = blocks(PAGE, "python")
+    path = tree / "sase" / "planning" / "rewrites" / "drop_repeated_conditions.py"
+    path.write_text(code, "utf-8")
+    (text,) = (block for block in blocks(PAGE, "") if block.startswith("==="))
+    (case,) = parse_cases(text, "docs/rewrites.md")
+    plans, matches = json.loads(run(tree, PROGRAM, str(tree), text).splitlines()[-1])
+    assert plans == [list(case.section(name) or ()) for name in ("before", "after")]
+    assert matches == [list(case.section("matches") or ())] * 3
