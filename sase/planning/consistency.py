@@ -73,16 +73,6 @@ class Classified:
     exempts_first: bool
     reason: str
 
-    @property
-    def prunes_forward(self) -> bool:
-        """Whether a partial match for which it is false is lost, whatever comes later."""
-        return self.later in (Trend.STEADY, Trend.FALLING)
-
-    @property
-    def prunes_backward(self) -> bool:
-        """Whether one for which it is false is lost, whatever events are put before it."""
-        return self.earlier in (Trend.STEADY, Trend.FALLING)
-
 
 def classified(
     conjunct: bound.Conjunct,

@@ -13,8 +13,6 @@ from sase.binding.bound import BoundQuery, Column, Reference, WindowKind
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.plan import StatementPlan
 
-# Names of the attribute that parts events, in each stream.
-Carried = Mapping[str | None, frozenset[str]]
 COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
 UNSAID = (

@@ -196,11 +196,3 @@ def likelihood_by_first_time(
             of_part += weights[node] * found
         total += of_part
     return max(total, 0.0) / (float(first_hi - first_lo) + 1.0)
-
-
-@kernel
-def summation_nodes(
-    length: int, degree: int, places: OutInts, weights: OutFloats, matrix: OutFloatRows
-) -> int:
-    """The places and weights of sums, for callers in Python."""
-    return nodes_of(length, degree, places, weights, matrix)

@@ -167,10 +167,6 @@ class GroupStates:
         """The states of a branch of a group."""
         return [each for each in self.states if (each.group, each.branch) == (group, branch)]
 
-    def at_element(self, group: int, branch: int, element: int) -> NfaState:
-        """The state of an element."""
-        return next(s for s in self.of_branch(group, branch) if s.element == element)
-
     @cached_property
     def flat(self) -> tuple[BoundComponent, ...]:
         """The components of the states."""
