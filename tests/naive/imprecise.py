@@ -1,4 +1,4 @@
-"""docs/semantics.md, Imprecise time: candidates, and their confidence by possible worlds.
+"""docs/semantics.md, Imprecise time: candidates, and their confidence by worlds.
 
 Every world is written out: one time for each event that matters, and in it the rules of precise
 time say whether the candidate is a match.
