@@ -61,14 +61,14 @@ def _is_within(high: Bound, other: Bound) -> bool:
     """Whether all up to one bound is up to the other."""
     if high is None or other is None:
         return other is None
-    return high[0] < other[0] or (high[0] == other[0] and high[1] <= other[1])  # type: ignore
+    return high[0] < other[0] or (high[0] == other[0] and high[1] <= other[1])  # type: ignore[operator]
 
 
 def _is_above(low: Bound, other: Bound) -> bool:
     """Whether a lower bound leaves less than another."""
     if low is None or other is None:
         return other is None
-    return low[0] > other[0] or (low[0] == other[0] and low[1] < other[1])  # type: ignore
+    return low[0] > other[0] or (low[0] == other[0] and low[1] < other[1])  # type: ignore[operator]
 
 
 def ranges(condition: bound.Condition) -> list[Range]:
@@ -82,7 +82,7 @@ def ranges(condition: bound.Condition) -> list[Range]:
             if not all(isinstance(value, bound.Constant) for value in values):
                 return everything
             known = {value.value for value in values if isinstance(value, bound.Constant)} - {None}
-            return [((value, True), (value, True)) for value in sorted(known)]  # type: ignore
+            return [((value, True), (value, True)) for value in sorted(known)]  # type: ignore[type-var]
         case bound.Between(low=low, high=high, negated=False):
             return [(_bound(low, True), _bound(high, True))]
         case bound.Comparison(operator=operator, left=bound.Reference(), right=value):

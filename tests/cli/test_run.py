@@ -472,7 +472,7 @@ def started(*arguments: str, limit: int | None = None) -> subprocess.Popen[bytes
         [sys.executable, "-m", "sase", "run", "--events", "events.parquet", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=limited,  # noqa: PLW1509 - one thread
+        preexec_fn=limited,  # one thread
     )
 
 

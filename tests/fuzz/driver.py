@@ -123,7 +123,7 @@ def _judged(target: Target, given: int | str, place: Path) -> tuple[str, str]:
         return target.judge(document), ""
     except SaseError:
         return "refused", ""
-    except BaseException:  # noqa: BLE001 - told to the process that asked
+    except BaseException:  # told to the process that asked
         return "failed", traceback.format_exc()
 
 

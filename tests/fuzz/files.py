@@ -197,7 +197,7 @@ def warm() -> None:
     for number in range(12):
         try:
             judge(make(number))
-        except Exception:  # noqa: BLE001, PERF203 - which documents are judged for
+        except Exception:  # which documents are judged for
             continue
 
 

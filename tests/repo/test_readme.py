@@ -92,7 +92,7 @@ def test_the_first_query_prints_what_the_readme_shows(capsys: pytest.CaptureFixt
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code, _, rest = text.split("```python\n")[1].partition("```")
     expected = rest.split("```\n")[1].split("…")[0].splitlines()
-    exec(code, {})  # noqa: S102 - it is our own
+    exec(code, {})
     assert capsys.readouterr().out.splitlines()[: len(expected)] == expected
 
 
@@ -103,7 +103,7 @@ def test_plans_in_the_docs_are_right() -> None:
     examples = page.split("```python\n>>> ")[1].split("```")[0].split(">>> ")
     for example in examples:
         code, _, expected = example.partition("\n")
-        plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})  # noqa: S307 - text of this repository
+        plan = eval(code.removeprefix("print(")[:-1], {"sase": sase, "events": events})
         assert str(plan) == expected.rstrip()
 
 

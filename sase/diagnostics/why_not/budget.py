@@ -17,7 +17,7 @@ FEW = 1 << 17
 LONG = 10**15
 
 
-class BudgetSpent(Exception):  # noqa: N818 - it is no error
+class BudgetSpent(Exception):  # it is no error
     """A search has had its share of the time."""
 
 

@@ -86,7 +86,7 @@ class MixedZonesError(pa.ArrowTypeError):  # type: ignore[misc, unused-ignore]
 
 def is_zoned(value: object) -> bool | None:
     """Whether a moment has a time zone; None of what is no moment, such as NaT."""
-    if not isinstance(value, datetime) or value != value:  # noqa: PLR0124 - NaT
+    if not isinstance(value, datetime) or value != value:  # NaT
         return None
     return value.tzinfo is not None
 

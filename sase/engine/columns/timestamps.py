@@ -103,7 +103,7 @@ def _of_numpy(given: np.datetime64) -> int | None:
 
 
 def _of_datetime(given: datetime) -> int | None:
-    if given != given:  # noqa: PLR0124 - the NaT of pandas is one
+    if given != given:  # the NaT of pandas is one
         return None
     moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
     whole = (moment - _EPOCH) // timedelta(microseconds=1) * 1000

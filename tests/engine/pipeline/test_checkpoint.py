@@ -155,7 +155,7 @@ def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path) -> None:
     command = [sys.executable, "-c", CHILD, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert pickle.loads((tmp_path / "results").read_bytes()) == expected  # noqa: S301 - ours
+    assert pickle.loads((tmp_path / "results").read_bytes()) == expected
 
 
 # ---------------------------------------------------------------- what is refused
