@@ -24,7 +24,7 @@ LARGEST = 2**25 - 2**16
 
 
 def no_check(more: int = 0) -> None:
-    """Let it go on."""
+    """Check nothing: no limit is set."""
 
 
 def available_memory() -> int:

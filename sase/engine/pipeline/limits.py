@@ -157,7 +157,7 @@ class RunGuard:
 
 
 def no_watch(rows: int) -> None:
-    """Be told how many rows have been searched, and do nothing."""
+    """Watch nothing: the number of rows that have been searched is ignored."""
 
 
 def watch_of(guard: RunGuard | None) -> Callable[[int], object]:

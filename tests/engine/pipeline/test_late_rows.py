@@ -236,7 +236,7 @@ def test_state_stays_flat() -> None:
     assert len(matcher.pipeline.reorder_buffer._waiting) == 0
 
 
-def test_a_sorted_push_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_push_in_order_is_loaded_by_the_batch_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of one schema, with and without a late row; a condition keeps from going straight."""
     quick, loaded = BatchDecoder.decoded, list[bool]()
 

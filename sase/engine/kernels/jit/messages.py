@@ -1,4 +1,4 @@
-"""What is told on standard error of kernels."""
+"""Messages about kernels, on standard error."""
 
 from __future__ import annotations
 
