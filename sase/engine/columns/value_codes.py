@@ -5,11 +5,12 @@ By one thread codes are in the order in which values come first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
-from math import exp, sqrt
-from typing import Any, NamedTuple, Protocol
+from math import expm1, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,39 +35,15 @@ class PlainTexts(NamedTuple):
     valid: NDArray[np.uint8]
 
 
-class _Part(Protocol):
-    """Adjacent values, and where their codes are written to."""
+class _Part(NamedTuple):
+    """Where the codes of adjacent values are written to, and the kernel that does, of the values.
 
-    @property
-    def codes(self) -> NDArray[np.int32]:
-        """The codes."""
+    It takes where to begin, the table, room, the codes and the thread, and returns where there was
+    no more room, or `GIVEN_UP`.
+    """
 
-    def encode(
-        self, begin: int, table: kernel.CodeTable, room: NDArray[np.int64], thread: int
-    ) -> int:
-        """Write codes from one on, and return where there was no more room, or `GIVEN_UP`."""
-
-
-class _Texts(NamedTuple):
-    texts: PlainTexts
     codes: NDArray[np.int32]
-
-    def encode(
-        self, begin: int, table: kernel.CodeTable, room: NDArray[np.int64], thread: int
-    ) -> int:
-        (ends, data, valid), codes = self
-        address = data.ctypes.data
-        return kernel.encode_texts(ends, data, address, valid, begin, table, room, codes, thread)
-
-
-class _Numbers(NamedTuple):
-    numbers: Numbers
-    codes: NDArray[np.int32]
-
-    def encode(
-        self, begin: int, table: kernel.CodeTable, room: NDArray[np.int64], thread: int
-    ) -> int:
-        return kernel.encode_numbers(self.numbers, begin, table, room, self.codes, thread)
+    encode: Callable[..., int]
 
 
 def text_codes(
@@ -84,7 +61,11 @@ def text_codes(
 def number_codes(numbers: Numbers, threads: int) -> NDArray[np.int32] | None:
     """The codes of whole numbers, None where these were made to meet in a table."""
     codes, cuts = _codes(len(numbers)), _cuts(len(numbers), threads)
-    shares = [[_Numbers(numbers[first:last], codes[first:last])] for first, last in pairwise(cuts)]
+    numbers = np.ascontiguousarray(numbers, np.int64)
+    shares = [
+        [_Part(codes[first:last], partial(kernel.encode_numbers, numbers[first:last]))]
+        for first, last in pairwise(cuts)
+    ]
     return None if _filled(shares) is None else codes
 
 
@@ -118,7 +99,7 @@ def _cuts(count: int, threads: int) -> list[int]:
 
 def _shares_of_texts(
     chunks: Sequence[PlainTexts], codes: Sequence[NDArray[np.int32]], threads: int
-) -> Iterator[list[_Texts]]:
+) -> Iterator[list[_Part]]:
     """Parts for each thread, of about as many texts, one share behind the other."""
     for first, last in pairwise(_cuts(sum(map(len, codes)), threads)):
         parts, before = [], 0
@@ -126,8 +107,9 @@ def _shares_of_texts(
             begin, end = (min(max(cut - before, 0), len(written)) for cut in (first, last))
             before += len(written)
             if begin < end:
-                ends, valid = chunk.ends[begin : end + 1], chunk.valid[begin:end]
-                parts.append(_Texts(PlainTexts(ends, chunk.data, valid), written[begin:end]))
+                ends, data, valid = chunk.ends[begin : end + 1], chunk.data, chunk.valid[begin:end]
+                encode = partial(kernel.encode_texts, ends, data, data.ctypes.data, valid)
+                parts.append(_Part(written[begin:end], encode))
         yield parts
 
 
@@ -154,7 +136,7 @@ class _Share:
         room = np.empty(kernel.WORDS * PIECE, np.int64)
         while self._left:
             part = self._left[0]
-            reached = part.encode(self._begin, table, room, self._thread)
+            reached = part.encode(self._begin, table, room, part.codes, self._thread)
             if reached == kernel.GIVEN_UP:
                 return False
             if reached < len(part.codes):
@@ -232,11 +214,11 @@ def distinct_among(found: int, done: int, total: int) -> int:
     least, most = found, max(done * done // again, found)
     while most - least > max(least >> 6, 1):
         drawn = (least + most) // 2
-        if drawn * -np.expm1(-done / drawn) < done - again:
+        if -drawn * expm1(-done / drawn) < done - again:
             least = drawn
         else:
             most = drawn
-    return max(int(most * (1 - exp(-total / most))), found)
+    return max(int(-most * expm1(-total / most)), found)
 
 
 def _of_slots(count: int, sizes: NDArray[np.int64]) -> kernel.CodeTable:

@@ -216,10 +216,8 @@ class Pipeline:
         from sase.engine.columns.value_codes import number_codes  # with kernels that few runs load
 
         def step() -> Events:
-            arrays = {name: events.columns[name].values for name in names}
-            numbers = {name: np.ascontiguousarray(each, np.int64) for name, each in arrays.items()}
-            found = {name: number_codes(each, threads) for name, each in numbers.items()}
-            return events.with_codes(found)
+            columns = {name: events.columns[name].values for name in names}
+            return events.with_codes({n: number_codes(v, threads) for n, v in columns.items()})
 
         return step() if self.stopwatch is None else self.stopwatch.during(1, step)
 

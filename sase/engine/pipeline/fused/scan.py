@@ -20,7 +20,7 @@ from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
@@ -87,9 +87,8 @@ class FusedScan:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys that lie far apart, where most events are admitted."""
-        types = events.types[:STEP].astype(np.int64)
-        admitted = np.count_nonzero(self._fused.states_of(events.type_names)[types + 1])
-        is_worth = admitted >= SHARE * len(types)
+        types = events.types[:STEP]
+        is_worth = self._admitted_of(events, types) >= SHARE * len(types)
         block = self._pipeline.plan.options.block
         return far_apart(events, self._fused.key.tests, block) if is_worth else []
 
@@ -150,9 +149,14 @@ class FusedScan:
         most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
         if len(events.ts) <= min(most, self._step):
             return len(events.ts)  # whatever is admitted
-        types = events.types[:STEP:SAMPLED].astype(np.int64)
-        admitted = int(np.count_nonzero(self._fused.states_of(events.type_names)[types + 1]))
+        types = events.types[:STEP:SAMPLED]
+        admitted = self._admitted_of(events, types)
         return min(self._step, max(most * len(types) // max(admitted, 1), most))
+
+    def _admitted_of(self, events: Events, types: TypeCodes) -> int:
+        """How many of some types of events are admitted."""
+        states = self._fused.states_of(events.type_names)
+        return int(np.count_nonzero(states[types.astype(np.int64) + 1]))
 
     def _note(self, events: Events, begin: int, end: int, admitted: int) -> None:
         """Advance the watermark to the last of some events."""
@@ -268,7 +272,7 @@ def far_apart(events: Events, tests: Tests, block: int) -> list[str]:
     return [
         name
         for name, column in columns.items()
-        if column.dictionary is None and column.codes is None and _come_again(column.values)
+        if column.dictionary is None and _come_again(column.values)
     ]
 
 
