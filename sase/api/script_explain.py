@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiled_script import CompiledScript
@@ -14,12 +14,18 @@ from sase.binding.types import Kind
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.engine.scripts.matching_forms import JointStatements
 from sase.planning.explain import Explanation
+from sase.planning.physical import Paths, PhysicalPath
 from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
     from sase.engine.plan import EnginePlan
     from sase.engine.scripts.pipeline import ScriptPipeline
+    from sase.engine.scripts.statement import RunningStatement
+
+
+# Why a path executed nothing that a shared reading dealt out.
+GIVEN_NONE = "it was given no event"
 
 
 @dataclass(frozen=True)
@@ -51,21 +57,19 @@ class SharedMatching:
 class SharedInput:
     """An input that several statements read in one pass, and who admits the same events of it.
 
-    `admitted` is by what is asked of an event: its type, and the value of an attribute where one
-    is asked for. Statements `of_all` are given every event. Those that are `fused` scan what they
-    are dealt by one kernel, as no condition is left to test; by themselves they may have some. By
-    attribute the `texts` of keys are coded once, where rows are pushed, for those statements. What
-    several ask of one event are `conditions`, each `evaluated` once for all of them, in a run of so
-    many events, or of none where each does so by itself, and each statement was `given` some of so
-    many `events`. What is alike but for window and RETURN has a `matchings` of its own; of what is
-    alike and matched `apart` that says why.
+    `admitted` is by what is asked of an event: its type, and the value of an attribute where one is
+    asked for. Statements `of_all` are given every event. By attribute the `texts` of keys are coded
+    once, where rows are pushed, for those statements. What several ask of one event are
+    `conditions`, each `evaluated` once for all of them, in a run of so many events, or of none
+    where each does so by itself, and each statement was `given` some of so many `events`. What is
+    alike but for window and RETURN has a `matchings` of its own; of what is alike and matched
+    `apart` that says why.
     """
 
     input: str | None
     statements: tuple[str, ...]
     admitted: Mapping[Asked, tuple[str, ...]]
     of_all: tuple[str, ...]
-    fused: tuple[str, ...] = ()
     events: int = 0
     given: Mapping[str, int] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -91,12 +95,12 @@ class SharedInput:
             for each in asked or ():
                 found.setdefault(each, []).append(statement)
         admitted = {each: tuple(found[each]) for each in sorted(found, key=str)}
-        fused = [
+        fused = {
             statement
             for statement in plans
             if read[statement].asking.is_all and pipelines[statement].admitted_path is not None
-        ]
-        readers = tuple(plans), admitted, tuple(of_all), tuple(fused)
+        }
+        readers = tuple(plans), admitted, tuple(of_all)
         events, given = (0, {}) if ran is None else ran.given(name)
         counted = () if ran is None else ran.conditions[name].shared
         evaluated = {str(each): each.evaluated for each in counted}
@@ -104,7 +108,7 @@ class SharedInput:
             str(each): tuple(each.statements)
             for each in opened.conditions[name].shared
             # Of others the index says what holds, unless it gives all events to those that ask.
-            if not set(fused).issuperset(each.statements) or evaluated.get(str(each))
+            if not fused.issuperset(each.statements) or evaluated.get(str(each))
         }
         texts = _texts_of_keys(pipelines)
         return cls(
@@ -125,8 +129,6 @@ class SharedInput:
             yield f"  {alone:,} kind{'s' * (alone > 1)} of events → a single statement each"
         if self.of_all:
             yield f"  every event → {', '.join(self.of_all)}"
-        if self.fused:
-            yield f"  what is admitted by the fused scan in {', '.join(self.fused)}"
         yield from (f"  {each}" for each in self.matchings)
         for reason in dict.fromkeys(self.apart.values()):
             names = tuple(name for name, each in self.apart.items() if each == reason)
@@ -170,7 +172,6 @@ class SharedInput:
             "statements": list(self.statements),
             "admitted": admitted,
             "of_all": list(self.of_all),
-            "fused": list(self.fused),
             "events": self.events if self.given else None,
             "given": dict(self.given),
             "texts": {name: list(statements) for name, statements in self.texts.items()},
@@ -281,6 +282,8 @@ def explain_script(
     script: CompiledScript, events: Sources | None, *, analyze: bool = False, **given: Any
 ) -> ScriptExplanation:
     """The explanation of each statement, over events, or over what their schemas say."""
+    from sase.engine.scripts.pipeline import ScriptPipeline
+
     ran: list[ScriptPipeline] = []
     read = script.alone(events, watch=ran.append) if events is not None else {}
     given["analyze"] = analyze
@@ -288,8 +291,34 @@ def explain_script(
         each.name: explain_statement(script, each, read.get(each.name), **given)
         for each in script.graph.statements
     }
+    opened = ran[0] if ran else ScriptPipeline(script.plan)
+    for name in filter(opened.is_dealt, found):
+        alone = found[name].physical
+        shared = _shared_paths(opened.statements[name], alone, counted=analyze)
+        found[name] = replace(found[name], physical=(*alone, *shared))
     sources = {each.name: each.sources for each in script.graph.statements}
     return ScriptExplanation(found, sources, tuple(_shared(script, ran if analyze else ())))
+
+
+def _shared_paths(
+    statement: RunningStatement, alone: Paths, *, counted: bool
+) -> Iterator[PhysicalPath]:
+    """What executes the events that a shared reading deals out, with what it did where `counted`.
+
+    Statements of one matching have it together. What executes those read `alone` is no news where
+    it was given none of a shared reading.
+    """
+    from sase.engine.pipeline.fused.choose import shared_plan
+
+    pipeline = statement.matcher.pipeline
+    used = {use.path: use.measured for use in pipeline.fused} if counted else {}
+    for path in shared_plan(pipeline, is_told=statement.asking.is_all):
+        if path.name in used:
+            yield replace(path, declined=None, **used[path.name])
+        elif not counted or path.declined is not None:
+            yield path
+        elif path.name not in {each.name for each in alone}:
+            yield replace(path, declined=GIVEN_NONE)
 
 
 def _shared(script: CompiledScript, ran: Sequence[ScriptPipeline]) -> Iterator[SharedInput]:

@@ -16,6 +16,8 @@ class Feed(Enum):
 
     LOADED = "loaded events"
     PUSHED = "pushed batches"
+    # Of a script's input, that it loads once and deals out to the statements that read it.
+    SHARED = "shared reading"
 
 
 @dataclass(frozen=True, slots=True)

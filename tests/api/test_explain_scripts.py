@@ -8,6 +8,9 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.api.script_explain import GIVEN_NONE
+from sase.engine.pipeline.fused.choose import NOT_FUSED, NOT_TOLD
+from sase.planning.physical import Feed, PhysicalPath
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 5 RETURN Pair(a.v AS v);
           FROM pairs, raw EVENT SEQ(Pair x, C c) WHERE x.v = c.v WITHIN 9;
@@ -45,7 +48,6 @@ def test_what_statements_share_of_an_input_is_told() -> None:
         "  B → query_1, query_4",
         "  2 kinds of events → a single statement each",
         "  every event → query_5",
-        "  what is admitted by the fused scan in query_1, query_2, query_3, query_4",
     ]
     (shared,) = explained.to_dict()["shared"]
     assert (shared["input"], shared["of_all"], len(shared["statements"])) == ("raw", ["query_5"], 5)
@@ -63,15 +65,59 @@ def test_a_value_of_several_is_shared_with_who_asks_for_it_alone() -> None:
         "  A v = 2 → query_1, query_2",
         "  B v = 4 → query_1, query_3",
         "  3 kinds of events → a single statement each",
-        "  what is admitted by the fused scan in query_1, query_2, query_3",
     ]
+    for each in explained.values():  # though each tests conditions, if events come to it alone
+        taken = [path for path in each.physical if path.declined is None]
+        assert [(path.name, path.feed) for path in taken] == [(OF_ADMITTED, Feed.SHARED)]
+
+
+OF_ADMITTED = "fused scan of admitted events"
+
+
+def shared_paths(explained: sase.Explanation) -> dict[str, PhysicalPath]:
+    """What executes, or does not, what a shared reading deals out."""
+    return {path.name: path for path in explained.physical if path.feed is Feed.SHARED}
 
 
 def test_conditions_that_are_left_to_test_are_not_fused() -> None:
-    text = "FROM raw EVENT SEQ(A a, B b) WHERE a.v != 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1"
+    text = (
+        "FROM raw EVENT SEQ(A a, B b) WHERE a.v != 1 WITHIN 5; FROM raw EVENT A a WHERE a.v = 1;"
+        "FROM raw EVENT SEQ(A a, A b) WITHIN 5"
+    )
     explained = sase.Script(text, streams={"raw": RAW}).explain()
-    (shared,) = explained.to_dict()["shared"]
-    assert shared["fused"] == ["query_2"]
+    conditions, told, twice = map(shared_paths, explained.values())
+    assert conditions[OF_ADMITTED].declined == twice[OF_ADMITTED].declined == NOT_TOLD.reason
+    assert told[OF_ADMITTED].declined is None
+    # Who is given events of which more is asked scans them as by itself, if it may.
+    assert [*conditions, *told] == [OF_ADMITTED, OF_ADMITTED]
+    assert twice["fused scan"].declined is None
+    assert "shared reading by the fused scan of admitted events" in explained["query_2"].to_text()
+
+
+def test_what_executed_a_shared_reading_is_counted() -> None:
+    rows = [{"type": "AB"[ts % 2], "ts": ts, "v": ts % 100} for ts in range(2_000)]
+    texts = [f"EVENT SEQ(A a, B b) WHERE a.v = {v} AND b.v = {v + 1} WITHIN 5" for v in (2, 4)]
+    script = sase.Script("; ".join([*texts, "EVENT SEQ(A a, B b) WITHIN 2"]), rows)
+    *some, every = script.explain(rows, analyze=True).values()
+    for each in some:
+        (path,) = shared_paths(each).values()
+        assert (path.events, path.matches, path.declined) == (40, 20, None)
+        assert (
+            "shared reading by the fused scan of admitted events, which took 40 and found 20"
+            in (" ".join(each.to_text().split()))
+        )
+    # Most events are given as they came, with those that its scan does not admit.
+    counted, none = (shared_paths(every)[name] for name in ("fused scan", OF_ADMITTED))
+    assert (counted.events, counted.matches) == (2_000, 1_000)
+    assert (none.events, none.declined) == (None, GIVEN_NONE)
+
+
+def test_nothing_is_fused_of_a_shared_reading_where_that_is_switched_off() -> None:
+    text = "FROM raw EVENT A a WHERE a.v = 1; FROM raw EVENT A a WHERE a.v = 2"
+    explained = sase.Script(text, streams={"raw": RAW}, plan="unfused").explain()
+    for each in explained.values():
+        assert {path.declined for path in each.physical} == {NOT_FUSED.reason}
+        assert "executed: block by block through the operators" in each.to_text()
 
 
 def test_what_happened_in_each_statement_is_told() -> None:
@@ -165,8 +211,8 @@ def test_ranges_are_shown_with_who_asks_for_them() -> None:
         "  A v 2 to 90 → query_1, query_2",
         "  B f >= 1.5 → query_1, query_3",
         "  C v <= 4 → query_4, query_5",
-        "  what is admitted by the fused scan in query_1, query_2, query_3, query_4, query_5",
     ]
+    assert all(shared_paths(each)[OF_ADMITTED].declined is None for each in explained.values())
     (shared,) = explained.to_dict()["shared"]
     assert shared["admitted"][0]["value"] == {"from": 2, "below": 91}
     assert '"below": 5' in explained.to_json()

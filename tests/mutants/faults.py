@@ -1031,10 +1031,10 @@ FAULTS = [
         "scripts",
     ),
     Fault(
-        "admitted-events-are-fused-though-that-is-off",
+        "events-are-fused-though-that-is-off",
         "sase/engine/pipeline/fused/choose.py",
-        "if pipeline.plan.is_narrowed or not pipeline.plan.options.fused:",
-        "if pipeline.plan.is_narrowed:",
+        "return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED",
+        "return kind.of(pipeline)",
         "scripts",
     ),
     Fault(

@@ -303,7 +303,7 @@ class Pipeline:
         segment = HistorySegment(
             self.at.events, len(events), shared.read, shared.rows, none=shared.none
         )
-        path = self.admitted_path if shared.is_admitted else self.loaded_path
+        path = (shared.is_admitted and self.admitted_path) or self.loaded_path
         conditions = self.context.conditions
         if conditions is None:
             yield from self._take(events, segment, path)

@@ -20,7 +20,7 @@ from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf, SharedConditions
 from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.checkpoint import passed_on
-from sase.engine.pipeline.fused.choose import choose_for_admitted
+from sase.engine.pipeline.fused.choose import choose_for_shared
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import BEGINNING
@@ -116,7 +116,7 @@ class ScriptPipeline:
         for each in members:
             each.go_on(matcher, joint)
         if first.sources[0] in self._shared and len(first.sources) == 1:
-            choose_for_admitted(matcher.pipeline)
+            choose_for_shared(matcher.pipeline)
 
     @property
     def joint(self) -> list[JointNames]:
@@ -309,6 +309,11 @@ class ScriptPipeline:
         """Have `take_bad` give bad rows that were not taken yet."""
         self._bad = {name: [table] for name, table in tables.items()}
 
+    def is_dealt(self, name: str) -> bool:
+        """Whether a statement is given events of a shared reading."""
+        read = self.statements[name].plan.sources
+        return len(read) == 1 and read[0] in self._shared
+
     def given(self, name: str | None) -> tuple[int, Mapping[str, int]]:
         """How many events of a shared input there were, and how many each statement was given."""
         shared = self._shared.get(name)
@@ -375,7 +380,7 @@ class ScriptPipeline:
             if len(readers) > 1 or any(each.told_apart for each in asking.values()):
                 pipelines = {reader: each.matcher.pipeline for reader, each in readers.items()}
                 for pipeline in pipelines.values():
-                    choose_for_admitted(pipeline)
+                    choose_for_shared(pipeline)
                 yield name, SharedReading({n: p.plan for n, p in pipelines.items()}, asking)
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.planning.physical import Feed
 from tests.engine.scripts.test_added_statements import grown
 from tests.engine.scripts.test_joint_matching import PATTERN, joint_of, opened, rows
 
@@ -45,7 +46,9 @@ def test_what_no_one_asks_for_is_not_dealt_out() -> None:
     wanted = sum(row["type"] == "A" and row["n"] > 0 or row["type"] == "B" and row["n"] in (1, 3)
                  for row in given.to_pylist())  # fmt: skip
     assert shared["given"] == {"query_1": wanted, "query_2": wanted}
-    assert shared["fused"] == ["query_1", "query_2"]
+    for each in explained.values():  # of both together
+        *_, path = each.physical
+        assert (path.feed, path.events, path.matches) == (Feed.SHARED, wanted, 1_000)
     check(script.run(given), texts, given)
 
 

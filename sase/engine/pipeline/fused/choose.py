@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
-from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath, LoadedPath
+from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, no_check
@@ -18,6 +19,7 @@ from sase.planning.rewrites.contract import NO_RUNS, Declined
 
 NOT_FUSED = Declined("fused paths are switched off")
 NARROWED = Declined("match windows narrow each block")
+NOT_TOLD = Declined("more is asked of an event than the index of the script tells")
 
 
 def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
@@ -31,6 +33,7 @@ def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
 # All fused paths. Of those of one feed the first that does not decline is taken.
 FUSED: tuple[FusedKind, ...] = (
     scan.KIND,
+    scan.OF_ADMITTED,
     FusedKind(
         LINES,
         Feed.LOADED,
@@ -77,14 +80,9 @@ def choose(pipeline: Pipeline) -> None:
         pipeline.pushed_path = _first(pipeline, Feed.PUSHED)
 
 
-def choose_for_admitted(pipeline: Pipeline) -> None:
-    """Have events of which it is known that the scan admits them take the fused scan, if may be."""
-    if pipeline.plan.is_narrowed or not pipeline.plan.options.fused:
-        return
-    path: LoadedPath | Declined = scan.FusedScan.of(pipeline, admitted=True)
-    if isinstance(path, Declined):
-        path = pipeline.loaded_path or path
-    pipeline.admitted_path = None if isinstance(path, Declined) else path
+def choose_for_shared(pipeline: Pipeline) -> None:
+    """Have what a shared reading knows to be admitted executed by a path of its own."""
+    pipeline.admitted_path = _first(pipeline, Feed.SHARED)
 
 
 def _first(pipeline: Pipeline, feed: Feed) -> Any:
@@ -109,9 +107,24 @@ def physical_plan(plan: EnginePlan, *, in_pieces: bool = False) -> tuple[Physica
         Feed.LOADED: Pipeline(plan, streaming=in_pieces),
         Feed.PUSHED: Pipeline(plan, streaming=True),
     }
-    paths = []
+    return tuple(_described(each, opened[each.feed]) for each in FUSED if each.feed in opened)
+
+
+def shared_plan(pipeline: Pipeline, *, is_told: bool) -> Iterator[PhysicalPath]:
+    """What executes the events that a shared reading deals out to a pipeline.
+
+    If it `is_told` its index knows which of them the scan admits, unless it gives it all.
+    """
+    opened = Pipeline(pipeline.plan, streaming=pipeline.dictionary.streaming)
     for kind in FUSED:
-        path = path_of(kind, opened[kind.feed])
-        declined = path.reason if isinstance(path, Declined) else None
-        paths.append(PhysicalPath(kind.name, kind.feed, kind.summary, declined))
-    return tuple(paths)
+        path = _described(kind, opened)
+        if kind.feed is Feed.SHARED:
+            yield path if is_told or path.declined else replace(path, declined=NOT_TOLD.reason)
+        elif kind.feed is Feed.LOADED and path.declined is None:
+            yield replace(path, feed=Feed.SHARED)
+
+
+def _described(kind: FusedKind, pipeline: Pipeline) -> PhysicalPath:
+    path = path_of(kind, pipeline)
+    declined = path.reason if isinstance(path, Declined) else None
+    return PhysicalPath(kind.name, kind.feed, kind.summary, declined)

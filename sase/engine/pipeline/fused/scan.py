@@ -64,7 +64,7 @@ class FusedScan:
         self._are_admitted = admitted
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._fused = proxy(pipeline), operators
-        self.meter = pipeline.meter(KIND.name)
+        self.meter = pipeline.meter((OF_ADMITTED if admitted else KIND).name)
         self._codes = operators.codes
         self._step = min(pipeline.plan.options.block, STEP)
         self._stopwatch, self._stacks = pipeline.stopwatch, operators.stacks
@@ -297,4 +297,10 @@ KIND = FusedKind(
     Feed.LOADED,
     "scan, construction and output by one kernel over whole columns",
     FusedScan.of,
+)
+OF_ADMITTED = FusedKind(
+    "fused scan of admitted events",
+    Feed.SHARED,
+    "the same, of events of which the index of a script knows that the scan admits them",
+    partial(FusedScan.of, admitted=True),
 )
