@@ -21,7 +21,7 @@ from sase.cli.event_arguments import (
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import events_of_script, is_script
+from sase.cli.script_arguments import add_statement, events_of_script, is_script
 from sase.cli.spark import ReplayRequest, add_spark, session
 from sase.partial_file import write_whole
 
@@ -34,6 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     add_events(parser, required=False)
     add_inputs(parser)
     add_schema(parser, "the schema, in place of events")
+    add_statement(parser)
     parser.add_argument(
         "--analyze", action="store_true", help="run the query, and show what each operator did"
     )
@@ -87,27 +88,30 @@ def run(arguments: Namespace) -> int:
         return _explain_script(arguments)
     if arguments.spark:
         return _run_on_spark(arguments)
+    refuse_given({"--statement": arguments.statement is not None}, "a single query")
     for option in ("table", "master", "conf", "strategy", "slices"):
         if getattr(arguments, option):
             raise ArgumentError(f"--{option} is for --spark: give that as well")
     explanation = _explained(arguments)
     if arguments.save_stats is not None:
         _save(explanation, arguments.save_stats)
-    text = {
+    _write(_formatted(explanation, arguments), arguments.out)
+    return 0
+
+
+def _formatted(explanation: Explanation, arguments: Namespace) -> str:
+    return {
         "text": lambda: explanation.to_text(verbose=arguments.verbose),
         "json": explanation.to_json,
         "dot": explanation.to_dot,
         "html": explanation.to_html,
     }[arguments.format]()
-    _write(text, arguments.out)
-    return 0
 
 
 def _explain_script(arguments: Namespace) -> int:
-    """Explain each statement, under its name."""
+    """Explain each statement, under its name, or one that is named."""
     refused = {
         "--spark": arguments.spark,
-        f"--format {arguments.format}": arguments.format not in ("text", "json"),
         f"--output {arguments.output}": arguments.output != "all",
         "--limit": arguments.limit is not None,
         "--pushed": arguments.pushed is not None,
@@ -118,6 +122,7 @@ def _explain_script(arguments: Namespace) -> int:
     from sase.api.script import Script
 
     text, options = one_query(arguments), query_options(arguments)
+    _check_statement(text, arguments)
     unnamed, streams = events_of_script(arguments)
     if unnamed is None and streams is None:
         if arguments.analyze:
@@ -134,10 +139,29 @@ def _explain_script(arguments: Namespace) -> int:
             off=arguments.off,
             **limit_options(arguments),
         )
-    is_json = arguments.format == "json"
-    shown = explanation.to_json() if is_json else explanation.to_text(verbose=arguments.verbose)
+    if arguments.statement is not None:
+        shown = _formatted(explanation[arguments.statement], arguments)
+    elif arguments.format == "json":
+        shown = explanation.to_json()
+    else:
+        shown = explanation.to_text(verbose=arguments.verbose)
     _write(shown, arguments.out)
     return 0
+
+
+def _check_statement(text: str, arguments: Namespace) -> None:
+    """Refuse a statement that is not there, and to draw more than one."""
+    from sase.binding.script import StatementGraph
+
+    graph = StatementGraph.of(text)
+    if arguments.statement is not None:
+        graph.chosen(arguments.statement)
+    elif arguments.format in ("dot", "html"):
+        names = ", ".join(each.name for each in graph.statements)
+        raise ArgumentError(
+            f"--format {arguments.format} draws one statement: name it with  --statement ; "
+            f"there are {names}"
+        )
 
 
 def _write(text: str, path: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,13 @@ _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
 _OPTIONS = ("time", "type", "seq", "time_unit", "types", "longest")
 _OWN = re.compile(rf"(.*),({'|'.join(_OPTIONS)})=((?<=,time=)[^,]*,[^,=]*|[^,]*)", re.DOTALL)
 _OTHER = re.compile(r".*,(\w+)=[^,]*", re.DOTALL)
+
+
+def add_statement(parser: ArgumentParser) -> None:
+    """Add which statement of a script is meant."""
+    parser.add_argument(
+        "--statement", metavar="NAME", help="of a script: the stream or query_N to be explained"
+    )
 
 
 def is_script(arguments: Namespace) -> bool:

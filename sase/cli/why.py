@@ -17,7 +17,7 @@ from sase.cli.event_arguments import (
     show_report,
 )
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import events_of_script, is_script
+from sase.cli.script_arguments import add_statement, events_of_script, is_script
 
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot
@@ -27,9 +27,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser)
     add_inputs(parser)
-    parser.add_argument(
-        "--statement", metavar="NAME", help="of a script: the stream or query_N to be explained"
-    )
+    add_statement(parser)
     parser.add_argument(
         "--where",
         metavar="CONDITION",

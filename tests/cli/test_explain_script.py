@@ -31,6 +31,27 @@ def test_explain_has_the_plan_of_each_statement(capsys: pytest.CaptureFixture[st
     assert "\n\nstatement query_2, which reads pairs, logins\n" in printed
 
 
+@pytest.mark.parametrize(
+    ("form", "begin"),
+    [
+        ("text", "plan "), ("json", '{\n  "version"'), ("dot", "digraph plan {"),
+        ("html", "<!doctype html>"),
+    ],
+)  # fmt: skip
+def test_one_statement_is_explained_in_every_format(
+    form: str, begin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = "FROM logins EVENT Failure f WHERE f.user = 'ann'; FROM logins EVENT Success s"
+    text = f"{SCRIPT};{more} WHERE s.user = 'bob'"
+    named = ["--statement", "query_3", "--analyze", "--format", form]
+    assert main(["explain", "-q", text, *INPUT, *named]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(begin)
+    assert "Failure" in printed
+    assert "query_2" not in printed
+    assert "fused scan of admitted events" in " ".join(printed.split())
+
+
 def test_analyze_says_what_each_statement_did(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "rules.sase", *INPUT, "--analyze", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["statements"]
@@ -56,7 +77,11 @@ def test_why_of_a_statement_that_is_named(capsys: pytest.CaptureFixture[str]) ->
     ("words", "problem"),
     [
         (["explain", "rules.sase", "--analyze"], "give it --events or --input"),
-        (["explain", "rules.sase", "--format", "dot"], "--format dot does not go with a script"),
+        (["explain", "rules.sase", "--format", "dot"],
+         "--format dot draws one statement: name it with  --statement ; there are pairs, query_2"),
+        (["explain", "rules.sase", "--statement", "pears"], "did you mean `pairs`?"),
+        (["explain", "-q", "EVENT Failure a", "--statement", "query_1"],
+         "--statement does not go with a single query"),
         (["explain", "rules.sase", "--spark"], "--spark does not go with a script"),
         (["why", "-q", "EVENT Failure a; EVENT Success b", "--events", "logins.csv"],
          "name it with  --statement ; there are query_1, query_2"),
