@@ -169,24 +169,31 @@ def line(
     """For each number of threads the medians of ours and of C; all must find the same."""
     plan = sase.compile(f"EVENT {SHAPES[shape]} WITHIN {events.span}", table)
     ours, theirs = {threads: list[Spent]() for threads in options.threads}, list[float]()
-    count = 0
+    found = 0, 0
     for turn in range(options.rounds + 1):
         limit, found = program.run(shape, kind, events.span)
         theirs += [limit] * bool(turn)
         for threads, spent in ours.items():
-            begun = Spent.now()
-            matches = plan.run(table, threads=threads)
-            count = len(matches)
-            now = Spent.now()
+            taken, matches = spent_on(plan, table, threads)
             if turn:
-                spent.append(Spent(*(end - start for end, start in zip(now, begun, strict=True))))
+                spent.append(taken)
             else:  # kernels are compiled
-                assert found == (count, row_sum(matches.rows)), (shape, kind, found, count)
+                assert found == (len(matches), row_sum(matches.rows)), (shape, kind, found)
+            del matches  # the next run may have their memory, as it has after one of a user
     return "\n".join(
-        f"{events.keys:10,} {kind:10} {shape:6} {count:11,} matches {threads} threads "
+        f"{events.keys:10,} {kind:10} {shape:6} {found[0]:11,} matches {threads} threads "
         + compared(spent, theirs, MOST[shape])
         for threads, spent in ours.items()
     )
+
+
+def spent_on(plan: sase.Plan, table: pa.Table, threads: int) -> tuple[Spent, sase.Matches]:
+    """What a run takes, until its matches are counted, and these."""
+    begun = Spent.now()
+    matches = plan.run(table, threads=threads)
+    assert len(matches)
+    now = Spent.now()
+    return Spent(*(end - start for end, start in zip(now, begun, strict=True))), matches
 
 
 class Spent(NamedTuple):
