@@ -273,7 +273,7 @@ def analyzed(
     guard: RunGuard | None,
 ) -> Explanation:
     """The explanation of a plan that is run for it, with what each operator did."""
-    from sase.engine.pipeline.analyze import COMPILED
+    from sase.engine.pipeline.analyze import COMPILED, counted
     from sase.engine.pipeline.analyze import analyzed as run
     from sase.engine.pipeline.batch import is_too_large, most_held
     from sase.engine.pipeline.fused.choose import physical_plan
@@ -294,6 +294,7 @@ def analyzed(
         _, report = run(plan, events, **settings)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
+    paths = physical_plan(counted(plan), in_pieces=in_pieces)
     return described(
         known.query,
         known.recipe,
@@ -303,7 +304,7 @@ def analyzed(
         measured=operators,
         results=operators["Transformation"].rows_out,
         nanoseconds=taken,
-        physical=tuple(_executed(physical_plan(plan, in_pieces=in_pieces), report.fused, pushed)),
+        physical=tuple(_executed(paths, report.fused, pushed)),
     )
 
 

@@ -2,7 +2,7 @@
 
 The engine decides it by the plan and by the events (`sase/engine/pipeline/fused`), and does no less
 of it than is expected here: it leaves events to the operators for keys with NULLs, or that some
-types do not declare, say.
+types do not declare, say. What keeps lines apart it asks here.
 """
 
 from __future__ import annotations
@@ -39,24 +39,39 @@ def is_fused(plan: nodes.Operator) -> bool:
 
 
 def shares_runs(plan: nodes.Operator) -> bool:
-    """Whether an event takes all runs of its key at once that wait for it, and these end in time.
-
-    It is not asked whether events are simultaneous, which keeps runs of series apart.
-    """
+    """Whether an event takes all runs of its key at once that wait for it."""
     top, *below = nodes.chain(plan)
     if not isinstance(top, nodes.Transformation) or len(below) != 1 or not _shows_all(top):
         return False
     (runs,) = below
-    if not isinstance(runs, nodes.RunEvaluation) or runs.window is None or runs.nothing:
+    if not isinstance(runs, nodes.RunEvaluation) or runs.nothing or runs.is_of_sets:
         return False
-    is_next = runs.strategy is StrategyName.SKIP_TILL_NEXT_MATCH and not runs.conditions
-    if not is_next or len(runs.components) < 2:
-        return False
-    types = [name for each in runs.components for name in each.types or ("", "")]
-    *_, series, last = runs.components
-    is_plain = runs.is_in_lines and not runs.is_of_sets and len(types) == len({*types})
-    is_whole = last.is_single and (series.is_single or series.maximum is None)
-    return is_plain and is_whole and not runs.counts_in_partitions and _is_plain([runs.partitions])
+    return runs.is_in_lines and _is_plain([runs.partitions]) and kept_apart(runs) is None
+
+
+def kept_apart(lines: nodes.RunEvaluation) -> str | None:
+    """Why runs that never fork do not share what they take, if there is a reason.
+
+    They share it where all that wait for a component take the same events, and a window ends them.
+    It is not asked whether events are simultaneous, which keeps those of series apart, too.
+    """
+    last, series = lines.components[-1], lines.components[-2:-1]
+    # An event of any type fits several.
+    types = [name for each in lines.components for name in each.types or ("", "")]
+    asks_more = {
+        f"the strategy is {lines.strategy.value}": (
+            lines.strategy is not StrategyName.SKIP_TILL_NEXT_MATCH
+        ),
+        "events are compared with others": bool(lines.conditions),
+        "a type fits several components": len(types) != len({*types}),
+        "the last component is a series": not last.is_single,
+        "a series has a greatest length": any(
+            not each.is_single and each.maximum is not None for each in series
+        ),
+        "no window ends runs": lines.window is None,
+        "the window counts the events of a partition": lines.counts_in_partitions,
+    }
+    return next((reason for reason, holds in asks_more.items() if holds), None)
 
 
 def _shows_all(top: nodes.Transformation) -> bool:

@@ -62,7 +62,7 @@ def test_by_key(df: DataFrame) -> None:
             {"fused scan"},
             "executed: loaded events by the fused scan\n",
         ),
-        (LINES, "structs", set(), "declined fused lines: events come in pieces"),
+        (LINES, "structs", set(), "declined shared lines, fused lines: events come in pieces"),
         (FUSED, "compressed", set(), None),
     ],
 )

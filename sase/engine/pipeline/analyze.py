@@ -37,8 +37,7 @@ def analyzed(
     events are a stream, pushed in batches of so many rows. A `guard` ends a run that exceeds its
     limits; files of more bytes than may be `held` are read during the search.
     """
-    counting = replace(plan, options=replace(plan.options, analyze=True))
-    before = compilations()
+    counting, before = counted(plan), compilations()
     if pushed is None:
         matches = run(counting, events, threads=1, watch=watch, held=held, clock=clock, guard=guard)
     else:
@@ -53,6 +52,11 @@ def analyzed(
     if compilations() > before:
         report = replace(report, notes=(*report.notes, COMPILED))
     return matches, report
+
+
+def counted(plan: EnginePlan) -> EnginePlan:
+    """The plan whose operators count all that ANALYZE shows."""
+    return replace(plan, options=replace(plan.options, analyze=True))
 
 
 def timed(run: Callable[[], Matches], clock: Callable[[], int]) -> Matches:

@@ -7,15 +7,13 @@ go through them instead; what it leaves to them it leaves untouched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
 from sase.engine.report import FusedUse
-from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import Declined
 
 
 @dataclass(slots=True)
@@ -49,6 +47,7 @@ class FusedMeter:
 class LoadedPath(Protocol):
     """A path for events that are loaded as columns."""
 
+    # Of what it does: once it runs it may turn out to be the path of another kind.
     meter: FusedMeter
     # Whether it takes all events of an input as one piece, or none.
     needs_all: bool
@@ -78,16 +77,6 @@ class PushedPath(Protocol):
         """The results that a batch completes; None if nothing of it was taken."""
 
 
-# Named here, as its module is loaded only where a plan has runs.
-LINES = "fused lines"
+# Named here, as their module is loaded only where a plan has runs.
+LINES, SHARED_LINES = "fused lines", "shared lines"
 FusedPath: TypeAlias = LoadedPath | PushedPath
-
-
-@dataclass(frozen=True)
-class FusedKind:
-    """A kind of fused path: its name and feed, what it fuses, and how it is made of a pipeline."""
-
-    name: str
-    feed: Feed
-    summary: str
-    of: Callable[[Any], FusedPath | Declined]

@@ -350,7 +350,7 @@ class Pipeline:
 
     def _run_fused(self, path: LoadedPath, events: Events) -> Generator[Results, None, int]:
         """Yield the results of a fused path, and return how many of the events it took."""
-        first, meter, watch = self.at.events, path.meter, self.stopwatch
+        first, watch = self.at.events, self.stopwatch
         steps, before = path.run(events), 0 if watch is None else watch.total
         if watch is not None:
             steps = watch.pulled(0, steps)
@@ -361,9 +361,9 @@ class Pipeline:
                 taken: int = end.value
                 break
             results = results if self._slice is None else self._slice.owned(results)
-            meter.matches += len(results)
+            path.meter.matches += len(results)
             yield results
-        last = first + taken
+        last, meter = first + taken, path.meter
         meter.events += taken if self._slice is None else self._slice.count(first, last)
         if watch is not None:
             meter.spend(watch.total - before)

@@ -13,7 +13,7 @@ import sase
 from sase.engine.pipeline.fused.choose import FUSED, NARROWED, open_pipeline, physical_plan
 from sase.engine.pipeline.fused.scan import FusedScan
 from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import NO_SCAN, NO_TREE
+from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN, NO_TREE
 from tests.engine.pipeline.unfused import unfused
 
 COUNT = 400
@@ -23,22 +23,32 @@ EVENTS = pa.table({
 })  # fmt: skip
 ENCODED = EVENTS.set_column(1, "type", EVENTS["type"].dictionary_encode()).combine_chunks()
 PLAIN = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
-LINES = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 9"
+SHARED = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 9"
+LINES = SHARED.replace("[id]", "[id] AND a[i].v > a[i-1].v")
+# What paths say of the other kind of plans.
+NONE, OTHERS = ("no runs", "no runs"), "no sequence scan"
 # A query, and what each path says of it: empty if it executes the plan, or words of the reason.
 SAID = {
-    PLAIN: ("", "no runs", ""),
-    LINES: ("no sequence scan", "", "no sequence scan"),
-    "EVENT SEQ(A a, B b) WHERE [id] AND a.v > 3 WITHIN 9": ("conditions", "no runs", "conditions"),
+    PLAIN: ("", *NONE, ""),
+    SHARED: (OTHERS, "", "shared stacks", OTHERS),
+    LINES: (OTHERS, "compared with others", "", OTHERS),
+    "EVENT SEQ(A a, B b) WHERE [id] AND a.v > 3 WITHIN 9": ("conditions", *NONE, "conditions"),
     "EVENT SEQ(A a, B b) WHERE [id] AND a.v > b.v WITHIN 9": (
-        "construction tests", "no runs", "construction tests",
+        "construction tests", *NONE, "construction tests",
     ),
-    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.v AS v": ("output", "no runs", "output"),
-    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 LIMIT 3": ("LIMIT", "no runs", "LIMIT"),
-    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 EVENTS PER PARTITION": ("ranked", "no runs", "ranked"),
-    "EVENT SEQ(A+ a[], B b) WHERE skip_till_any_match { [id] } WITHIN 9": (
-        "no sequence scan", "evaluation", "no sequence scan",
+    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.v AS v": ("output", *NONE, "output"),
+    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 LIMIT 3": ("LIMIT", *NONE, "LIMIT"),
+    "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 EVENTS PER PARTITION": ("ranked", *NONE, "ranked"),
+    SHARED.replace("next", "any"): (OTHERS, "evaluation", "evaluation", OTHERS),
+    SHARED + " LIMIT 3": (OTHERS, "LIMIT", "LIMIT", OTHERS),
+    SHARED.replace("skip_till_next_match { [id] }", "strict_contiguity { TRUE }"): (
+        OTHERS, "the strategy is strict_contiguity", "", OTHERS,
     ),
-    LINES + " LIMIT 3": ("no sequence scan", "LIMIT", "no sequence scan"),
+    SHARED.replace("A+", "A{1,2}"): (OTHERS, "greatest length", "", OTHERS),
+    SHARED.replace("A+ a[], B b", "A a, B+ b[]"): (OTHERS, "last component", "", OTHERS),
+    SHARED.replace("B b", "ANY(A, B) b"): (OTHERS, "fits several", "", OTHERS),
+    SHARED.replace(" WITHIN 9", ""): (OTHERS, "no window", "", OTHERS),
+    SHARED + " EVENTS PER PARTITION": (OTHERS, "of a partition", "", OTHERS),
 }  # fmt: skip
 
 
@@ -49,7 +59,7 @@ def said(plan: sase.Plan) -> list[str | None]:
 @pytest.mark.parametrize("text", SAID)
 def test_each_path_executes_a_plan_or_says_why_not(text: str) -> None:
     *others, of_trees = said(sase.compile(text, EVENTS))
-    assert of_trees == (NO_SCAN if "+" in text else NO_TREE).reason
+    assert of_trees == (NO_SCAN if "[]" in text else NO_TREE).reason
     for declined, words in zip(others, SAID[text], strict=True):
         assert (declined is None) == (words == ""), declined
         assert words in (declined or "")
@@ -84,13 +94,13 @@ def test_without_fused_paths_the_result_is_the_same(text: str) -> None:
     assert unfused(plan).run(EVENTS).rows == rows
     assert unfused(plan).run(EVENTS).report.fused == ()
     assert sase.match(text, EVENTS, plan="unfused").rows == rows
-    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 4
+    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 5
 
 
 def test_a_run_counts_what_a_path_took() -> None:
     ids = pa.array([None if n == 9 else n % 3 for n in range(COUNT)])
     holes = EVENTS.set_column(2, "id", ids)
-    for text, name in ((PLAIN, "fused scan"), (LINES, "fused lines")):
+    for text, name in ((PLAIN, "fused scan"), (SHARED, "shared lines"), (LINES, "fused lines")):
         matches = sase.match(text, EVENTS)
         assert matches.report.fused == ((name, COUNT, None, len(matches), None),)
         (use,) = sase.match(text, holes).report.fused
@@ -98,7 +108,24 @@ def test_a_run_counts_what_a_path_took() -> None:
         assert "NULL" in (use.refused or "")
 
 
-@pytest.mark.parametrize("text", [PLAIN, LINES])
+def test_simultaneous_events_keep_runs_of_series_apart() -> None:
+    """That is known when they are there; of single events they do not matter."""
+    tied = EVENTS.set_column(0, "ts", pa.array([number // 2 for number in range(COUNT)]))
+    matches = sase.match(SHARED, tied)
+    shared, apart = matches.report.fused
+    assert (shared.path, shared.events, shared.matches) == ("shared lines", 0, 0)
+    assert "simultaneous" in (shared.refused or "")
+    assert apart == ("fused lines", COUNT, None, len(matches), None)
+    assert matches.rows == sase.match(SHARED, tied, plan="unfused").rows
+    for threads in (2, 5):
+        found = sase.compile(SHARED, tied).run(tied, threads=threads)
+        assert found.rows == matches.rows
+        assert found.report.fused == matches.report.fused
+    (use,) = sase.match(SHARED.replace("A+ a[]", "A a"), tied).report.fused
+    assert (use.path, use.events, use.refused) == ("shared lines", COUNT, None)
+
+
+@pytest.mark.parametrize("text", [PLAIN, SHARED, LINES])
 def test_no_path_refuses_what_is_not_there(text: str) -> None:
     assert sase.match(text, EVENTS.slice(0, 0)).report.fused == ()
 
@@ -146,6 +173,27 @@ def test_explain_says_why_pushed_batches_are_left() -> None:
 
 def explained(text: str, **how: Any) -> Any:
     return sase.explain(text, EVENTS, **how)
+
+
+def test_analyze_counts_shared_runs_one_by_one() -> None:
+    """By another path than a run without it; each format says which, and why not the other."""
+    (use,) = sase.match(SHARED, EVENTS).report.fused
+    found, analyzed = explained(SHARED), explained(SHARED, analyze=True)
+    why, count = "ANALYZE counts runs one by one", f"took {COUNT} and found {use.matches} matches"
+    for told, path, other, reason in (
+        (found, "shared lines", "fused lines", "runs are kept in shared stacks"),
+        (analyzed, "fused lines", "shared lines", why),
+    ):
+        paths = {each["path"]: each for each in told.to_dict()["physical"]}
+        assert paths[path]["declined"] is None
+        assert (paths[other]["declined"], paths[other]["events"]) == (reason, None)
+        assert f"executed: loaded events by the {path}" in str(told)
+        assert f"declined {other}: {reason}" in str(told)
+        for form in (told.to_dot(), told.to_html()):
+            assert f"by the {path}" in form and f"{other}: {reason}" in form
+    measured = {path["path"]: path for path in analyzed.to_dict()["physical"]}["fused lines"]
+    assert (measured["events"], measured["matches"]) == (COUNT, use.matches)
+    assert count in " ".join(str(analyzed).split())
 
 
 def test_explain_shows_the_paths_in_every_format() -> None:
@@ -226,7 +274,7 @@ def counted_by_operators(found: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("text", [PLAIN, LINES, LINES.replace("[id]", "[id] AND a[i].v > 3")])
+@pytest.mark.parametrize("text", [PLAIN, LINES, SHARED.replace("[id]", "[id] AND a[i].v > 3")])
 def test_analyze_times_every_operator_of_a_path(text: str) -> None:
     (use,), operators = [
         [path for path in explained(text, analyze=True).to_dict()["physical"] if path["events"]],
@@ -291,9 +339,9 @@ def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("output", ["count", "compressed"])
 def test_a_form_that_lists_is_executed_by_them(output: str) -> None:
     """Under skip till next match no set is counted; of any match one is, by no path."""
-    assert explained(LINES, output=output).to_dict()["physical"][1]["declined"] is None
-    assert [use.path for use in sase.match(LINES, EVENTS, output="count").report.fused] == [
-        "fused lines"
+    assert explained(SHARED, output=output).to_dict()["physical"][1]["declined"] is None
+    assert [use.path for use in sase.match(SHARED, EVENTS, output="count").report.fused] == [
+        "shared lines"
     ]
     counted = "EVENT SEQ(A+ a[], B b)"
     assert explained(counted, output=output).to_dict()["physical"] == []
@@ -303,7 +351,7 @@ def test_a_form_that_lists_is_executed_by_them(output: str) -> None:
 @pytest.mark.parametrize("pushed", [None, 50])
 def test_what_was_measured_is_json(pushed: int | None) -> None:
     """Some path took all events; lines decline those that are pushed."""
-    for text, number in ((PLAIN, 0), (LINES, 1)):
+    for text, number in ((PLAIN, 0), (LINES, 2)):
         told = json.loads(explained(text, analyze=True, pushed=pushed).to_json())["physical"]
         takes = text is PLAIN or pushed is None
         assert (told[number]["declined"] is None) == takes
@@ -334,12 +382,12 @@ def test_explain_says_what_executes_files_that_are_read_in_pieces(
     """As the run of them does: the scan takes pieces, and lines need all events."""
     pyarrow.parquet.write_table(ENCODED, tmp_path / "e.parquet")
     monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
-    for text, lines in ((PLAIN, None), (LINES, "events come in pieces")):
-        scan, fused_lines, *_ = sase.explain(text, tmp_path).physical
+    in_pieces = "events come in pieces"
+    for text, lines in ((PLAIN, NO_RUNS.reason), (LINES, in_pieces), (SHARED, in_pieces)):
+        found = sase.explain(text, tmp_path).physical[:3]
+        declined = [each.declined for each in found]
         measured = sase.explain(text, tmp_path, analyze=True).physical
-        assert [each.declined for each in measured[:2]] == [scan.declined, fused_lines.declined]
+        assert [each.declined for each in measured[:3]] == declined
         used = sase.match(text, tmp_path).report.fused
-        assert [use.path for use in used] == [
-            path.name for path in (scan, fused_lines) if path.declined is None
-        ]
-        assert lines in (None, fused_lines.declined)
+        assert [use.path for use in used] == [path.name for path in found if not path.declined]
+        assert declined[1:] == [lines, lines]

@@ -56,17 +56,9 @@ def query(random: Random) -> str:
     return f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {conditions or 'TRUE'} }} {within}"
 
 
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """An entry for each time that events were pushed on to stacks."""
-    over, found = SharedLineStacks.push, list[int]()
-
-    def watched(self: SharedLineStacks, *arguments: Any) -> int:
-        found.append(arguments[-1])
-        return over(self, *arguments)
-
-    monkeypatch.setattr(SharedLineStacks, "push", watched)
-    return found
+def paths(matches: sase.Matches) -> dict[str, int]:
+    """How many events each fused path took."""
+    return {use.path: use.events for use in matches.report.fused}
 
 
 def found(plan: sase.Plan, events: pa.Table, threads: int = 1) -> list[Any]:
@@ -80,7 +72,7 @@ def found(plan: sase.Plan, events: pa.Table, threads: int = 1) -> list[Any]:
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(120)))
 @pytest.mark.parametrize("ties", [0, 0.3])
-def test_they_are_those_of_blocks(seed: int, ties: float, shared: list[int]) -> None:
+def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     """In the same order, with any room; of simultaneous events where there is no series."""
     random = Random(seed)
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
@@ -88,9 +80,12 @@ def test_they_are_those_of_blocks(seed: int, ties: float, shared: list[int]) -> 
     plan = replace(sase.compile(text, events), options=sizes)
     assert shares_runs(plan.operators)
     expected = found(unfused(plan), events)
-    assert not shared
     assert found(plan, events) == expected
-    assert bool(shared) == (not ties or "[]" not in text)
+    is_shared = not ties or "[]" not in text
+    shared, *others = plan.run(events).report.fused
+    assert (shared.path, shared.events) == ("shared lines", COUNT * is_shared)
+    assert [use.path for use in others] == ["fused lines"] * (not is_shared)
+    assert all(use.events == COUNT or use.refused == scan.NO_CODES for use in others)
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
 
@@ -105,7 +100,7 @@ def test_the_streams_are_worth_it() -> None:
     assert np.mean(shares) > 0.7
 
 
-def test_room_for_many_lines_and_long_series(shared: list[int]) -> None:
+def test_room_for_many_lines_and_long_series() -> None:
     """Rings of levels grow, one by one, and so does the room for a series and for matches."""
     count = 9_000
     types = ["A"] * 6_000 + ["B", "C"] * 1_500
@@ -118,7 +113,7 @@ def test_room_for_many_lines_and_long_series(shared: list[int]) -> None:
         small = replace(plan, options=Options(block=512, chunk=2, stack=1))
         assert small.run(events).rows == expected
         assert len(expected) > 1_500
-    assert shared
+        assert paths(small.run(events)) == {"shared lines": count}
 
 
 def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,23 +148,23 @@ def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) ->
         "SEQ(A a, B b) WHERE skip_till_next_match { [id] } WITHIN 9 EVENTS PER PARTITION",
     ],
 )  # fmt: skip
-def test_what_asks_more_keeps_lines_apart(text: str, shared: list[int]) -> None:
+def test_what_asks_more_keeps_lines_apart(text: str) -> None:
     """Each line of its own, with the same matches."""
     events = stream(Random(1), 3, 0)
     plan = sase.compile(f"EVENT {text}", events)
     assert plan.run(events).rows == unfused(plan).run(events).rows
     assert len(plan.run(events)) > 0
-    assert not shared
+    assert "shared lines" not in paths(plan.run(events))
     assert not shares_runs(plan.operators)
 
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(60)))
-def test_costs_know_which_plans_share(seed: int, shared: list[int]) -> None:
+def test_costs_know_which_plans_share(seed: int) -> None:
     """Of other fused lines, too, where no two events are simultaneous."""
     random = Random(seed)
     events, text = fused_lines.stream(random, 60, 0), fused_lines.query(random)
     text = f"{text} HAVING TRUE" if random.random() < 0.1 else text
     plan = sase.compile(text, events)
-    plan.run(events, threads=1).rows  # noqa: B018 - they are searched when they are read
-    assert shares_runs(plan.operators) == bool(shared)
+    taken = paths(plan.run(events, threads=1))
+    assert shares_runs(plan.operators) == ("shared lines" in taken), taken

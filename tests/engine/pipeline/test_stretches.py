@@ -306,4 +306,4 @@ def test_explain_says_which_conditions_exclude_each_other() -> None:
     assert "executed: loaded events by the fused lines" in told
     touching = sase.explain(text.format("b[i].v <= b[i-1].v", "c[1].v >= b[b.len].v"), events)
     assert "stretches" not in touching.to_text()
-    assert "declined fused lines: runs may fork" in touching.to_text()
+    assert "declined shared lines, fused lines: runs may fork" in touching.to_text()

@@ -26,7 +26,7 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_
 from sase.engine.operators.kleene.evaluation import FEWEST
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.kleene.saved_lines import check_line_nodes, restored_lines, saved_lines
-from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks, may_share
+from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
@@ -100,7 +100,7 @@ class LineEvaluationState(IncrementalEvaluation):
         self._piece = np.empty(scan.READ, np.int64)
         # What is compared of events in columns, once these are fused.
         self._compared: list[NDArray[Any]] | None = None
-        # Where lines share what they take, once it is known that events do not fit several levels.
+        # Where lines share what they take, once it is known that no event keeps them apart.
         self._stacks: SharedLineStacks | None = None
 
     def _line_rules(self) -> store.LineRules:
@@ -228,19 +228,14 @@ class LineEvaluationState(IncrementalEvaluation):
         is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
         return None if not asked or (len(asked) == 1 and is_met) else more
 
-    def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
-        """Whether all lines that are at a level take the same events."""
-        is_plain = self._gate == NOTHING and not self._program.code.moments
-        return is_plain and may_share(self._rules, self._context.options, events, by_code)
+    def begin_shared(self, keys: int) -> None:
+        """Fuse over events with dense keys; all lines that are at a level take the same ones."""
+        assert self._gate == NOTHING and not self._program.code.moments
+        self._stacks = SharedLineStacks(self._levels, keys, self._check_memory)
+        self._compared = []
 
-    def begin(
-        self, events: Block, keys: int, by_code: NDArray[np.uint8], *, is_ranked: bool
-    ) -> bool:
+    def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
         """Fuse over events with dense keys, if what is compared are numbers of one kind."""
-        if self.may_share(events, by_code):
-            self._stacks = SharedLineStacks(self._levels, keys, self._check_memory)
-            self._compared = []
-            return True
         compared = []
         if self._gate != NOTHING:
             vector = events.raw_vector(self._program.code.comparison(self._gate)[1])

@@ -1,44 +1,20 @@
-"""The stacks of lines that share what they take: where that is so, and how they grow."""
+"""The stacks of lines that share what they take, and how they grow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, copy_stretch, grown, zeros
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
-from sase.engine.kernels.kleene.line_scan import BY_RANK, PIECE, READ, LineStream
+from sase.engine.kernels.kleene.line_scan import PIECE, READ, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE, LineMatches, LineRules
-from sase.engine.kernels.kleene.run_nodes import ALL
-from sase.engine.kernels.kleene.runs import NEXT_MATCH
 from sase.engine.kernels.kleene.shared_lines import COUNT, MASK, TAIL, LineStacks
-from sase.engine.kernels.sentinels import ANY_SPAN
-from sase.engine.options import Options
 
 # The instances of a level, and the events of a series, for which there is room at first.
 ROOM, SERIES = 4 * PIECE, 1 << 10
-
-
-def may_share(
-    rules: LineRules, options: Options, events: Block, by_code: NDArray[np.uint8]
-) -> bool:
-    """Whether lines of which no condition looks at several events are kept in stacks.
-
-    Each event fits one level at most then, by its type, and in a series no two events tie. Without
-    a window, which ends all of them, and where they are counted, they are kept one by one.
-    """
-    if rules.strategy != NEXT_MATCH or rules.apart != ALL or rules.most >= 0 or rules.levels < 2:
-        return False
-    if rules.span == ANY_SPAN or rules.measure == BY_RANK or options.analyze:
-        return False
-    is_series = rules.series < rules.levels
-    if is_series and (rules.series != rules.levels - 2 or len(events.events.ties) > 0):
-        return False
-    return bool((by_code & (by_code - 1) == 0).all())
 
 
 class SharedLineStacks:

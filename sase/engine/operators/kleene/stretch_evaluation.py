@@ -71,13 +71,7 @@ class StretchEvaluationState(RunEvaluationState):
             return f"events are compared by more than {groups.MOST_COMPARED} attributes"
         return None
 
-    def may_share(self, events: Block, by_code: NDArray[np.uint8]) -> bool:
-        """Runs share nothing."""
-        return False
-
-    def begin(
-        self, events: Block, keys: int, by_code: NDArray[np.uint8], *, is_ranked: bool
-    ) -> bool:
+    def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
         """Fuse over events with dense keys, if what is compared are numbers of one kind."""
         floats = 0
         for place, attribute in enumerate(self._attributes):

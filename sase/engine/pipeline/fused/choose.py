@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.pipeline.fused import neighbours, push, scan
-from sase.engine.pipeline.fused_path import LINES, FusedKind, FusedPath
+from sase.engine.pipeline.fused.kind import AnyKind, FusedKind, LoadedKind, PathT, PushedKind
+from sase.engine.pipeline.fused_path import LINES, SHARED_LINES, LoadedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, no_check
@@ -22,23 +23,29 @@ NARROWED = Declined("match windows narrow each block")
 NOT_TOLD = Declined("more is asked of an event than the index of the script tells")
 
 
-def _fused_lines(pipeline: Pipeline) -> FusedPath | Declined:
+def _lines(pipeline: Pipeline, *, shares: bool) -> LoadedPath | Declined:
     if pipeline.plan.runs is None:
         return NO_RUNS
     from sase.engine.pipeline.fused.lines import FusedLines  # with kernels that no other plan needs
 
-    return FusedLines.of(pipeline)
+    return FusedLines.of(pipeline, shares=shares)
 
 
 # All fused paths. Of those of one feed the first that does not decline is taken.
-FUSED: tuple[FusedKind, ...] = (
+FUSED: tuple[AnyKind, ...] = (
     scan.KIND,
     scan.OF_ADMITTED,
-    FusedKind(
+    LoadedKind(
+        SHARED_LINES,
+        Feed.LOADED,
+        "runs that wait for the same events share a stack, from columns to matches, by one kernel",
+        partial(_lines, shares=True),
+    ),
+    LoadedKind(
         LINES,
         Feed.LOADED,
         "deterministic runs, from columns to matches, by one kernel",
-        _fused_lines,
+        partial(_lines, shares=False),
     ),
     push.KIND,
     neighbours.KIND,
@@ -75,26 +82,33 @@ def open_pipeline(
 
 def choose(pipeline: Pipeline) -> None:
     """Have a pipeline executed by fused paths where its plan and options allow it."""
-    pipeline.loaded_path = _first(pipeline, Feed.LOADED)
+    pipeline.loaded_path = _first(pipeline, _of_columns(Feed.LOADED))
     if pipeline.dictionary.streaming:
-        pipeline.pushed_path = _first(pipeline, Feed.PUSHED)
+        pipeline.pushed_path = _first(pipeline, _of_batches())
 
 
 def choose_for_shared(pipeline: Pipeline) -> None:
     """Have what a shared reading knows to be admitted executed by a path of its own."""
-    pipeline.admitted_path = _first(pipeline, Feed.SHARED)
+    pipeline.admitted_path = _first(pipeline, _of_columns(Feed.SHARED))
 
 
-def _first(pipeline: Pipeline, feed: Feed) -> Any:
-    for kind in FUSED:
-        if kind.feed is feed:
-            path = path_of(kind, pipeline)
-            if not isinstance(path, Declined):
-                return path
+def _of_columns(feed: Feed) -> Iterator[LoadedKind]:
+    return (kind for kind in FUSED if isinstance(kind, LoadedKind) and kind.feed is feed)
+
+
+def _of_batches() -> Iterator[PushedKind]:
+    return (kind for kind in FUSED if isinstance(kind, PushedKind))
+
+
+def _first(pipeline: Pipeline, kinds: Iterator[FusedKind[PathT]]) -> PathT | None:
+    for kind in kinds:
+        path = path_of(kind, pipeline)
+        if not isinstance(path, Declined):
+            return path
     return None
 
 
-def path_of(kind: FusedKind, pipeline: Pipeline) -> FusedPath | Declined:
+def path_of(kind: FusedKind[PathT], pipeline: Pipeline) -> PathT | Declined:
     """The path of a kind for a pipeline, or why it declines."""
     if pipeline.plan.is_narrowed:
         return NARROWED
@@ -124,7 +138,7 @@ def shared_plan(pipeline: Pipeline, *, is_told: bool) -> Iterator[PhysicalPath]:
             yield replace(path, feed=Feed.SHARED)
 
 
-def _described(kind: FusedKind, pipeline: Pipeline) -> PhysicalPath:
+def _described(kind: AnyKind, pipeline: Pipeline) -> PhysicalPath:
     path = path_of(kind, pipeline)
     declined = path.reason if isinstance(path, Declined) else None
     return PhysicalPath(kind.name, kind.feed, kind.summary, declined)

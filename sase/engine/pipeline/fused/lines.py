@@ -4,6 +4,9 @@ Such are series of which a further event is compared with the one before it, or 
 prices, or all events of a kind up to another one. The conditions on single events are decided for
 many of them before, and one kernel goes from the columns to the matches. It keeps lines in a store
 of its own, so that an input goes this way as a whole or not at all.
+
+Shared lines are a path of their own: where nothing is asked of several events but a key, another
+kernel has the lines that wait for the same events in one stack.
 """
 
 from __future__ import annotations
@@ -33,8 +36,9 @@ from sase.engine.pipeline.fused.scan import (
     far_apart,
     numbers_of_keys,
 )
-from sase.engine.pipeline.fused_path import LINES
+from sase.engine.pipeline.fused_path import LINES, SHARED_LINES
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.fused import kept_apart
 from sase.planning.nodes import Evaluation
 from sase.planning.rewrites.contract import Declined
 
@@ -48,19 +52,32 @@ FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
+# Why runs are, or are not, kept one by one.
+SHARED = Declined("runs are kept in shared stacks")
+COUNTED = "ANALYZE counts runs one by one"
+TIED = "events are simultaneous, which keeps runs of a series apart"
 
 
 class FusedLines:
-    """Takes a pipeline through events that are loaded, which are all there are."""
+    """Takes a pipeline through events that are loaded, which are all there are.
+
+    It `shares` what lines take, or keeps them one by one, also where events turn out to need that.
+    """
 
     needs_all = True
 
     def __init__(
-        self, pipeline: Pipeline, evaluation: Evaluating, top: TransformationState
+        self,
+        pipeline: Pipeline,
+        evaluation: Evaluating,
+        top: TransformationState,
+        *,
+        shares: bool,
     ) -> None:
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
-        self.meter, self._stopwatch = pipeline.meter(LINES), pipeline.stopwatch
+        self._shares, self._stopwatch = shares, pipeline.stopwatch
+        self.meter = pipeline.meter(SHARED_LINES if shares else LINES)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be fused; none of codes by a table.
         self._arrays: list[NDArray[Any]] | None = None
@@ -70,34 +87,22 @@ class FusedLines:
         self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> FusedLines | Declined:
-        """Return the path of a pipeline of simple runs that never fork, or why it declines."""
-        plan, (evaluation, *above) = pipeline.plan, pipeline.operators
-        if not isinstance(evaluation, Evaluating):
-            assert plan.runs is not None
-            if plan.runs.evaluation is not Evaluation.NFAB:
-                return Declined(f"the evaluation is {plan.runs.evaluation.value}")
-            return Declined("runs may fork" if plan.options.lines else "lines are switched off")
-        if pipeline.dictionary.streaming:
-            return Declined("events come in pieces")
-        if len(above) != 1:
-            return Declined("an operator between evaluation and output looks at each match")
-        (top,), tests = above, evaluation.key.tests
-        assert isinstance(top, TransformationState)
-        unfused = evaluation.unfused
-        asks_more = {
-            str(unfused): unfused is not None,
-            f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
-            "results end at LIMIT": plan.returned.limit is not None,
-            "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
-        }
-        for reason, holds in asks_more.items():
-            if holds:
-                return Declined(reason)
-        for test in tests:
-            if test.attributes or pipeline.types.declare(test.attribute) is not None:
-                return Declined(f"not every type has the key `{test.attribute}` under this name")
-        return cls(pipeline, evaluation, top)
+    def of(cls, pipeline: Pipeline, *, shares: bool) -> FusedLines | Declined:
+        """Return the path of a pipeline of simple runs that never fork, or why it declines.
+
+        There is one for runs that share what they take, and one for all others.
+        """
+        found = _operators(pipeline)
+        if isinstance(found, Declined):
+            return found
+        reason = kept_apart(found[0].node)
+        if reason is None and pipeline.plan.options.analyze:
+            reason = COUNTED
+        if shares and reason is not None:
+            return Declined(reason)
+        if not shares and reason is None:
+            return SHARED
+        return cls(pipeline, *found, shares=shares)
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys that lie far apart, where enough events are of the query's types."""
@@ -168,19 +173,30 @@ class FusedLines:
         if arrays is None:
             return NO_NUMBERS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
-        block, is_ranked = self._block(events, 0, len(events), 0), bool(pipeline.plan.ranked)
-        by_code = self._states_of(events)
+        if self._shares and len(events.ties) and _has_series(evaluation):
+            self.meter.refused = TIED
+            self.meter, self._shares = pipeline.meter(LINES), False
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
-            if not evaluation.may_share(block, by_code):
+            if not self._shares:
                 return NO_CODES
             arrays, self._has_table = [], True
         keys = pipeline.dictionary.size(evaluation.key)
         if keys > MOST_KEYS:
             return f"there may be {keys:,} keys, more than {MOST_KEYS:,}"
-        if not evaluation.begin(block, keys, by_code, is_ranked=is_ranked):
+        if not self._begin_evaluation(events, keys):
             return "what a series is compared by has NULLs, or is no number"
         self._arrays = arrays
         return None
+
+    def _begin_evaluation(self, events: Events, keys: int) -> bool:
+        """Whether the evaluation can be fused over events with so many keys."""
+        evaluation = self._evaluation
+        if self._shares:
+            assert isinstance(evaluation, LineEvaluationState)
+            evaluation.begin_shared(keys)
+            return True
+        block, is_ranked = self._block(events, 0, len(events), 0), bool(self._pipeline.plan.ranked)
+        return evaluation.begin(block, keys, is_ranked=is_ranked)
 
     def _states_of(self, events: Events) -> NDArray[np.uint8]:
         """The levels that admit each type by its code; the last one is that of no type, -1."""
@@ -223,3 +239,37 @@ def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint
         return np.full(len(types), by_code[0])
     found: NDArray[np.uint8] = by_code[types]
     return found
+
+
+def _operators(pipeline: Pipeline) -> tuple[Evaluating, TransformationState] | Declined:
+    """The operators that a path stands for, or why they are needed one by one."""
+    plan, (evaluation, *above) = pipeline.plan, pipeline.operators
+    if not isinstance(evaluation, Evaluating):
+        assert plan.runs is not None
+        if plan.runs.evaluation is not Evaluation.NFAB:
+            return Declined(f"the evaluation is {plan.runs.evaluation.value}")
+        return Declined("runs may fork" if plan.options.lines else "lines are switched off")
+    if pipeline.dictionary.streaming:
+        return Declined("events come in pieces")
+    if len(above) != 1:
+        return Declined("an operator between evaluation and output looks at each match")
+    (top,), tests = above, evaluation.key.tests
+    assert isinstance(top, TransformationState)
+    unfused = evaluation.unfused
+    asks_more = {
+        str(unfused): unfused is not None,
+        f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
+        "results end at LIMIT": plan.returned.limit is not None,
+        "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
+    }
+    for reason, holds in asks_more.items():
+        if holds:
+            return Declined(reason)
+    for test in tests:
+        if test.attributes or pipeline.types.declare(test.attribute) is not None:
+            return Declined(f"not every type has the key `{test.attribute}` under this name")
+    return evaluation, top
+
+
+def _has_series(evaluation: Evaluating) -> bool:
+    return not all(each.is_single for each in evaluation.node.components)

@@ -25,7 +25,7 @@ from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused_path import FusedKind
+from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.plan import EnginePlan
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
@@ -221,7 +221,7 @@ def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbe
     return begins, np.where(is_last, len(events), ends)
 
 
-KIND = FusedKind(
+KIND = LoadedKind(
     "narrowed scan",
     Feed.LOADED,
     "only events near those of the rarest component come to the leaves of a tree",

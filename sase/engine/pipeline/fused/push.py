@@ -22,9 +22,9 @@ from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, ScanResult
 from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.fused.kind import PushedKind
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS
 from sase.engine.pipeline.fused.sequence import SequenceOperators
-from sase.engine.pipeline.fused_path import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
 from sase.planning.physical import Feed
@@ -190,7 +190,7 @@ class _TimedPush(FusedPush):
         return results
 
 
-KIND = FusedKind(
+KIND = PushedKind(
     "fused push",
     Feed.PUSHED,
     "scan, construction and output by one kernel from the memory of each batch",

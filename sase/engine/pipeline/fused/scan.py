@@ -25,8 +25,8 @@ from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
 from sase.engine.operators.transformation import Results
+from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.fused.sequence import SequenceOperators
-from sase.engine.pipeline.fused_path import FusedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.dense_codes import dense_bits
 from sase.planning.physical import Feed
@@ -292,13 +292,13 @@ def _come_again(keys: NDArray[Any]) -> bool:
     return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
 
 
-KIND = FusedKind(
+KIND = LoadedKind(
     "fused scan",
     Feed.LOADED,
     "scan, construction and output by one kernel over whole columns",
     FusedScan.of,
 )
-OF_ADMITTED = FusedKind(
+OF_ADMITTED = LoadedKind(
     "fused scan of admitted events",
     Feed.SHARED,
     "the same, of events of which the index of a script knows that the scan admits them",
