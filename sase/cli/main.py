@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import io
 import os
 import re
@@ -58,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the result is the exit status."""
     _write_any_character()
     HostProcess.is_command = arguments is None
+    if HostProcess.is_command:
+        # All memory goes with the process: at its exit Python need not look there for cycles, which
+        # takes a tenth of the time of a short command.
+        atexit.register(gc.freeze)
     try:
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)

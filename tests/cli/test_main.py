@@ -99,6 +99,23 @@ def test_arguments_come_from_the_process_by_default(commands, monkeypatch):
     assert program.main() == 1
 
 
+# Runs `main` and says, after all that the program does at its exit, whether objects are frozen.
+FROZEN = """
+import atexit, gc, sys
+atexit.register(lambda: print(gc.get_freeze_count() > 0))
+sys.argv = ["sase", "--version"]
+from sase.cli.main import main
+main({arguments})
+"""
+
+
+@pytest.mark.parametrize(("arguments", "is_frozen"), [("", True), ('["--version"]', False)])
+def test_the_exit_of_the_program_looks_for_no_cycles(arguments, is_frozen):
+    status, out, _ = finish("-c", FROZEN.format(arguments=arguments))
+    assert status == 0
+    assert out.splitlines()[-1] == str(is_frozen)  # a caller's process is left as it is
+
+
 def test_help_lists_every_command_and_imports_none(commands, capsys):
     with pytest.raises(SystemExit) as stop:
         program.main(["--help"])
