@@ -7,9 +7,10 @@ names where they are.
 
 from __future__ import annotations
 
-import typing
+# To type checkers this is true; to import it from `typing` takes longer than all the rest here.
+TYPE_CHECKING = False
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     from sase.api import compile, match
     from sase.api.compare import compare
     from sase.api.explain import explain
@@ -120,7 +121,7 @@ __all__ = [
 
 
 # To a type checker any name would be one of the package, if it saw this.
-if not typing.TYPE_CHECKING:
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
@@ -129,6 +130,9 @@ if not typing.TYPE_CHECKING:
 
         value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
         return value
+
+
+del TYPE_CHECKING  # no public name
 
 
 def __dir__() -> list[str]:

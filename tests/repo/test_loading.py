@@ -55,6 +55,22 @@ def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path
     assert loaded(program, *arguments, folder=tmp_path) == expected
 
 
+# Imports the package, and prints what there is then that was not there before.
+PACKAGE = """
+import sys
+before = set(sys.modules)
+import sase
+print(*set(sys.modules) - before)
+"""
+
+
+def test_the_package_loads_nothing_but_itself():
+    done = subprocess.run(
+        [sys.executable, "-c", PACKAGE], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) - {"__future__"} == {"sase"}
+
+
 FRAMES = {"pandas", "polars", "pyspark", "duckdb"}
 QUERY = "EVENT SEQ(A a, B b) WITHIN 10"
 
