@@ -24,6 +24,7 @@ from experiments.figures import (
     ip_series,
     ip_theta,
     ip_window,
+    many_keys,
     memory_of,
     micro_batches,
     negation,
@@ -45,7 +46,7 @@ SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
 ZSTREAM = (trees,)
-OURS = (cells, series_of_keys, optimizer, micro_batches, cold_start, memory_of, rules)
+OURS = (cells, many_keys, series_of_keys, optimizer, micro_batches, cold_start, memory_of, rules)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in SASE),

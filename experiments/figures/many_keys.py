@@ -1,0 +1,184 @@
+"""Ours: three shapes over events of ten users to ten million, beside a C program for each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import pyarrow as pa
+
+import sase
+from experiments.core.checks import Check
+from experiments.core.experiment import (
+    Experiment,
+    Finding,
+    LeftOut,
+    Outcome,
+    Plot,
+    Point,
+    Size,
+    Verdict,
+    Way,
+)
+from experiments.core.results import Results
+from experiments.core.ways import Make
+from experiments.many_keys import KINDS, MOST, SHAPES, Program, Spent, Users, row_sum, spent_on
+
+FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
+C, THREADS = "C, one thread", {"one thread": 1, "two threads": 2}
+# The runs of a way, one after the other, of which the median counts.
+RUNS = 5
+# From so many users on, up to so many, it is asked how far C is ahead; and by how many times two
+# threads are to be faster, of a million.
+FEW, MANY, MILLION, GAIN = 100_000, 5_000_000, 1_000_000, 1.6
+
+
+class Data(NamedTuple):
+    """Events, as a table with users of a kind, and in the folder of the program in C."""
+
+    events: Users
+    table: pa.Table
+
+
+@cache
+def _program() -> Program:
+    """The program, compiled."""
+    if shutil.which("cc") is None:
+        raise LeftOut("there is no C compiler")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    return Program(FOLDER)
+
+
+@lru_cache(1)
+def _events(count: int, keys: int) -> Users:
+    return Users.drawn(count, keys)
+
+
+@lru_cache(1)
+def _data(count: int, keys: int, kind: str) -> Data:
+    events = _events(count, keys)
+    if shutil.which("cc") is not None:
+        _program().write(events, (kind,))
+    return Data(events, events.table(kind))
+
+
+def points(size: Size) -> Iterator[Point]:
+    """A panel for each kind of keys and each shape, over the number of users."""
+    count = size.of(10_000_000, 1_000_000, 20_000)
+    numbers = (10, 10_000, FEW, MILLION, MANY, 10_000_000)
+    for keys in size.of(numbers, (10_000, FEW), (100,)):
+        for kind, shape in product(KINDS, SHAPES):
+            ways: dict[str, Make] = {way: _ours(shape, n) for way, n in THREADS.items()}
+            ways[C] = _theirs(shape, kind)
+
+            def data(keys: int = keys, kind: str = kind) -> Data:
+                return _data(count, keys, kind)
+
+            yield Point(keys, ways, data, count, panel(kind, shape))
+
+
+def panel(kind: str, shape: str) -> str:
+    """The name of a panel."""
+    return f"{kind} users, {shape}"
+
+
+def _ours(shape: str, threads: int) -> Make:
+    def make(data: Data) -> Way:
+        query = f"EVENT {SHAPES[shape]} WITHIN {data.events.span}"
+        plan = sase.compile(query, data.table)
+
+        def run() -> tuple[sase.Matches, list[Spent]]:
+            times = list[Spent]()
+            for _ in range(RUNS):
+                spent, matches = spent_on(plan, data.table, threads)
+                times.append(spent)
+                if len(times) < RUNS:
+                    del matches  # the memory of the last ones is there for the next
+            return matches, times
+
+        return Way(run, _told)
+
+    return make
+
+
+def _told(ran: tuple[sase.Matches, Sequence[Spent]]) -> Outcome:
+    matches, times = ran
+    busy, system, passed = map(median, zip(*times, strict=True))
+    figures = {"own_s": passed, "cpu_s": busy, "system_s": system}
+    return Outcome(len(matches), row_sum(matches.rows), figures)
+
+
+def _theirs(shape: str, kind: str) -> Make:
+    def make(data: Data) -> Way:
+        program = _program()
+
+        def run() -> list[tuple[float, tuple[int, int]]]:
+            return [program.run(shape, kind, data.events.span) for _ in range(RUNS)]
+
+        def told(ran: list[tuple[float, tuple[int, int]]]) -> Outcome:
+            seconds, (found, *_) = zip(*ran, strict=True)
+            return Outcome(*found, {"own_s": median(seconds), "cpu_s": median(seconds)})
+
+        return Way(run, told)
+
+    return make
+
+
+def near_c(shape: str) -> Check:
+    """That one thread takes at most so many times the processor time of C, whatever the kind."""
+
+    def check(results: Results) -> Verdict:
+        found = {
+            f"{kind}, {keys:,.0f}": ratio
+            for kind in KINDS
+            for keys, ratio in results.ratios("one thread", C, "cpu_s", panel(kind, shape)).items()
+            if FEW <= keys <= MANY
+        }
+        if not found:
+            return Verdict(None, "not measured")
+        worst = max(found, key=lambda each: found[each])
+        told = f"{min(found.values()):.2f} to {found[worst]:.2f} times C, most of {worst}"
+        return Verdict(found[worst] <= MOST[shape], told)
+
+    return check
+
+
+def gains(results: Results) -> Verdict:
+    """That two threads on a million users are so many times faster than one."""
+    found = {
+        panel(kind, shape): one / two
+        for kind, shape in product(KINDS, SHAPES)
+        for one, two in [
+            [results.at(way, MILLION, "wall_s", panel(kind, shape)) for way in THREADS]
+        ]
+        if one and two
+    }
+    if not found:
+        return Verdict(None, "not measured")
+    told = ", ".join(f"{name}: {ratio:.2f}" for name, ratio in found.items())
+    return Verdict(min(found.values()) >= GAIN, told)
+
+
+EXPERIMENT = Experiment(
+    "many_keys",
+    "Many keys: from ten users to ten million, beside C",
+    "Ours",
+    "one thread should take at most twice the time of a C program that is written for the shape,"
+    " of series 2.5 times, and two threads less by a factor of 1.6.",
+    points,
+    (Plot("cpu_s", "s of CPU", "users", log_x=True, log_y=True),),
+    (
+        *(
+            Finding(f"{shape}: at most {most} times C", near_c(shape))
+            for shape, most in MOST.items()
+        ),
+        Finding(f"two threads are {GAIN} times as fast as one, of a million users", gains),
+    ),
+    ("system_s",),
+    once=True,
+)
