@@ -41,22 +41,25 @@ def threads_that_pay(events: int) -> int:
 
 
 def slices_of(events: Events, split: Split, threads: int | None) -> list[Slice]:
-    """Cut events into about equal slices; one if more do not pay, unless threads are given."""
+    """Cut events into slices of equal work; one if more do not pay, unless threads are given."""
     count = len(events)
     if split.before is None or not count or threads == 1:
         return [Slice(0, count, 0, count)]
     asked = threads or threads_that_pay(count)
     rounds = max(count // (asked * ENOUGH), 1)  # each thread has as many slices
     found = _cut(events, split, -(-count // (asked * rounds)))
-    if (sum(each.last - each.first for each in found) - count) * HALO <= count:
-        return found
+    halos = sum(each.last - each.first for each in found) - count
+    if halos * HALO <= count:
+        # The first slice has no halo, and owns so many more events.
+        lead = halos // max(len(found) - 1, 1) if split.after is None else 0
+        return _cut(events, split, -(-(count - lead) // len(found)), lead) if lead else found
     return _cut(events, split, count if threads is None else -(-count // threads))
 
 
-def _cut(events: Events, split: Split, size: int) -> list[Slice]:
-    """Cut slices of about a size between events that are not simultaneous."""
+def _cut(events: Events, split: Split, size: int, lead: int = 0) -> list[Slice]:
+    """Cut slices of a size, the first with a lead, between events that are not simultaneous."""
     assert split.before is not None
-    starts = events.ts[np.arange(0, len(events), size)]
+    starts = events.ts[np.r_[0, np.arange(lead + size, len(events), size)]]
     cuts = np.unique(np.searchsorted(events.ts, starts, "left"))
     if split.by_detection:
         return _cut_by_detection(events, cuts.tolist(), split)

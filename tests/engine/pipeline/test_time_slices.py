@@ -244,3 +244,15 @@ def test_what_threads_took_is_given_back_at_once(
         assert pipelines() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_slices_have_equal_shares_of_the_work(threads: int) -> None:
+    """The first one, before which nothing is looked at, owns more."""
+    plan = sase.compile("EVENT SEQ(A a, C c) WHERE [id] WITHIN 12", EVENTS).engine
+    _, events = Pipeline(plan).load(EVENTS)
+    first, *others = time_slices.slices_of(events, plan.split, threads)
+    sizes = [each.last - each.first for each in (first, *others)]
+    assert max(sizes) - min(sizes) <= 6  # simultaneous events are in one
+    assert all(each.begin - each.first >= 30 for each in others)
+    assert first.end - first.begin > max(each.end - each.begin for each in others) + 20

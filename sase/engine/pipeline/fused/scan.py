@@ -222,6 +222,8 @@ class FusedScan:
             is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
                 return True
+            if is_enough:
+                break  # of more events they lie no closer
         # By code; the last one is that of no type, -1.
         states = np.roll(self._fused.states_of(events.type_names), -1) != 0
         for count in (self._pipeline.plan.options.block, self._step):
