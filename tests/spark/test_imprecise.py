@@ -145,7 +145,7 @@ def test_what_is_said_to_be_the_longest_interval_is_not_measured(spark: SparkSes
 
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::sase.errors.ReplayWarning")
-def test_a_stream(session: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_stream(session: SparkSession, tmp_path: Path) -> None:
     """Matches come once the watermark has passed the time at which they are detected."""
     end = {"lo": 10**6, "hi": 10**6, "type": "Z", "id": None, "v": None, "n": 10**6}
     table = pa.concat_tables([TABLE.sort_by("n"), pa.Table.from_pylist([end], TABLE.schema)])

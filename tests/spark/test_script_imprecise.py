@@ -135,7 +135,7 @@ def test_a_longer_interval_is_a_bad_row(spark: SparkSession) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::sase.errors.ReplayWarning")
-def test_a_stream(session: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_stream(session: SparkSession, tmp_path: Path) -> None:
     """The watermark is on `lo`, and each result comes once, over two runs of the queries."""
     end = {"lo": 10**6, "hi": 10**6, "type": "Z", "id": None, "v": None, "n": 10**6}
     table = pa.concat_tables([TABLE.sort_by("n"), pa.Table.from_pylist([end], TABLE.schema)])

@@ -76,7 +76,7 @@ def test_windows_grow_and_shrink_with_who_is_there() -> None:
     assert joint_of(matcher) == [tuple(f"query_{number}" for number in range(1, 7))]
     matcher.remove("query_4")
     assert joint_of(matcher) == [("query_1", "query_2", "query_3", "query_5", "query_6")]
-    assert matcher._pipeline.statements["query_1"].matcher.pipeline.plan.windows[0].size == 30  # noqa: SLF001
+    assert matcher._pipeline.statements["query_1"].matcher.pipeline.plan.windows[0].size == 30
 
 
 PREFIX = "EVENT SEQ(A a, A b, !(A x), {} c) WHERE [k] AND a.n > 0 AND a.s <= c.s WITHIN {}"

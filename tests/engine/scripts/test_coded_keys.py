@@ -82,7 +82,7 @@ def test_what_is_dealt_out_is_scanned_by_one_kernel(kind: str) -> None:
     matcher = sase.Script(";\n".join(RULES), table.schema).open()
     for begin in range(0, len(table), 100):
         matcher.push(None, table.slice(begin, 100))
-    statements = matcher._pipeline.statements  # noqa: SLF001
+    statements = matcher._pipeline.statements
     for name in ("query_1", "query_2", "query_6"):  # of which no type is of two components
         (use,) = statements[name].matcher.pipeline.fused
         assert use.events > 100  # of some batches it is given all
@@ -94,7 +94,7 @@ def test_nothing_is_fused_where_that_is_switched_off() -> None:
     table = table_of(Random(3), 400, "near", 0)
     matcher = sase.Script(";\n".join(RULES), table.schema, plan="unfused").open()
     matcher.push(None, table)
-    statements = matcher._pipeline.statements  # noqa: SLF001
+    statements = matcher._pipeline.statements
     assert [each.matcher.pipeline.fused for each in statements.values()] == [()] * len(RULES)
     assert all(each.matcher.pipeline.admitted_path is None for each in statements.values())
 
@@ -107,7 +107,7 @@ def test_codes_are_recycled() -> None:
         matcher.push(None, table.slice(begin, 500))
     sizes = [
         size
-        for each in matcher._pipeline.statements.values()  # noqa: SLF001
+        for each in matcher._pipeline.statements.values()
         for size in each.matcher.pipeline.dictionary.sizes.values()
     ]
     assert max(sizes) <= 1_024 < len(set(table["k"].to_pylist()))

@@ -112,7 +112,7 @@ def opened(*queries: str) -> sase.ScriptMatcher:
 
 def joint_of(matcher: sase.ScriptMatcher) -> list[tuple[str, ...]]:
     """The statements that are matched together."""
-    return [each.names for each in matcher._pipeline.joint]  # noqa: SLF001
+    return [each.names for each in matcher._pipeline.joint]
 
 
 def joint(*queries: str) -> list[tuple[str, ...]]:
@@ -197,7 +197,7 @@ def test_a_prefix_goes_on_without_who_is_removed() -> None:
     matcher.push(None, rows(0, 500))
     matcher.remove("query_2")
     again = matcher.script.restore(matcher.snapshot())
-    (state,) = again._pipeline.joint  # noqa: SLF001
+    (state,) = again._pipeline.joint
     # As what is on the stacks goes on.
     assert state == (("query_1", "query_3"), ("A", "B"), {}, False)
     only = opened(texts[0], texts[2])

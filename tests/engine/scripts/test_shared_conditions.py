@@ -121,7 +121,7 @@ def rows(count: int) -> pa.Table:
 def ran(text: str, events: pa.Table) -> dict[str, tuple[list[str], int, int]]:
     """The conditions that are shared: who asks them, of how many events, and how many are told."""
     script = sase.Script(text, events.schema)
-    matcher = ScriptPipeline(script._compiled.plan)  # noqa: SLF001
+    matcher = ScriptPipeline(script._compiled.plan)
     matcher.push(None, events)
     shared = matcher.conditions[None].shared
     assert not matcher.conditions[None].size
@@ -155,7 +155,7 @@ def test_what_is_asked_goes_with_who_asks_it() -> None:
     given = rows(40)
     matcher = sase.Script(text, given.schema).open()
     assert len(matcher.push(None, given)) == 2
-    conditions = matcher._pipeline.conditions[None]  # noqa: SLF001
+    conditions = matcher._pipeline.conditions[None]
     assert [[*each.statements] for each in conditions.shared] == [["query_1", "query_2"]]
     matcher.remove("query_2")
     assert not [*conditions.shared]
