@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings.bindings import Bindings, as_bindings, ends_of
+from sase.engine.operators.bindings.bindings import Bindings, as_bindings, first_of, last_of
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.bindings.sets import SetBindings
 from sase.engine.operators.bindings.union_iterations import (
@@ -49,7 +49,7 @@ def sequence(found: MatchBatch, positions: Numbers) -> Numbers:
 def heads_of(found: MatchBatch) -> Numbers:
     """The leading sort keys of each result, and the position of its last event."""
     positions = found.positions
-    _, last = ends_of(positions)
+    last = last_of(positions)
     *_, known = found.moments(positions)
     times, numbers = found.history.times(last), sequence(found, last)
     return np.stack([known, times, numbers, last], axis=1)
@@ -118,7 +118,7 @@ def _iterations(found: MatchBatch, positions: Bindings) -> list[list[int]] | Non
 def span_of(found: MatchBatch) -> pa.Array:
     """The time and `seq` of the first event of each result and of the last."""
     columns = []
-    for positions in ends_of(found.positions):
+    for positions in (first_of(found.positions), last_of(found.positions)):
         columns += [found.history.times(positions), sequence(found, positions)]
     return _lists(columns)
 

@@ -11,7 +11,7 @@ from sase.binding.bound import EquivalenceTest
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.operators.bindings.bindings import Bindings, ends_of
+from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
 from sase.engine.operators.contract import Checkpoint, Context, Sequences
 from sase.engine.snapshots.saved_state import Saved
 
@@ -40,7 +40,7 @@ class NonOverlapFilter:
 
     def _takes(self, found: Sequences | Bindings) -> NDArray[np.bool_]:
         store, mask = self._store, self._store.mask
-        first, last = ends_of(found)
+        first, last = first_of(found), last_of(found)
         ties = store.numbers("tie")
         groups = self._groups(found)
         keep = np.empty(len(first), np.bool_)

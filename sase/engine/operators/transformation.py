@@ -15,7 +15,7 @@ from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
-from sase.engine.operators.bindings.bindings import Bindings, ends_of
+from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
 from sase.engine.operators.bindings.candidates import DETECTED
 from sase.engine.operators.bindings.unions import UnionBindings, likely_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
@@ -43,12 +43,12 @@ class Results:
     @property
     def first(self) -> Numbers:
         """The position of the first event of each."""
-        return ends_of(self.positions)[0]
+        return first_of(self.positions)
 
     @property
     def last(self) -> Numbers:
         """The position of the last event of each."""
-        return ends_of(self.positions)[1]
+        return last_of(self.positions)
 
     @property
     def detected(self) -> Numbers | None:

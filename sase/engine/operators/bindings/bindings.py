@@ -252,11 +252,14 @@ class ColumnarBindings(Bindings):
         return self.levels[level], np.ones(self.size, np.bool_)
 
 
-def ends_of(found: Numbers | Bindings) -> tuple[Numbers, Numbers]:
-    """The first and the last event of each match."""
-    if isinstance(found, Bindings):
-        return found.first, found.last
-    return found[0], found[-1]
+def first_of(found: Numbers | Bindings) -> Numbers:
+    """The first event of each match."""
+    return found.first if isinstance(found, Bindings) else found[0]
+
+
+def last_of(found: Numbers | Bindings) -> Numbers:
+    """The last event of each match."""
+    return found.last if isinstance(found, Bindings) else found[-1]
 
 
 def as_bindings(found: Numbers | Bindings) -> Bindings:
