@@ -14,18 +14,12 @@ from sase.binding.types import Kind
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.engine.scripts.matching_forms import JointStatements
 from sase.planning.explain import Explanation
-from sase.planning.physical import Paths, PhysicalPath
 from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
     from sase.engine.plan import EnginePlan
     from sase.engine.scripts.pipeline import ScriptPipeline
-    from sase.engine.scripts.statement import RunningStatement
-
-
-# Why a path executed nothing that a shared reading dealt out.
-GIVEN_NONE = "it was given no event"
 
 
 @dataclass(frozen=True)
@@ -282,6 +276,7 @@ def explain_script(
     script: CompiledScript, events: Sources | None, *, analyze: bool = False, **given: Any
 ) -> ScriptExplanation:
     """The explanation of each statement, over events, or over what their schemas say."""
+    from sase.engine.pipeline.fused.choose import shared_plan
     from sase.engine.scripts.pipeline import ScriptPipeline
 
     ran: list[ScriptPipeline] = []
@@ -293,32 +288,12 @@ def explain_script(
     }
     opened = ran[0] if ran else ScriptPipeline(script.plan)
     for name in filter(opened.is_dealt, found):
-        alone = found[name].physical
-        shared = _shared_paths(opened.statements[name], alone, counted=analyze)
-        found[name] = replace(found[name], physical=(*alone, *shared))
+        running = opened.statements[name]
+        pipeline, is_told = running.matcher.pipeline, running.asking.is_all
+        shared = shared_plan(pipeline, is_told=is_told, counted=analyze)
+        found[name] = replace(found[name], physical=(*found[name].physical, *shared))
     sources = {each.name: each.sources for each in script.graph.statements}
     return ScriptExplanation(found, sources, tuple(_shared(script, ran if analyze else ())))
-
-
-def _shared_paths(
-    statement: RunningStatement, alone: Paths, *, counted: bool
-) -> Iterator[PhysicalPath]:
-    """What executes the events that a shared reading deals out, with what it did where `counted`.
-
-    Statements of one matching have it together. What executes those read `alone` is no news where
-    it was given none of a shared reading.
-    """
-    from sase.engine.pipeline.fused.choose import shared_plan
-
-    pipeline = statement.matcher.pipeline
-    used = {use.path: use.measured for use in pipeline.fused} if counted else {}
-    for path in shared_plan(pipeline, is_told=statement.asking.is_all):
-        if path.name in used:
-            yield replace(path, declined=None, **used[path.name])
-        elif not counted or path.declined is not None:
-            yield path
-        elif path.name not in {each.name for each in alone}:
-            yield replace(path, declined=GIVEN_NONE)
 
 
 def _shared(script: CompiledScript, ran: Sequence[ScriptPipeline]) -> Iterator[SharedInput]:

@@ -65,10 +65,17 @@ def _taken(path: PhysicalPath) -> str:
     return text if path.refused is None else f"{text} and left the others: {path.refused}"
 
 
+def _whole_name(path: PhysicalPath) -> str:
+    """The name of a path that is also there for the events of another feed."""
+    return f"{path.name} of {path.feed.value}"
+
+
 def declined(paths: Paths, *, verbose: bool = False) -> list[str]:
     """The paths that declined, and why; `verbose` names those for the other kind of plans, too."""
+    feeds = {(path.name, path.feed) for path in paths}
+    names = [name for name, _ in feeds]
     found = [
-        (path.declined, path.name)
+        (path.declined, path.name if names.count(path.name) == 1 else _whole_name(path))
         for path in paths
         if path.declined is not None and (verbose or path.declined not in OF_OTHER_PLANS)
     ]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.api.script_explain import GIVEN_NONE
-from sase.engine.pipeline.fused.choose import NOT_FUSED, NOT_TOLD
+from sase.engine.pipeline.fused.choose import GIVEN_NONE, NOT_FUSED, NOT_TOLD
+from sase.engine.pipeline.fused.lines import COUNTED, TIED
 from sase.planning.physical import Feed, PhysicalPath
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 5 RETURN Pair(a.v AS v);
@@ -109,7 +109,32 @@ def test_what_executed_a_shared_reading_is_counted() -> None:
     # Most events are given as they came, with those that its scan does not admit.
     counted, none = (shared_paths(every)[name] for name in ("fused scan", OF_ADMITTED))
     assert (counted.events, counted.matches) == (2_000, 1_000)
-    assert (none.events, none.declined) == (None, GIVEN_NONE)
+    assert (none.events, none.declined) == (None, GIVEN_NONE.reason)
+
+
+def test_who_took_over_in_a_shared_reading_is_told() -> None:
+    """Shared lines leave simultaneous events to the fused lines; each is counted."""
+    rows = [{"type": "ABC"[n % 3], "ts": n // 2, "id": n % 2} for n in range(600)]
+    text = "EVENT SEQ(A a, B+ b[], C c) WHERE skip_till_next_match { [id] } WITHIN 9"
+    script = sase.Script(f"{text}; EVENT SEQ(A a, C c) WHERE [id] WITHIN 9", rows)
+    explained = script.explain(rows, analyze=True)["query_1"]
+    (use, *_), paths = script.run(rows)["query_1"].report.fused[::-1], shared_paths(explained)
+    assert (use.path, use.events) == ("fused lines", 600)
+    assert (paths["fused lines"].events, paths["fused lines"].matches) == (600, use.matches)
+    assert paths["shared lines"].refused == TIED
+    said = " ".join(explained.to_text().split())
+    assert f"shared reading by the fused lines, which took 600 and found {use.matches:,}" in said
+    # By itself, with ANALYZE, it is counted run by run.
+    assert f"declined shared lines of loaded events: {COUNTED}" in said
+
+
+def test_what_declines_is_told_of_a_run_too() -> None:
+    text = "EVENT SEQ(A a, B b) WHERE a.v != 1 WITHIN 5; EVENT A a WHERE a.v = 1"
+    explained = sase.Script(text, RAW).explain(RAW, analyze=True)["query_1"]
+    assert [*shared_paths(explained).values()] == [
+        path for path in explained.physical if path.name == OF_ADMITTED
+    ]
+    assert shared_paths(explained)[OF_ADMITTED].declined == NOT_TOLD.reason
 
 
 def test_nothing_is_fused_of_a_shared_reading_where_that_is_switched_off() -> None:

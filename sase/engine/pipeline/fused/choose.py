@@ -20,6 +20,7 @@ from sase.planning.rewrites.contract import NO_RUNS, Declined
 
 NOT_FUSED = Declined("fused paths are switched off")
 NARROWED = Declined("match windows narrow each block")
+GIVEN_NONE = Declined("the index did not part what is admitted from other events")
 NOT_TOLD = Declined("more is asked of an event than the index of the script tells")
 
 
@@ -124,18 +125,22 @@ def physical_plan(plan: EnginePlan, *, in_pieces: bool = False) -> tuple[Physica
     return tuple(_described(each, opened[each.feed]) for each in FUSED if each.feed in opened)
 
 
-def shared_plan(pipeline: Pipeline, *, is_told: bool) -> Iterator[PhysicalPath]:
-    """What executes the events that a shared reading deals out to a pipeline.
+def shared_plan(pipeline: Pipeline, *, is_told: bool, counted: bool) -> Iterator[PhysicalPath]:
+    """What executes the events that a shared reading deals out, and did where that is `counted`.
 
     If it `is_told` its index knows which of them the scan admits, unless it gives it all.
     """
     opened = Pipeline(pipeline.plan, streaming=pipeline.dictionary.streaming)
+    used = {use.path: use.measured for use in pipeline.fused} if counted else {}
     for kind in FUSED:
-        path = _described(kind, opened)
-        if kind.feed is Feed.SHARED:
-            yield path if is_told or path.declined else replace(path, declined=NOT_TOLD.reason)
-        elif kind.feed is Feed.LOADED and path.declined is None:
-            yield replace(path, feed=Feed.SHARED)
+        path = replace(_described(kind, opened), feed=Feed.SHARED)
+        if kind.name in used:
+            yield replace(path, declined=None, **used[kind.name])
+        elif kind.feed is Feed.SHARED:
+            reason = path.declined or (None if is_told else NOT_TOLD.reason)
+            yield replace(path, declined=reason or (GIVEN_NONE.reason if counted else None))
+        elif kind.feed is Feed.LOADED and not counted and path.declined is None:
+            yield path
 
 
 def _described(kind: AnyKind, pipeline: Pipeline) -> PhysicalPath:
