@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, lru_cache, partial
 from itertools import product
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -27,8 +29,8 @@ from experiments.core.experiment import (
     Way,
 )
 from experiments.core.results import Results
-from experiments.core.ways import Make
-from experiments.many_keys import KINDS, MOST, SHAPES, Program, Spent, Users, row_sum, spent_on
+from experiments.core.ways import Make, in_a_row
+from experiments.many_keys import KINDS, MOST, SHAPES, Program, Users, row_sum
 
 FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
 C, THREADS = "C, one thread", {"one thread": 1, "two threads": 2}
@@ -65,7 +67,7 @@ def _events(count: int, keys: int) -> Users:
 @lru_cache(1)
 def _data(count: int, keys: int, kind: str) -> Data:
     events = _events(count, keys)
-    if shutil.which("cc") is not None:
+    with suppress(LeftOut):
         _program().write(events, (kind,))
     return Data(events, events.table(kind))
 
@@ -78,11 +80,7 @@ def points(size: Size) -> Iterator[Point]:
         for kind, shape in product(KINDS, SHAPES):
             ways: dict[str, Make] = {way: _ours(shape, n) for way, n in THREADS.items()}
             ways[C] = _theirs(shape, kind)
-
-            def data(keys: int = keys, kind: str = kind) -> Data:
-                return _data(count, keys, kind)
-
-            yield Point(keys, ways, data, count, panel(kind, shape))
+            yield Point(keys, ways, partial(_data, count, keys, kind), count, panel(kind, shape))
 
 
 def panel(kind: str, shape: str) -> str:
@@ -95,25 +93,14 @@ def _ours(shape: str, threads: int) -> Make:
         query = f"EVENT {SHAPES[shape]} WITHIN {data.events.span}"
         plan = sase.compile(query, data.table)
 
-        def run() -> tuple[sase.Matches, list[Spent]]:
-            times = list[Spent]()
-            for _ in range(RUNS):
-                spent, matches = spent_on(plan, data.table, threads)
-                times.append(spent)
-                if len(times) < RUNS:
-                    del matches  # the memory of the last ones is there for the next
-            return matches, times
+        def run() -> sase.Matches:
+            matches = plan.run(data.table, threads=threads)
+            assert len(matches)  # until they are counted
+            return matches
 
-        return Way(run, _told)
+        return Way(run, lambda matches: Outcome(len(matches), row_sum(matches.rows)))
 
-    return make
-
-
-def _told(ran: tuple[sase.Matches, Sequence[Spent]]) -> Outcome:
-    matches, times = ran
-    busy, system, passed = map(median, zip(*times, strict=True))
-    figures = {"own_s": passed, "cpu_s": busy, "system_s": system}
-    return Outcome(len(matches), row_sum(matches.rows), figures)
+    return in_a_row(make, RUNS, inf)
 
 
 def _theirs(shape: str, kind: str) -> Make:
@@ -153,14 +140,7 @@ def near_c(shape: str) -> Check:
 
 def gains(results: Results) -> Verdict:
     """That two threads on a million users are so many times faster than one."""
-    found = {
-        panel(kind, shape): one / two
-        for kind, shape in product(KINDS, SHAPES)
-        for one, two in [
-            [results.at(way, MILLION, "wall_s", panel(kind, shape)) for way in THREADS]
-        ]
-        if one and two
-    }
+    found = _of_million(results, "one thread", "two threads", "wall_s")
     if not found:
         return Verdict(None, "not measured")
     told = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in found.items())
@@ -169,16 +149,19 @@ def gains(results: Results) -> Verdict:
 
 def is_work_more(results: Results) -> Verdict:
     """That two threads together work so much longer than one where they gain too little."""
-    found = {}
-    for kind, shape in product(KINDS, SHAPES):
-        of = panel(kind, shape)
-        one, two = (results.at(way, MILLION, "cpu_s", of) for way in THREADS)
-        passed = results.at("two threads", MILLION, "wall_s", of)
-        if one and two and passed and one / passed < GAIN:
-            found[of] = two / one
+    gained = _of_million(results, "one thread", "two threads", "wall_s")
+    work = _of_million(results, "two threads", "one thread", "cpu_s")
+    found = {name: work[name] for name, gain in gained.items() if gain < GAIN}
     told = ", ".join(f"{name}: {ratio:.2f} times" for name, ratio in found.items())
     is_so = min(found.values()) >= MORE if found else None
     return Verdict(is_so, told or "not measured, or fast enough")
+
+
+def _of_million(results: Results, one: str, other: str, column: str) -> dict[str, float]:
+    """By panel how many times as great a figure of one way is as of another, of a million users."""
+    panels = (panel(kind, shape) for kind, shape in product(KINDS, SHAPES))
+    ratios = {name: results.ratios(one, other, column, name) for name in panels}
+    return {name: each[MILLION] for name, each in ratios.items() if MILLION in each}
 
 
 EXPERIMENT = Experiment(
@@ -207,6 +190,5 @@ EXPERIMENT = Experiment(
             ),
         ),
     ),
-    ("system_s",),
     once=True,
 )

@@ -286,22 +286,21 @@ def explain_script(
         each.name: explain_statement(script, each, read.get(each.name), **given)
         for each in script.graph.statements
     }
-    opened = ran[0] if ran else ScriptPipeline(script.plan)
+    fresh = ScriptPipeline(script.plan)
+    opened = ran[0] if ran else fresh
     for name in filter(opened.is_dealt, found):
         running = opened.statements[name]
         pipeline, is_told = running.matcher.pipeline, running.asking.is_all
         shared = shared_plan(pipeline, is_told=is_told, counted=analyze)
         found[name] = replace(found[name], physical=(*found[name].physical, *shared))
     sources = {each.name: each.sources for each in script.graph.statements}
-    return ScriptExplanation(found, sources, tuple(_shared(script, ran if analyze else ())))
+    return ScriptExplanation(found, sources, tuple(_shared(script, fresh, ran if analyze else ())))
 
 
-def _shared(script: CompiledScript, ran: Sequence[ScriptPipeline]) -> Iterator[SharedInput]:
+def _shared(
+    script: CompiledScript, opened: ScriptPipeline, ran: Sequence[ScriptPipeline]
+) -> Iterator[SharedInput]:
     """The inputs that several statements read alone, and how many of their events in a run."""
-    from sase.engine.scripts.pipeline import ScriptPipeline
-
     read = [each.sources for each in script.plan.statements]
     names = [each.name for each in script.plan.inputs if read.count((each.name,)) > 1]
-    if names:
-        opened = ScriptPipeline(script.plan)
-        yield from (SharedInput.of(name, opened, ran[0] if ran else None) for name in names)
+    yield from (SharedInput.of(name, opened, ran[0] if ran else None) for name in names)

@@ -115,7 +115,7 @@ class ScriptPipeline:
             joint = JointMatching(own, matcher, joint.added, drops=joint.drops)
         for each in members:
             each.go_on(matcher, joint)
-        if first.sources[0] in self._shared and len(first.sources) == 1:
+        if self.is_dealt(first.name):
             choose_for_shared(matcher.pipeline)
 
     @property
