@@ -33,7 +33,8 @@ from experiments.core.ways import Make, in_a_row
 from experiments.many_keys import KINDS, MOST, SHAPES, Program, Users, row_sum
 
 FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
-C, THREADS = "C, one thread", {"one thread": 1, "two threads": 2}
+C, TWICE = "C, one thread", "C, twice at once"
+THREADS = {"one thread": 1, "two threads": 2}
 # The runs of a way, one after the other, of which the median counts.
 RUNS = 5
 # From so many users on, up to so many, it is asked how far C is ahead; and by how many times two
@@ -41,6 +42,8 @@ RUNS = 5
 FEW, MANY, MILLION, GAIN = 100_000, 5_000_000, 1_000_000, 1.6
 # How many times as long two threads work at the least where that explains a lesser gain.
 MORE = 1.1
+# What part of the gain of two programs of C explains a lesser gain.
+NEARLY = 0.9
 
 
 class Data(NamedTuple):
@@ -79,7 +82,9 @@ def points(size: Size) -> Iterator[Point]:
     for keys in size.of(numbers, (10_000, FEW), (100,)):
         for kind, shape in product(KINDS, SHAPES):
             ways: dict[str, Make] = {way: _ours(shape, n) for way, n in THREADS.items()}
-            ways[C] = _theirs(shape, kind)
+            ways[C] = _theirs(shape, kind, 1)
+            if keys == size.of(MILLION, FEW, 100):
+                ways[TWICE] = _theirs(shape, kind, 2)
             yield Point(keys, ways, partial(_data, count, keys, kind), count, panel(kind, shape))
 
 
@@ -103,12 +108,12 @@ def _ours(shape: str, threads: int) -> Make:
     return in_a_row(make, RUNS, inf)
 
 
-def _theirs(shape: str, kind: str) -> Make:
+def _theirs(shape: str, kind: str, copies: int) -> Make:
     def make(data: Data) -> Way:
         program = _program()
 
         def run() -> list[tuple[float, tuple[int, int]]]:
-            return [program.run(shape, kind, data.events.span) for _ in range(RUNS)]
+            return [program.run(shape, kind, data.events.span, copies) for _ in range(RUNS)]
 
         def told(ran: list[tuple[float, tuple[int, int]]]) -> Outcome:
             seconds, (found, *_) = zip(*ran, strict=True)
@@ -157,6 +162,20 @@ def is_work_more(results: Results) -> Verdict:
     return Verdict(is_so, told or "not measured, or fast enough")
 
 
+def is_machine_slower(results: Results) -> Verdict:
+    """That two copies of the C program gain hardly more where two threads gain too little."""
+    gained = _of_million(results, "one thread", "two threads", "wall_s")
+    theirs = _of_million(results, C, TWICE, "own_s")
+    found = {
+        name: (gain, 2 * theirs[name])
+        for name, gain in gained.items()
+        if gain < GAIN and name in theirs
+    }
+    told = ", ".join(f"{name}: {gain:.2f} of {most:.2f}" for name, (gain, most) in found.items())
+    is_so = all(gain >= NEARLY * most for gain, most in found.values()) if found else None
+    return Verdict(is_so, told or "not measured, or fast enough")
+
+
 def _of_million(results: Results, one: str, other: str, column: str) -> dict[str, float]:
     """By panel how many times as great a figure of one way is as of another, of a million users."""
     panels = (panel(kind, shape) for kind, shape in product(KINDS, SHAPES))
@@ -182,6 +201,11 @@ EXPERIMENT = Experiment(
             f"two threads are {GAIN} times as fast as one, of a million users",
             gains,
             (
+                Reason(
+                    "two programs of C at once, which share nothing but the machine, gain hardly"
+                    " more",
+                    is_machine_slower,
+                ),
                 Reason(
                     "together they work longer: the one looks at the hour before its half, too, and"
                     " each has memory of its own to fill",

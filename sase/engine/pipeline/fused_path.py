@@ -55,9 +55,6 @@ class LoadedPath(Protocol):
     def uncoded(self, events: Events) -> list[str]:
         """The keys of events that are to have codes before it takes any of them."""
 
-    def prepare(self, events: Events) -> None:
-        """Prepare what needs the calling thread, before a kernel runs."""
-
     def takes_all(self, events: Events) -> bool:
         """Whether one kernel goes through all events sooner than they could be partitioned."""
 

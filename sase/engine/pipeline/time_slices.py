@@ -181,9 +181,6 @@ class _Task:
         self._pipeline = open_pipeline(plan, slice=part, check=check)
         self._events = events.between(part.first, part.last)
         self._find = partial(_deliveries, self._pipeline, self._events)
-        # Prepared here, one after the other: in threads this would be serial, and slower.
-        if self._pipeline.loaded_path is not None:
-            self._pipeline.loaded_path.prepare(self._events)
         self._future: Future[None] | None = None
         self._own: Iterator[_Delivery] | None = None
         self._waiting: deque[_Delivery] = deque()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import prefetch, word_at
-from sase.engine.kernels.jit.signatures import Bytes, Layout, Offsets, OutBytes, OutInts
+from sase.engine.kernels.jit.signatures import Bytes, Ints, Layout, Offsets, OutBytes, OutInts
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
@@ -27,6 +27,8 @@ WORD = 8
 # so many slots the texts were made to meet, and are left alone.
 PIECE, MOST_SLOTS = 1 << 8, 1 << 7
 HASH_BITS, ROW_BITS = 2**62 - 1, 32
+# The bits of a hash that tell the share of a text.
+SHARE_SHIFT, SHARE_BITS, SHARE_MASK = 40, 12, 2**12 - 1
 
 
 class Texts(NamedTuple):
@@ -77,32 +79,50 @@ def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes:
 
 
 @kernel
-def are_distinct(offsets: Offsets, data: Bytes, hashes: OutInts, slots: OutInts) -> bool:
-    """Whether texts are known to be distinct, none of which is NULL.
+def hash_texts(offsets: Offsets, data: Bytes, begin: int, end: int, hashes: OutInts) -> None:
+    """Write the hashes of some texts, of which none is NULL."""
+    for row in range(begin, end):
+        hashes[row] = hash_of(data, int(offsets[row]), int(offsets[row + 1]))
 
-    `slots` are zeros, of which there are a power of two and more than texts; `hashes` has room for
-    those of a piece. A slot has a part of the hash, and the row of the text plus one.
+
+@kernel
+def are_distinct(
+    offsets: Offsets, data: Bytes, hashes: Ints, share: int, shares: int, rows: OutInts,
+    slots: OutInts,
+) -> bool:  # fmt: skip
+    """Whether texts whose hashes are of a share are known to be distinct.
+
+    `slots` are zeros, of which there are a power of two and more than such texts; `rows` has room
+    for those of a piece. A slot has a part of the hash, and the row of the text plus one.
     """
-    count, mask = offsets.shape[0] - 1, slots.shape[0] - 1
-    for row in range(count):
-        if row % PIECE == 0:
-            for place in range(min(PIECE, count - row)):
-                hashes[place] = hash_of(
-                    data, int(offsets[row + place]), int(offsets[row + place + 1])
-                )
-                prefetch(slots, (hashes[place] ^ (hashes[place] >> 29)) & mask)
-        mixed = hashes[row % PIECE]
-        slot, part, probes = (mixed ^ (mixed >> 29)) & mask, mixed >> (ROW_BITS - 1), 0
-        while slots[slot] != 0:
-            probes += 1
-            is_alike = slots[slot] >> ROW_BITS == part
-            if is_alike and is_equal(offsets, data, row, (slots[slot] & (2**ROW_BITS - 1)) - 1):
-                return False
-            if probes == MOST_SLOTS:
-                return False
-            slot = (slot + 1) & mask
-        slots[slot] = part << ROW_BITS | (row + 1)
+    count, mask = hashes.shape[0], slots.shape[0] - 1
+    for begin in range(0, count, PIECE):
+        taken = 0
+        for row in range(begin, min(begin + PIECE, count)):
+            rows[taken] = row
+            taken += (((hashes[row] >> SHARE_SHIFT) & SHARE_MASK) * shares) >> SHARE_BITS == share
+        for place in range(taken):
+            prefetch(slots, slot_of(hashes[rows[place]], mask))
+        for place in range(taken):
+            row = rows[place]
+            mixed = hashes[row]
+            slot, part, probes = slot_of(mixed, mask), mixed >> (ROW_BITS - 1), 0
+            while slots[slot] != 0:
+                probes += 1
+                is_alike = slots[slot] >> ROW_BITS == part
+                if is_alike and is_equal(offsets, data, row, (slots[slot] & (2**ROW_BITS - 1)) - 1):
+                    return False
+                if probes == MOST_SLOTS:
+                    return False
+                slot = (slot + 1) & mask
+            slots[slot] = part << ROW_BITS | (row + 1)
     return True
+
+
+@inlined
+def slot_of(mixed: int, mask: int) -> int:
+    """The slot at which a text of a hash is looked for first."""
+    return (mixed ^ (mixed >> 29)) & mask
 
 
 @inlined

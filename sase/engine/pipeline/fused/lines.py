@@ -110,10 +110,6 @@ class FusedLines:
         is_worth = not events.by_type and self._pays(events)
         return far_apart(events, self._evaluation.key.tests, block) if is_worth else []
 
-    def prepare(self, events: Events) -> None:
-        """Make codes of the keys of events."""
-        self.takes_all(events)
-
     def run(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
         count = len(events)

@@ -89,9 +89,6 @@ class NarrowedScan:
         """None: most events are passed by."""
         return []
 
-    def prepare(self, events: Events) -> None:
-        """Nothing needs the calling thread."""
-
     def takes_all(self, events: Events) -> bool:
         """Whether one component has few events, so that others need not be partitioned."""
         return self._near(events) is not None

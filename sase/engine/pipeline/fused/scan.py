@@ -92,12 +92,6 @@ class FusedScan:
         block = self._pipeline.plan.options.block
         return far_apart(events, self._fused.key.tests, block) if is_worth else []
 
-    def prepare(self, events: Events) -> None:
-        """Make codes of the keys of events."""
-        arrays = self._arrays(events)
-        if arrays is not None:
-            self._has_codes(events, arrays)
-
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of events; return the place from which blocks go on."""
         count = len(events)
