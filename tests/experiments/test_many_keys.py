@@ -9,7 +9,7 @@ import pytest
 
 from experiments import many_keys
 from experiments.core.results import MEASURED, Results
-from experiments.figures.many_keys import C, MILLION, TWICE, is_machine_slower, panel
+from experiments.figures.many_keys import MILLION, TWICE, C, is_machine_slower, panel
 
 
 @pytest.mark.heavy
