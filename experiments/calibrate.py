@@ -10,18 +10,19 @@ its time; the nanoseconds of the units that fit the times best are printed besid
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from statistics import median
 from time import process_time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 import sase
 from experiments import machine, trees
+from experiments.many_keys import Users
 from experiments.regret import TooSlow, prepared, run_once, warm
-from experiments.regret_workload import LENGTHS, Drawn, workload
+from experiments.regret_workload import LENGTHS, workload
 from sase.engine.pipeline.analyze import analyzed
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import NANOSECONDS
@@ -29,6 +30,17 @@ from sase.planning.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
+# Of many keys: how many events, of how many users, in which order.
+EVENTS, USERS = 2_000_000, (10, 10_000, 200_000, 1_000_000)
+PATTERNS = (
+    "view a, cart b, purchase c",
+    "view a, purchase b",
+    "cart a, purchase b",
+    "view a, !(cart n), purchase b",
+)
+# Of series: how many events, of how many keys, and what is asked.
+SERIES_EVENTS, SERIES_KEYS = 30_000, (3, 10, 100)
+CONDITIONS = ("b[i].v > a.v + 10", "b[i].v > a.v", "b[i].v < b[i-1].v")
 # By which factors constants are changed, and what changing one by e must gain in the mean factor.
 STEPS, CHANGE = (2.0, 1.4, 1.15, 1.05), 0.003
 
@@ -41,11 +53,19 @@ CONFIDENCES = {
 INTERVALS, FEW_EVENTS = (2, 10, 30), 10_000
 
 
+class Asked(NamedTuple):
+    """A query, its stream, and whether plans are asked that go by runs, or those that scan."""
+
+    text: str
+    table: pa.Table
+    by_runs: bool = False
+
+
 def main() -> None:
     """Run, fit and print."""
     work, seconds = [], []
-    for drawn in (*workload(QUERIES, SEED), *trees.workload(QUERIES, SEED)):
-        for amounts, taken in _measured(drawn):
+    for text, table, by_runs in chain(_drawn(), _of_many_keys(), _of_series()):
+        for amounts, taken in _measured(text, table, by_runs=by_runs):
             work.append(amounts)
             seconds.append(taken)
     units = list(NANOSECONDS)
@@ -89,17 +109,52 @@ def _of_confidence(unit: str, text: str, length: int) -> float:
     return taken / float(np.square(lengths).sum())
 
 
-def _measured(drawn: Drawn) -> Iterator[tuple[dict[str, float], float]]:
-    """The work of each plan of a query, and the seconds that it takes."""
-    table = drawn.table(LENGTHS[drawn.number % len(LENGTHS)])
-    known, events = prepared(drawn, table)
+def _drawn() -> Iterator[Asked]:
+    """Queries and streams that are drawn."""
+    for drawn in (*workload(QUERIES, SEED), *trees.workload(QUERIES, SEED)):
+        yield Asked(drawn.text, drawn.table(LENGTHS[drawn.number % len(LENGTHS)]))
+
+
+def _of_many_keys() -> Iterator[Asked]:
+    """Plain queries on events of few users and of many."""
+    for keys in USERS:
+        events = Users.drawn(EVENTS, keys)
+        for kind in ("dense", "wide"):
+            table = events.table(kind)
+            for pattern in PATTERNS:
+                yield Asked(f"EVENT SEQ({pattern}) WHERE [user] WITHIN {events.span}", table)
+
+
+def _of_series() -> Iterator[Asked]:
+    """Queries with a series, in windows of some twelve events of a key."""
+    rng = np.random.default_rng(SEED)
+    for keys in SERIES_KEYS:
+        table = pa.table(
+            {
+                "ts": np.arange(SERIES_EVENTS),
+                "type": rng.choice(list("ABC"), SERIES_EVENTS),
+                "id": rng.integers(0, keys, SERIES_EVENTS),
+                "v": rng.integers(0, 50, SERIES_EVENTS),
+            }
+        )
+        for condition in CONDITIONS:
+            where = f"[id] AND {condition}"
+            text = f"EVENT SEQ(A a, B+ b[], C c) WHERE {where} WITHIN {12 * keys}"
+            yield Asked(text, table, by_runs=True)
+
+
+def _measured(
+    text: str, table: pa.Table, *, by_runs: bool
+) -> Iterator[tuple[dict[str, float], float]]:
+    """The work of each plan of a query, by runs or by a scan, and the seconds that it takes."""
+    known, events = prepared(text, table)
     statistics = known.measured(events, SAMPLE)
     seen: list[Any] = []
     for name in recipe_names():
-        plan = sase.compile(drawn.text, table, plan=name)
+        plan = sase.compile(text, table, plan=name)
         cost = cost_of(plan.operators, statistics)
         is_run = find(plan.operators, SequenceScan) is None
-        if is_run or plan.operators in seen or cost.nanoseconds > MOST_SECONDS * 1e9:
+        if is_run != by_runs or plan.operators in seen or cost.nanoseconds > MOST_SECONDS * 1e9:
             continue
         seen.append(plan.operators)
         warm(plan, table)

@@ -111,7 +111,7 @@ def _read(paths: list[Path]) -> Iterator[dict[str, str]]:
 def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     """The cell of a query; None if it has too many matches, or no plan is fast enough for this."""
     table = drawn.table(count)
-    known, events = prepared(drawn, table)
+    known, events = prepared(drawn.text, table)
     begin = time.perf_counter()
     statistics = known.measured(events, SAMPLE)
     sampled = time.perf_counter()
@@ -130,9 +130,9 @@ def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     return Cell(drawn, seconds, expected, results, sampled - begin, planned - sampled)
 
 
-def prepared(drawn: Drawn, table: Any) -> tuple[CompiledQuery, Events]:
+def prepared(text: str, table: Any) -> tuple[CompiledQuery, Events]:
     """A query that is compiled for a stream, and the events as they are measured."""
-    known = compile_query(drawn.text, Discovered.of(table, InputOptions()))
+    known = compile_query(text, Discovered.of(table, InputOptions()))
     return known, Pipeline(known.unoptimized).load(table)[1]
 
 
@@ -173,7 +173,8 @@ def warm(plan: Any, table: Any) -> None:
 def run_once(plan: Any, table: Any, most: float) -> tuple[float, int]:
     """The processor's seconds of a run in one thread, and its matches; TooSlow after `most`."""
     signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, 0 if most == inf else max(most, 0.5))
+    # Again and again: it is lost where it is raised while memory is given back.
+    signal.setitimer(signal.ITIMER_REAL, 0 if most == inf else max(most, 0.5), 0.5)
     try:
         begin = time.process_time()
         count = plan.run(table, threads=1).rows.num_rows

@@ -13,56 +13,57 @@ from dataclasses import dataclass, replace
 MOST_BYTES = 1 << 30
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
-    "run": 4_000_000.0,  # what every run takes
-    "event": 6.0,  # of the input
-    "admitted": 27.0,  # an event of the query's types
-    "windowed": 6.0,  # an event and a step of match windows
+    "run": 2_200_000.0,  # what every run takes
+    "event": 1.8,  # of the input
+    "admitted": 8.0,  # an event of the query's types
+    "windowed": 8.0,  # an event and a step of match windows
     "simple": 1.0,  # an operation of a condition on one event
-    "key": 13.0,  # a number of the key of an event
-    "far": 25.0,  # an event of whose key so much is known that it does not lie in the cache
+    "key": 11.0,  # a number of the key of an event
+    "far": 20.0,  # an event of whose key so much is known that it does not lie in the cache
     "tabled": 10.0,  # a key whose code is looked up in a table
-    "hashed": 95.0,  # what a merged run is, which is looked up
-    "stored": 9.0,  # a number of an event that is kept for tests and conditions
+    "tabled_far": 40.0,  # the same where the table does not lie in the cache
+    "hashed": 80.0,  # what a merged run is, which is looked up
+    "stored": 8.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 80.0,  # an instance on the stacks of several attributes
     # The same of a walk that the fused scan takes.
-    "fused_run": 2_000_000.0,
-    "fused_event": 3.2,
+    "fused_run": 1_300_000.0,
+    "fused_event": 2.6,
     "fused_admitted": 8.0,
-    "fused_key": 12.0,
-    "fused_pushed": 22.0,
+    "fused_key": 9.0,
+    "fused_pushed": 14.0,
     "fused_noted": 25.0,
     "fused_visited": 3.0,
     # What joins take instead, of events near the rarest component where that is rare.
-    "tree_run": 4_000_000.0,
-    "tree_event": 2.0,  # of the input: its type is looked at
-    "ranged": 2.6,  # one in the window of a rare one: its key is looked at
+    "tree_run": 1_600_000.0,
+    "tree_event": 1.2,  # of the input: its type is looked at
+    "ranged": 3.0,  # one in the window of a rare one: its key is looked at
     "near": 10.0,  # one near a rare one
-    "leaf": 20.0,  # one of the query's types
-    "filled": 75.0,  # a record in a leaf
+    "leaf": 17.0,  # one of the query's types
+    "filled": 30.0,  # a record in a leaf
     "tree_noted": 40.0,  # an event of a negative component
     "sought": 12.0,  # a record that looks for those before it, which a join gives it
     "linked": 12.0,  # a record that others may find
     "paired": 3.0,  # a pair of records that a join tries
     "made": 8.0,  # a record that it makes
-    "ordered": 280.0,  # a sequence that is put into the order of results
-    "visited": 15.0,  # an instance that the walk looks at
+    "ordered": 130.0,  # a sequence that is put into the order of results
+    "visited": 7.0,  # an instance that the walk looks at
     "pointer": 5.0,  # a pointer of the runtime stack that it follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
-    "tried": 50.0,  # an instance on which the walk decides conditions
-    "selected": 25.0,  # a sequence on which selection decides them
+    "tried": 28.0,  # an instance on which the walk decides conditions
+    "selected": 22.0,  # a sequence on which selection decides them
     "decided": 2.0,  # an operation of a condition on several events
     "walked": 100.0,  # an event at which a walk back from the end decides early conditions
-    "rebuilt": 400.0,  # a walk that is bound anew, event by event, to decide the others
-    "distinguished": 250.0,  # a match that is told apart from others of a merged run
+    "rebuilt": 320.0,  # a walk that is bound anew, event by event, to decide the others
+    "distinguished": 160.0,  # a match that is told apart from others of a merged run
     "built": 3.0,  # a sequence
     "bound": 1.0,  # an event of a sequence
     "listed": 25_000.0,  # a match of a compressed set, which Python walks to
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
-    "indexed": 120.0,  # an event of a negative component
+    "indexed": 60.0,  # an event of a negative component
     "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
-    "noted": 100.0,  # the same where it bounds the walk
+    "noted": 50.0,  # the same where it bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
     "placed": 40.0,  # a pair of events of a candidate of imprecise time, in a fixed order
     "spread": 900.0,  # such a pair where a series is a set: from 300 to 1,700, as intervals overlap

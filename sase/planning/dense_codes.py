@@ -27,9 +27,11 @@ def work_of_keys(
     keys: Collection[Tests], events: float, statistics: Statistics
 ) -> dict[str, float]:
     """The work that the number of keys makes, and how far they lie apart, of so many events."""
+    known = [(_is_tabled(key, statistics), _is_far(key, statistics)) for key in keys]
     return {
-        "tabled": events * sum(_is_tabled(key, statistics) for key in keys),
-        "far": events * sum(_is_far(key, statistics) for key in keys),
+        "tabled": events * sum(is_tabled for is_tabled, _ in known),
+        "far": events * sum(is_far for _, is_far in known),
+        "tabled_far": events * sum(map(all, known)),
     }
 
 

@@ -22,7 +22,10 @@ def cost_of_leaves(
     """
     rows, near = float(figures.statistics.rows), figures.near
     found = {"tree_run": 1.0, "leaf": work["admitted"] * near}
-    found |= {unit: work[unit] * near for unit in ("simple", "key", "tabled", "far", "stored")}
+    found |= {
+        unit: work[unit] * near
+        for unit in ("simple", "key", "tabled", "far", "tabled_far", "stored")
+    }
     if figures.rarest is None:
         found["event"] = rows
     else:

@@ -46,7 +46,10 @@ def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
     few, many = work(query, of_keys(1_000)), work(query, of_keys(1_000_000))
     assert few["far"] == few["tabled"] == many["tabled"] == 0
     assert many["far"] == ROWS
-    assert work(query, of_keys(1_000, apart=10**9))["tabled"] == ROWS
+    wide = work(query, of_keys(1_000, apart=10**9))
+    assert (wide["tabled"], wide["tabled_far"]) == (ROWS, 0)
+    wide = work(query, of_keys(1_000_000, apart=10**9))
+    assert wide["tabled"] == wide["far"] == wide["tabled_far"] == ROWS
     # Of as few events so many dense integers have codes by a table.
     small = replace(of_keys(1_000_000), rows=100_000)
     assert work(query, small)["tabled"] > 0
