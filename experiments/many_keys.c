@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -32,6 +33,15 @@ static void *column(const char *folder, const char *name, size_t *size) {
     fclose(file);
     *size = known.st_size;
     return found;
+}
+
+// What is looked up all over is on huge pages, where the system has them.
+static void *zeroed(size_t size) {
+    void *found;
+    if (size < (4ul << 20)) return calloc(1, size);
+    if (posix_memalign(&found, 2ul << 20, size)) exit(1);
+    madvise(found, size, MADV_HUGEPAGE);
+    return memset(found, 0, size);
 }
 
 // Instances of a level, by number from 1 on: a ring of those that are alive, which grows.
@@ -66,10 +76,12 @@ static inline uint32_t *room_for(Rows *out, size_t more) {
     return out->rows + out->count;
 }
 
-// Codes of keys that are wide, or texts: an open table that doubles.
-// Of each text a copy is kept, behind those before it.
-typedef struct { uint64_t hash; int32_t code, length; int64_t begin; } Slot;
-typedef struct { Slot *slots; uint64_t mask; int64_t count; char *texts; size_t filled, room; } Table;
+// Open tables that double, in whose slots the heads are. Of keys that are wide none is negative; of texts a
+// copy of each stands behind those before it, and no length is negative.
+#define FREE (-1)
+typedef struct { int64_t key; Heads heads; } Wide;
+typedef struct { uint64_t hash; int64_t begin; Heads heads; int32_t length, unused; } Text;
+typedef struct { Wide *wide; Text *slots; uint64_t mask; int64_t count; char *texts; size_t filled, room; } Table;
 
 static const int64_t *numbers;
 static const int32_t *offsets;
@@ -83,49 +95,82 @@ static inline uint64_t mixed(uint64_t word) {
 static inline uint64_t text_hash(const char *text, int64_t length) {
     uint64_t hash = length, word;
     for (; length >= 8; length -= 8, text += 8) { memcpy(&word, text, 8); hash = mixed(hash * 31 ^ word); }
-    word = 0;
-    memcpy(&word, text, length);
-    return mixed(hash * 31 ^ word);
+    memcpy(&word, text, 8);  // there is room behind all texts
+    return mixed(hash * 31 ^ (length ? word << (64 - 8 * length) : 0));
+}
+
+static inline int is_same(const char *text, const char *other, int64_t length) {
+    uint64_t word, known;
+    for (; length >= 8; length -= 8, text += 8, other += 8) {
+        memcpy(&word, text, 8), memcpy(&known, other, 8);
+        if (word != known) return 0;
+    }
+    memcpy(&word, text, 8), memcpy(&known, other, 8);
+    return !length || (word ^ known) << (64 - 8 * length) == 0;
 }
 
 static void widen(Table *table) {
     uint64_t mask = table->slots ? 2 * table->mask + 1 : 1023;
-    Slot *slots = malloc((mask + 1) * sizeof(Slot));
-    for (uint64_t i = 0; i <= mask; i++) slots[i].code = -1;
+    Text *slots = zeroed((mask + 1) * sizeof(Text));
+    for (uint64_t i = 0; i <= mask; i++) slots[i].length = FREE;
     for (uint64_t i = 0; table->slots && i <= table->mask; i++) {
-        if (table->slots[i].code < 0) continue;
-        uint64_t hash = table->slots[i].hash, at = (numbers ? mixed(hash) : hash) & mask;
-        while (slots[at].code >= 0) at = (at + 1) & mask;
+        if (table->slots[i].length == FREE) continue;
+        uint64_t at = table->slots[i].hash & mask;
+        while (slots[at].length != FREE) at = (at + 1) & mask;
         slots[at] = table->slots[i];
     }
     free(table->slots);
     table->slots = slots, table->mask = mask;
 }
 
-static inline int64_t add(Table *table, Slot *slot, uint64_t hash, const char *text, int32_t length) {
-    if (table->filled + length > table->room) {
-        table->room = 2 * table->room + length + 65536;
-        table->texts = realloc(table->texts, table->room);
+static void widen_wide(Table *table) {
+    uint64_t mask = table->wide ? 2 * table->mask + 1 : 1023;
+    Wide *wide = zeroed((mask + 1) * sizeof(Wide));
+    for (uint64_t i = 0; i <= mask; i++) wide[i].key = FREE;
+    for (uint64_t i = 0; table->wide && i <= table->mask; i++) {
+        if (table->wide[i].key == FREE) continue;
+        uint64_t at = mixed(table->wide[i].key) & mask;
+        while (wide[at].key != FREE) at = (at + 1) & mask;
+        wide[at] = table->wide[i];
     }
-    if (length) memcpy(table->texts + table->filled, text, length);
-    *slot = (Slot){hash, table->count, length, table->filled};
-    table->filled += length;
-    return table->count++;
+    free(table->wide);
+    table->wide = wide, table->mask = mask;
 }
 
-static inline int64_t code_of(Table *table, int64_t row) {
-    const char *text = numbers ? NULL : bytes + offsets[row];
-    int32_t length = numbers ? 0 : offsets[row + 1] - offsets[row];
-    uint64_t hash = numbers ? (uint64_t)numbers[row] : text_hash(text, length);
-    uint64_t mix = numbers ? mixed(hash) : hash, at = mix & table->mask;
-    for (; table->slots[at].code >= 0; at = (at + 1) & table->mask) {
-        Slot *slot = table->slots + at;
-        if (slot->hash != hash) continue;
-        if (numbers || (slot->length == length && !memcmp(table->texts + slot->begin, text, length))) return slot->code;
+static inline Heads *heads_of(Table *table, int64_t key) {
+    if (2 * (uint64_t)table->count > table->mask) widen_wide(table);
+    uint64_t at = mixed(key) & table->mask;
+    while (table->wide[at].key != FREE && table->wide[at].key != key) at = (at + 1) & table->mask;
+    table->count += table->wide[at].key == FREE;
+    table->wide[at].key = key;
+    return &table->wide[at].heads;
+}
+
+static inline Heads *add(Table *table, Text *slot, uint64_t hash, const char *text, int32_t length) {
+    if (table->filled + length + 8 > table->room) {
+        table->room = 2 * table->room + length + 65536;
+        char *texts = zeroed(table->room);
+        if (table->filled) memcpy(texts, table->texts, table->filled);
+        free(table->texts);
+        table->texts = texts;
     }
-    if (2 * (uint64_t)table->count > table->mask) {
-        widen(table);
-        for (at = mix & table->mask; table->slots[at].code >= 0; at = (at + 1) & table->mask);
+    if (length) memcpy(table->texts + table->filled, text, length);
+    *slot = (Text){hash, table->filled, {0, 0}, length, 0};
+    table->filled += length;
+    table->count++;
+    return &slot->heads;
+}
+
+static inline Heads *heads_of_text(Table *table, int64_t row) {
+    const char *text = bytes + offsets[row];
+    int32_t length = offsets[row + 1] - offsets[row];
+    uint64_t hash = text_hash(text, length);
+    if (2 * (uint64_t)table->count > table->mask) widen(table);
+    uint64_t at = hash & table->mask;
+    for (; table->slots[at].length != FREE; at = (at + 1) & table->mask) {
+        Text *slot = table->slots + at;
+        if (slot->hash != hash || slot->length != length) continue;
+        if (is_same(table->texts + slot->begin, text, length)) return &slot->heads;
     }
     return add(table, table->slots + at, hash, text, length);
 }
@@ -139,8 +184,8 @@ int main(int argc, char **argv) {
     const int64_t *ts = column(folder, "ts", &size);
     int64_t events = size / 8;
     const int8_t *types = column(folder, "type", &size);
-    int is_dense = !strcmp(kind, "dense"), is_next = !strcmp(shape, "next"), is_series = !strcmp(shape, "series");
-    if (strcmp(kind, "text")) numbers = column(folder, kind, &size);
+    int is_dense = !strcmp(kind, "dense"), is_text = !strcmp(kind, "text"), is_next = !strcmp(shape, "next"), is_series = !strcmp(shape, "series");
+    if (!is_text) numbers = column(folder, kind, &size);
     else offsets = column(folder, "offsets", &size), bytes = column(folder, "bytes", &size);
     for (int64_t i = 0; is_dense && i < events; i++) if (numbers[i] >= keys) keys = numbers[i] + 1;
     double *took = malloc(repeats * sizeof(double));
@@ -150,19 +195,14 @@ int main(int argc, char **argv) {
         Rows out = {0}, ends = {0};
         Table table = {0};
         uint32_t *found = malloc(1024 * sizeof(uint32_t)), most = 1024;
-        int64_t room = is_dense ? keys : 1024;
-        Heads *heads = calloc(room, sizeof(Heads));
-        if (!is_dense) widen(&table);
+        Heads *heads = is_dense ? zeroed(keys * sizeof(Heads)) : NULL;
+        if (is_text) widen(&table);
+        else if (!is_dense) widen_wide(&table);
         start(&views), start(&carts);
         matches = 0;
         for (int64_t i = 0; i < events; i++) {
-            int64_t key = is_dense ? numbers[i] : code_of(&table, i), bound = ts[i] - span;
-            if (key >= room) {
-                heads = realloc(heads, 2 * room * sizeof(Heads));
-                memset(heads + room, 0, room * sizeof(Heads));
-                room *= 2;
-            }
-            Heads *head = heads + key;
+            int64_t bound = ts[i] - span;
+            Heads *head = is_dense ? heads + numbers[i] : is_text ? heads_of_text(&table, i) : heads_of(&table, numbers[i]);
             evict(&views, bound);
             int type = types[i];
             if (type == VIEW) {
@@ -206,7 +246,7 @@ int main(int argc, char **argv) {
         sum = 0;
         for (size_t i = 0; i < out.count; i++) sum += out.rows[i];
         free(views.cells), free(carts.cells), free(out.rows), free(ends.rows), free(heads), free(found);
-        free(table.slots), free(table.texts);
+        free(table.wide), free(table.slots), free(table.texts);
     }
     for (int i = 0; i < repeats; i++)
         for (int j = i + 1; j < repeats; j++)

@@ -40,8 +40,6 @@ RUNS = 5
 # From so many users on, up to so many, it is asked how far C is ahead; and by how many times two
 # threads are to be faster, of a million.
 FEW, MANY, MILLION, GAIN = 100_000, 5_000_000, 1_000_000, 1.6
-# How many times as long two threads work at the least where that explains a lesser gain.
-MORE = 1.1
 # What part of the gain of two programs of C explains a lesser gain.
 NEARLY = 0.9
 
@@ -152,16 +150,6 @@ def gains(results: Results) -> Verdict:
     return Verdict(min(found.values()) >= GAIN, told)
 
 
-def is_work_more(results: Results) -> Verdict:
-    """That two threads together work so much longer than one where they gain too little."""
-    gained = _of_million(results, "one thread", "two threads", "wall_s")
-    work = _of_million(results, "two threads", "one thread", "cpu_s")
-    found = {name: work[name] for name, gain in gained.items() if gain < GAIN}
-    told = ", ".join(f"{name}: {ratio:.2f} times" for name, ratio in found.items())
-    is_so = min(found.values()) >= MORE if found else None
-    return Verdict(is_so, told or "not measured, or fast enough")
-
-
 def is_machine_slower(results: Results) -> Verdict:
     """That two copies of the C program gain hardly more where two threads gain too little."""
     gained = _of_million(results, "one thread", "two threads", "wall_s")
@@ -205,11 +193,6 @@ EXPERIMENT = Experiment(
                     "two programs of C at once, which share nothing but the machine, gain hardly"
                     " more",
                     is_machine_slower,
-                ),
-                Reason(
-                    "together they work longer: the one looks at the hour before its half, too, and"
-                    " each has memory of its own to fill",
-                    is_work_more,
                 ),
             ),
         ),

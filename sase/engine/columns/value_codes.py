@@ -167,7 +167,8 @@ class _Table:
         if not old.sizes[:, kernel.IS_FULL].any():
             return
         old.sizes[:, kernel.IS_FULL] = 0
-        wanted = 2 * distinct_among(len(self), done, total)
+        # Of very many threads not even the first piece of each may have had room.
+        wanted = 2 * distinct_among(len(self), done, total) if done else 2
         new = _of_slots(max(2 * len(old.slots), 1 << (wanted - 1).bit_length()), old.sizes)
         kernel.move_slots(old.slots, new.slots)
         known = len(old.places)

@@ -78,6 +78,16 @@ def test_tables_grow(seed: int, threads: int, keys: int) -> None:
     check(column, threads)
 
 
+@pytest.mark.parametrize("threads", [26, 31, 32, 33, 64, 100])
+def test_a_table_that_has_no_room_for_a_piece_of_each_thread_grows(threads: int) -> None:
+    """Where none of them was done with any value."""
+    numbers = np.arange(threads * PIECE * 3) * 7919 % 5_003
+    codes = value_codes.number_codes(numbers, threads)
+    assert codes is not None
+    assert len({*zip(numbers.tolist(), codes.tolist(), strict=True)}) == 5_003
+    check(pa.chunked_array([pa.array(numbers.astype(str))]), threads)
+
+
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40_000))
 def test_codes_of_numbers(seed: int, threads: int, keys: int) -> None:
     """Equal where the numbers are, without a gap; by one thread in the order of the first ones."""
