@@ -54,7 +54,7 @@ def text_codes(
     None where texts are too long for a table, or were made to meet in it.
     """
     codes = [_codes(len(chunk.ends) - 1) for chunk in chunks]
-    table = _filled(list(_shares_of_texts(chunks, codes, threads)))
+    table = _filled(list(_shares_of_texts(chunks, codes, threads)), kernel.WORDS)
     return None if table is None else (codes, table.texts())
 
 
@@ -66,13 +66,16 @@ def number_codes(numbers: Numbers, threads: int) -> NDArray[np.int32] | None:
         [_Part(codes[first:last], partial(kernel.encode_numbers, numbers[first:last]))]
         for first, last in pairwise(cuts)
     ]
-    return None if _filled(shares) is None else codes
+    return None if _filled(shares, 1) is None else codes
 
 
-def _filled(parts: Sequence[Sequence[_Part]]) -> _Table | None:
-    """The table that threads fill with the values of their parts; None if these are given up."""
+def _filled(parts: Sequence[Sequence[_Part]], words: int) -> _Table | None:
+    """The table that threads fill with the values of their parts; None if these are given up.
+
+    Of each value it knows so many words.
+    """
     shares = [_Share(*each) for each in enumerate(parts)]
-    table, total = _Table(len(shares)), sum(share.total for share in shares)
+    table, total = _Table(len(shares), words), sum(share.total for share in shares)
     # This thread works, too: where it slept, two others would share a core.
     with ThreadPoolExecutor(max(len(shares) - 1, 1)) as pool:
         while working := [share for share in shares if not share.is_done]:
@@ -155,8 +158,9 @@ class _Share:
 class _Table:
     """The codes of values that threads give out, each in blocks of its own."""
 
-    def __init__(self, threads: int) -> None:
-        self.table = _of_slots(SLOTS, np.zeros((threads, kernel.SIZES), np.int64))
+    def __init__(self, threads: int, words: int) -> None:
+        self._words = words
+        self.table = _of_slots(SLOTS, words, np.zeros((threads, kernel.SIZES), np.int64))
 
     def __len__(self) -> int:
         return int(self.table.sizes[:, kernel.COUNT].sum())
@@ -169,11 +173,11 @@ class _Table:
         old.sizes[:, kernel.IS_FULL] = 0
         # Of very many threads not even the first piece of each may have had room.
         wanted = 2 * distinct_among(len(self), done, total) if done else 2
-        new = _of_slots(max(2 * len(old.slots), 1 << (wanted - 1).bit_length()), old.sizes)
+        slots = max(2 * len(old.slots), 1 << (wanted - 1).bit_length())
+        new = _of_slots(slots, self._words, old.sizes)
         kernel.move_slots(old.slots, new.slots)
-        known = len(old.places)
-        new.known[: kernel.WORDS * known] = old.known
-        new.places[:known] = old.places
+        new.known[: len(old.known)] = old.known
+        new.places[: len(old.places)] = old.places
         self.table = new
 
     def close_gaps(self) -> tuple[int, NDArray[np.int32]]:
@@ -191,9 +195,11 @@ class _Table:
         if len(given) == 0 or given[-1] == len(given) - 1:
             return whole, tail[:0]
         tail[given] = np.arange(whole, len(self))
-        known, places = self.table.known.reshape(-1, kernel.WORDS), self.table.places
+        known, places = self.table.known.reshape(-1, self._words), self.table.places
         given += whole
-        known[whole : len(self)], places[whole : len(self)] = known[given], places[given]
+        known[whole : len(self)] = known[given]
+        if len(places):
+            places[whole : len(self)] = places[given]
         return whole, tail
 
     def texts(self) -> pa.Array:
@@ -222,9 +228,10 @@ def distinct_among(found: int, done: int, total: int) -> int:
     return max(int(-most * expm1(-total / most)), found)
 
 
-def _of_slots(count: int, sizes: NDArray[np.int64]) -> kernel.CodeTable:
-    """An empty table of so many slots."""
+def _of_slots(count: int, words: int, sizes: NDArray[np.int64]) -> kernel.CodeTable:
+    """An empty table of so many slots, for values of so many words: one of a number."""
     slots, room = reused((count,), is_huge=True), count // 2
     slots.fill(0)
-    known, places = (reused((width * room,), is_huge=True) for width in (kernel.WORDS, 1))
+    known = reused((words * room,), is_huge=True)
+    places = reused((room if words > 1 else 0,), is_huge=True)
     return kernel.CodeTable(slots, known, places, sizes)

@@ -2,8 +2,9 @@
 
 A slot has a part of the hash of a text, which tells as well where it is looked for, and its code
 plus one. Of each code there are 24 bytes of the text, and with its length that part of the hash:
-most texts are compared by these alone. They are written before the slot is, which is written if it
-is still empty: who finds a code finds its text, and no text has two. No thread waits for another.
+most texts are compared by these alone; of a number there is that. They are written before the slot
+is, which is written if it is still empty: who finds a code finds its text, and no text has two. No
+thread waits for another.
 Each gives out blocks of codes in turn with the others, so that two never write to one line of the
 cache; of the last blocks some codes are left over, and `translate` closes the gaps.
 """
@@ -57,7 +58,8 @@ BYTE = 1  # the form of a byte in memory
 class CodeTable(NamedTuple):
     """The slots, of which there are a power of two; by code what is known of the text; its address.
 
-    There is room for half as many codes as there are slots. `sizes` are what each thread counts.
+    There is room for half as many codes as there are slots. `sizes` are what each thread counts. Of
+    numbers each is one word, and has no address.
     """
 
     slots: OutInts
@@ -99,15 +101,20 @@ def encode_texts(
 def encode_numbers(
     numbers: Ints, begin: int, table: CodeTable, room: OutInts, codes: OutCodes32, thread: int
 ) -> int:
-    """The same of whole numbers, which are texts of a word."""
+    """The same of whole numbers."""
+    shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
     for first in range(begin, codes.shape[0], PIECE):
         count = min(PIECE, codes.shape[0] - first)
         if is_full(table, thread, count):
             return first
-        read_numbers(numbers, first, count, room)
-        fetch_texts(table, room, 0, count)
         for place in range(count):
-            code = code_of(table, room, WORDS * place, 0, thread)
+            room[place] = part_of(mixed_with(WORD, int(numbers[first + place]))) << LENGTH_BITS
+            prefetch(table.slots, room[place] >> shift)
+        for place in range(count):
+            found = table.slots[room[place] >> shift]
+            prefetch(table.known, (found & ((1 << LENGTH_BITS) - 1)) - 1)
+        for place in range(count):
+            code = code_of_number(table, int(numbers[first + place]), room[place], thread)
             if code == GIVEN_UP:
                 return GIVEN_UP
             codes[first + place] = code
@@ -185,15 +192,6 @@ def read_texts(offsets: Offsets, data: Bytes, first: int, count: int, room: OutI
 
 
 @inlined
-def read_numbers(numbers: Ints, first: int, count: int, room: OutInts) -> None:
-    """Write what is known of some numbers."""
-    for place in range(count):
-        number, to = int(numbers[first + place]), WORDS * place
-        room[to], room[to + 1], room[to + 2] = number, 0, 0
-        room[to + MARK] = part_of(mixed_with(WORD, number)) << LENGTH_BITS | WORD
-
-
-@inlined
 def part_of(mixed: int) -> int:
     """The part of a hash that is kept."""
     return (mixed ^ (mixed >> 29)) >> (62 - PART_BITS)
@@ -247,6 +245,28 @@ def code_of(table: CodeTable, known: OutInts, at: int, begins: int, thread: int)
 
 
 @inlined
+def code_of_number(table: CodeTable, number: int, mark: int, thread: int) -> int:
+    """The same of a number whose part of a hash is the upper half of a mark."""
+    slots = table.slots
+    slot = mark >> (LENGTH_BITS + PART_BITS - top_bit(slots.shape[0]))
+    for _ in range(MOST_SLOTS):
+        found = slots[slot]
+        if found == 0:
+            code = next_code(table, thread)
+            table.known[code] = number
+            found = exchange_if(slots, slot, 0, mark | (code + 1))
+            if found == 0:
+                table.sizes[thread, COUNT] += 1
+                return code
+        if (found ^ mark) >> LENGTH_BITS == 0:
+            code = (found & ((1 << LENGTH_BITS) - 1)) - 1
+            if table.known[code] == number:
+                return int(code)
+        slot = (slot + 1) & (slots.shape[0] - 1)
+    return GIVEN_UP
+
+
+@inlined
 def code_at(count: int, thread: int, threads: int) -> int:
     """The code that a thread gives out after so many others."""
     block = (count >> BLOCK_BITS) * threads + thread
@@ -263,7 +283,7 @@ def next_code(table: CodeTable, thread: int) -> int:
 def is_full(table: CodeTable, thread: int, count: int) -> bool:
     """Whether a thread has no room for so many codes, or any other one had none."""
     sizes, is_ended = table.sizes, 0
-    if code_at(sizes[thread, COUNT] + count, thread, sizes.shape[0]) >= table.places.shape[0]:
+    if code_at(sizes[thread, COUNT] + count, thread, sizes.shape[0]) >= table.slots.shape[0] // 2:
         sizes[thread, IS_FULL] = 1
     for each in range(sizes.shape[0]):
         is_ended |= sizes[each, IS_FULL]

@@ -82,10 +82,10 @@ def _filled(arrivals: Arrivals, level: int, absences: Absences | None, leaf: Buf
             cell[FIRST], cell[LAST] = measure, measure
             cell[PRECEDED], cell[FLOOR] = NOTHING, EARLIEST
             if absences is not None:
-                cell[PRECEDED], cell[FLOOR] = last_absence(absences, level, key, tie)
+                cell[PRECEDED], cell[FLOOR] = last_absence(absences, level, key, tie, False)
             count += 1
         if absences is not None:
-            note_absence(absences, state, key, measure, tie)
+            note_absence(absences, state, key, measure, tie, False)
     ends[COUNT] = count
 
 

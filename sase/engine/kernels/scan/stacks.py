@@ -132,6 +132,15 @@ def is_tied(stacks: StackArrays, ties: Ints, i: int) -> bool:
 
 
 @inlined
+def has_ties(stacks: StackArrays, ties: Ints) -> bool:
+    """Whether an event of a block is simultaneous with the one before it."""
+    tied = ties.shape[0] > 0 and stacks.ends[LAST_TIE, 0] == ties[0]
+    for i in range(1, ties.shape[0]):
+        tied |= ties[i - 1] == ties[i]
+    return bool(tied)
+
+
+@inlined
 def is_of_tie(stacks: StackArrays, level: int, number: int) -> bool:
     """Whether an instance is alive and of the last tie."""
     return bool(number >= max(stacks.ends[BEFORE_TIE, level], stacks.ends[TAIL, level]))
@@ -225,7 +234,9 @@ def free(stacks: StackArrays, bound: int) -> int:
 
 
 @inlined
-def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[int, int]:
+def last_absence(
+    absences: Absences, level: int, key: int, tie: int, is_plain: bool
+) -> tuple[int, int]:
     """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
     state, found = NOTHING, EARLIEST
     for number in range(absences.gaps.shape[0]):
@@ -237,7 +248,7 @@ def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[in
                 last = absences.tie[row, key] if level > 0 else absences.measure[row, key]
                 state, found = PRECEDED, max(found, last)
     chains = absences.chains
-    for step in range(chains.steps.shape[0]):
+    for step in range(0 if is_plain else chains.steps.shape[0]):
         if chains.steps[step, GAP] == level:
             start, start_measure = latest_start(chains.known[key, step], tie)
             if start != EARLIEST:
@@ -246,9 +257,12 @@ def last_absence(absences: Absences, level: int, key: int, tie: int) -> tuple[in
 
 
 @inlined
-def note_absence(absences: Absences, states: int, key: int, measure: int, tie: int) -> None:
+def note_absence(
+    absences: Absences, states: int, key: int, measure: int, tie: int, is_plain: bool
+) -> None:
     """Remember an event of the negative components that it belongs to."""
-    lead_on(absences.chains, states, key, measure, tie)
+    if not is_plain:
+        lead_on(absences.chains, states, key, measure, tie)
     for number in range(absences.gaps.shape[0]):
         if (states >> absences.bits[number]) & 1:
             row = 2 * number
@@ -285,13 +299,20 @@ def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
             prefetch(stacks.cells, (level * stacks.cells.shape[1] + place) * stacks.cells.shape[2])
 
 
-def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
-    """Push every arrival onto the stacks of its levels, where a sequence can lead up to it."""
+@inlined
+def push_all(
+    arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int,
+    begin: int, end: int, is_plain: bool,
+) -> None:  # fmt: skip
+    """Push arrivals onto the stacks of their levels, where a sequence can lead up to them.
+
+    They are plain if none is simultaneous with the one before it, and there are no chains.
+    """
     every = (1 << stacks.cells.shape[0]) - 1
-    for i in range(arrivals.rows.shape[0]):
+    for i in range(begin, end):
         if i % PIECE == 0:
             fetch_stacks(arrivals, stacks, i)
-        may_tie = is_tied(stacks, arrivals.ties, i)
+        may_tie = False if is_plain else is_tied(stacks, arrivals.ties, i)
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
             continue
@@ -303,7 +324,7 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
             left ^= 1 << level
             rip, reach, floor = NOTHING, measure, EARLIEST
             if absences is not None:
-                rip, floor = last_absence(absences, level, key, tie)
+                rip, floor = last_absence(absences, level, key, tie, is_plain)
             if level > 0:
                 rip = latest_before(stacks, level - 1, key, may_tie)
                 if rip != NOTHING:
@@ -321,7 +342,19 @@ def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None,
             if absences is not None:
                 stacks.cells[level, place, TIE], stacks.cells[level, place, FLOOR] = tie, floor
         if absences is not None:
-            note_absence(absences, arrivals.states[i], key, measure, tie)
+            note_absence(absences, arrivals.states[i], key, measure, tie, is_plain)
+
+
+def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
+    """Push every arrival, those that are plain by a loop that knows of no others."""
+    count = arrivals.rows.shape[0]
+    is_plain = not has_ties(stacks, arrivals.ties)
+    if absences is not None and absences.chains.steps.shape[0] + absences.chains.cuts.shape[0] > 0:
+        is_plain = False
+    # The next block may be simultaneous with the last event.
+    plain = max(count - 1, 0) if is_plain else 0
+    push_all(arrivals, stacks, absences, span, 0, plain, True)
+    push_all(arrivals, stacks, absences, span, plain, count, False)
 
 
 scan = kernel(_scanned, absent=["absences"])
