@@ -74,14 +74,16 @@ def main() -> None:
     fitted = _fitted(matrix, times, known)
     print(machine.described())
     print(f"{len(seconds)} runs; expected to actual time: {_spread(matrix @ fitted / times)},")
-    print(f"with those of cost.py: {_spread(matrix @ known / times)}")
+    print(f"with those of cost_values.py: {_spread(matrix @ known / times)}")
     for unit, found in zip(units, fitted, strict=True):
         amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
-        print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost.py, in {amount} runs)")
+        print(
+            f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost_values.py, in {amount} runs)"
+        )
     print("confidences, a unit by the length of intervals:")
     for unit, text in CONFIDENCES.items():
         shown = ", ".join(f"{_of_confidence(unit, text, each):,.0f}" for each in INTERVALS)
-        print(f"  {unit:10} {shown}   ({NANOSECONDS[unit]:g} in cost.py)")
+        print(f"  {unit:10} {shown}   ({NANOSECONDS[unit]:g} in cost_values.py)")
 
 
 def _of_confidence(unit: str, text: str, length: int) -> float:

@@ -155,8 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pa.set_cpu_count(1)
     print(machine.described(), flush=True)
     if options.memory:
-        for keys, shape in product(options.keys, options.shapes):
-            print(memory(keys, shape), flush=True)
+        for keys, kind, shape in product(options.keys, options.kinds, options.shapes):
+            print(memory(keys, shape, kind), flush=True)
         return
     with tempfile.TemporaryDirectory() as folder:
         program = Program(Path(folder))
@@ -225,17 +225,20 @@ def compared(spent: Sequence[Spent], theirs: Sequence[float], most: float) -> st
     return f"{told}  (of the shortest {least:5.2f}; system {system:.3f} s; passed {passed:7.3f} s)"
 
 
-def memory(keys: int, shape: str) -> str:
-    """The bytes that each key takes with an event on every level but the last, which holds none."""
+def memory(keys: int, shape: str, kind: str = "dense") -> str:
+    """The bytes that each key takes with an event on every level but the last, which holds none.
+
+    Of other kinds than dense ones the table of their codes is among them.
+    """
     levels = steps_of(shape)
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         fresh.submit(peak, 10, shape, 10, 1).result()  # compiles kernels
         none, every = (
-            fresh.submit(peak, keys, shape, *how).result() for how in ((10, 1), (keys, DAY))
+            fresh.submit(peak, keys, shape, *how, kind).result() for how in ((10, 1), (keys, DAY))
         )
     each = (every - none) / keys
     told = f"{each:6.1f} bytes a key, {each / levels:5.1f} a level of {levels}"
-    return f"{keys:10,} {shape:6} {told}, at most {MOST_BYTES}"
+    return f"{keys:10,} {kind:10} {shape:6} {told}, at most {MOST_BYTES}"
 
 
 def steps_of(shape: str) -> int:
@@ -243,7 +246,7 @@ def steps_of(shape: str) -> int:
     return 1 if shape == "series" else 2
 
 
-def peak(keys: int, shape: str, known: int, span: int) -> int:
+def peak(keys: int, shape: str, known: int, span: int, kind: str = "dense") -> int:
     """The most memory of a process in which so many users view, and then all put into the cart.
 
     Of these so many are told apart.
@@ -252,7 +255,7 @@ def peak(keys: int, shape: str, known: int, span: int) -> int:
     ts = np.arange(steps * keys) + 1
     types = np.repeat(np.arange(steps, dtype=np.int8), keys)
     users = np.tile(np.random.default_rng(SEED).permutation(keys) % known, steps)
-    table = Users(ts, types, users, keys).table("dense")
+    table = Users(ts, types, users, keys).table(kind)
     matches = sase.compile(f"EVENT {SHAPES[shape]} WITHIN {span}", table).run(table, threads=1)
     assert not len(matches)
     return machine.peak_bytes()
