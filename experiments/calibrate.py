@@ -77,9 +77,7 @@ def main() -> None:
     print(f"with those of cost_values.py: {_spread(matrix @ known / times)}")
     for unit, found in zip(units, fitted, strict=True):
         amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
-        print(
-            f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} in cost_values.py, in {amount} runs)"
-        )
+        print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} known, in {amount} runs)")
     print("confidences, a unit by the length of intervals:")
     for unit, text in CONFIDENCES.items():
         shown = ", ".join(f"{_of_confidence(unit, text, each):,.0f}" for each in INTERVALS)

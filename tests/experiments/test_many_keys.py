@@ -9,7 +9,15 @@ import pytest
 
 from experiments import many_keys
 from experiments.core.results import MEASURED, Results
-from experiments.figures.many_keys import MILLION, TWICE, C, is_machine_slower, panel
+from experiments.figures.many_keys import (
+    MILLION,
+    TWICE,
+    C,
+    is_c_uneven,
+    is_machine_slower,
+    is_work_more,
+    panel,
+)
 
 
 @pytest.mark.heavy
@@ -39,6 +47,54 @@ def test_two_programs_of_c_bound_what_two_threads_gain(
     clocks = {"one thread": 1.0, "two threads": two, C: 1.0, TWICE: twice}
     rows = [at | {"way": way, "wall_s": each, "own_s": each} for way, each in clocks.items()]
     assert is_machine_slower(Results(rows)).holds is is_so
+
+
+@pytest.mark.parametrize(
+    ("two", "cpu", "is_so"),
+    [(0.7, 1.2, True), (0.7, 1.01, False), (0.8, 1.58, False), (0.6, 1, None)],
+)
+def test_two_threads_that_gain_little_work_longer_and_wait(
+    two: float, cpu: float, is_so: bool | None
+) -> None:
+    """By 1.71 cores and 1.44; by 1.98 none waits."""
+    at = {"panel": panel("wide", "all"), "x": MILLION, "status": MEASURED}
+    rows = [
+        at | {"way": "one thread", "wall_s": 1.0, "cpu_s": 1.0},
+        at | {"way": "two threads", "wall_s": two, "cpu_s": cpu},
+    ]
+    assert is_work_more(Results(rows)).holds is is_so
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "is_so"),
+    [
+        ("dictionary", 2.0, True),
+        ("dictionary", 1.1, False),
+        ("wide", 2.0, False),
+        ("dense", 1.4, None),
+    ],
+)
+def test_c_may_take_longer_for_what_is_the_same_to_it(
+    kind: str, other: float, is_so: bool | None
+) -> None:
+    """Where one thread takes 2.5 s, or 1.5 s, and C takes one."""
+    ours = 1.5 if kind == "dense" else 2.5
+    rows = [
+        {
+            "panel": panel(each, "all"),
+            "x": MILLION,
+            "status": MEASURED,
+            "way": way,
+            "cpu_s": s,
+            "own_s": s,
+        }
+        for each, way, s in (
+            (kind, "one thread", ours),
+            (kind, C, 1.0),
+            ("dense" if kind == "dictionary" else "dictionary", C, other),
+        )
+    ]
+    assert is_c_uneven("all")(Results(rows)).holds is is_so
 
 
 def test_live_keys_take_memory() -> None:
