@@ -53,12 +53,12 @@ class GroupRules(StrategyRules):
         found = []
         for place in range(1, len(steps)):
             for position in range(steps[place - 1].position + 1, steps[place].position):
-                found += self._forbidden(steps[:place], steps[place], position)
+                found += self._forbidden(steps[:place], position)
         return found
 
-    def _forbidden(self, run: list[Step], later: Step, position: int) -> list[ForbiddenSkip]:
+    def _forbidden(self, run: list[Step], position: int) -> list[ForbiddenSkip]:
         """What the run would have had to do with an event before it binds a later one."""
-        for step in self._moves(run, later):
+        for step in self._moves(run):
             if self._may(run, step._replace(position=position)):
                 begins = self._count(run, step) == 0
                 return [ForbiddenSkip(position, self._element(step).variable, begins)]
@@ -66,7 +66,7 @@ class GroupRules(StrategyRules):
 
     # ------------------------------------------------------------ moves
 
-    def _moves(self, run: list[Step], later: Step) -> Iterator[Step]:
+    def _moves(self, run: list[Step]) -> Iterator[Step]:
         """What the run could do with an event, which does not matter yet."""
         last = run[-1]
         component, element = self.query.positives[last.level], self._element(last)
@@ -78,7 +78,7 @@ class GroupRules(StrategyRules):
         elif following:
             yield last._replace(element=following[0])
         elif group is None:
-            yield self._beginning(last.level + 1, later)
+            yield from self._beginnings(last.level + 1)
         if group is None:
             return
         elements = group.branches[last.branch].elements
@@ -86,18 +86,18 @@ class GroupRules(StrategyRules):
         is_finished &= all(elements[each].minimum == 0 for each in following)
         if is_finished and (component.maximum is None or last.iteration + 1 < component.maximum):
             if self._is_left(run, last, group):
-                for branch, each in enumerate(group.branches):
-                    first = _following(each, -1)[0]
-                    yield Step(-1, last.level, last.iteration + 1, branch, first)
+                yield from self._beginnings(last.level, last.iteration + 1)
         elif is_full and not following:
-            yield self._beginning(last.level + 1, later)
+            yield from self._beginnings(last.level + 1)
 
-    def _beginning(self, level: int, later: Step) -> Step:
-        """The beginning of a component, of a group by the branch of its first iteration."""
+    def _beginnings(self, level: int, iteration: int = 0) -> Iterator[Step]:
+        """The beginnings of a component, of an iteration of a group by each of its branches."""
         group = self.query.positives[level].group
         if group is None:
-            return Step(-1, level)
-        return Step(-1, level, 0, later.branch, _following(group.branches[later.branch], -1)[0])
+            yield Step(-1, level)
+            return
+        for branch, each in enumerate(group.branches):
+            yield Step(-1, level, iteration, branch, _following(each, -1)[0])
 
     def _element(self, step: Step) -> BoundComponent:
         component = self.query.positives[step.level]

@@ -75,3 +75,18 @@ def test_each_match_that_is_lacking_has_a_reason_and_no_other_has_one() -> None:
             assert not faults(number, seen)
         if seen["lacking"] >= 5 and seen["there"] >= 5:
             break
+
+
+def test_the_first_iteration_may_be_of_any_branch() -> None:
+    """A run that waits for a group takes what begins any of its branches."""
+    rows = [{"type": each, "ts": ts} for ts, each in enumerate("HCB")]
+    text = "EVENT SEQ(H h, (SEQ(B a) OR SEQ(C c, D d))+ g[]) WHERE {} WITHIN 9"
+    (match,) = runs_of(sase.match(text.format("skip_till_any_match"), rows))
+    assert not len(sase.match(text.format("skip_till_next_match"), rows))
+    source = Discovered.of(rows, InputOptions())
+    known = compile_query(text.format("skip_till_next_match"), source)
+    differences = Differences(known.bound, known.unoptimized, source.events, 10)
+    (told,) = list(differences.between([(NEXT, []), (ANY, [match])]))[:1]
+    assert [each.reasons for each in told.matches] == [
+        ("skips row 1, a C that could begin c: skip till next match must take it",)
+    ]
