@@ -30,7 +30,7 @@ from sase.planning.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
-# Of many keys: how many events, of how many users, in which order.
+# Of many keys: how many events, of how many users, and what is asked.
 EVENTS, USERS = 2_000_000, (10, 10_000, 200_000, 1_000_000)
 PATTERNS = (
     "view a, cart b, purchase c",
@@ -74,14 +74,14 @@ def main() -> None:
     fitted = _fitted(matrix, times, known)
     print(machine.described())
     print(f"{len(seconds)} runs; expected to actual time: {_spread(matrix @ fitted / times)},")
-    print(f"with those of cost_values.py: {_spread(matrix @ known / times)}")
+    print(f"with the known ones: {_spread(matrix @ known / times)}")
     for unit, found in zip(units, fitted, strict=True):
         amount = int(np.count_nonzero(matrix[:, units.index(unit)]))
         print(f"  {unit:10} {found:8.1f}   ({NANOSECONDS[unit]:g} known, in {amount} runs)")
     print("confidences, a unit by the length of intervals:")
     for unit, text in CONFIDENCES.items():
         shown = ", ".join(f"{_of_confidence(unit, text, each):,.0f}" for each in INTERVALS)
-        print(f"  {unit:10} {shown}   ({NANOSECONDS[unit]:g} in cost_values.py)")
+        print(f"  {unit:10} {shown}   ({NANOSECONDS[unit]:g} known)")
 
 
 def _of_confidence(unit: str, text: str, length: int) -> float:
@@ -138,8 +138,7 @@ def _of_series() -> Iterator[Asked]:
             }
         )
         for condition in CONDITIONS:
-            where = f"[id] AND {condition}"
-            text = f"EVENT SEQ(A a, B+ b[], C c) WHERE {where} WITHIN {12 * keys}"
+            text = f"EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND {condition} WITHIN {12 * keys}"
             yield Asked(text, table, by_runs=True)
 
 

@@ -17,6 +17,7 @@ import argparse
 import re
 import resource
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -25,7 +26,6 @@ from dataclasses import dataclass
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from subprocess import PIPE, Popen, run
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +108,7 @@ class Program:
         self._folder = folder
         source = Path(__file__).with_name("many_keys.c")
         command = ["cc", "-O3", "-march=native", "-o", folder / "many_keys", source]
-        run(command, check=True)
+        subprocess.run(command, check=True)
 
     def write(self, events: Users, kinds: Sequence[str]) -> None:
         """Write columns; those of texts only where they are asked for."""
@@ -131,12 +131,13 @@ class Program:
         # The indices of a dictionary are dense integers.
         read = "dense" if kind == "dictionary" else kind
         command = [self._folder / "many_keys", self._folder, shape, read, str(span), "1"]
-        begun = [Popen(command, stdout=PIPE, text=True) for _ in range(copies)]
+        pipe = subprocess.PIPE
+        begun = [subprocess.Popen(command, stdout=pipe, text=True) for _ in range(copies)]
         printed = [each.communicate()[0].strip() for each in begun]
-        told = [PRINTED.fullmatch(each) for each in printed]
-        (found,) = {(int(each[1]), int(each[2])) for each in told if each is not None}
-        assert all(told), printed
-        return max(float(each[3]) for each in told if each is not None), found
+        told = [each for each in map(PRINTED.fullmatch, printed) if each is not None]
+        assert len(told) == copies, printed
+        (found,) = {(int(each[1]), int(each[2])) for each in told}
+        return max(float(each[3]) for each in told), found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

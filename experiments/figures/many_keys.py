@@ -172,7 +172,7 @@ def _of_c(results: Results, shape: str) -> dict[tuple[str, float], float]:
 
 def gains(results: Results) -> Verdict:
     """That two threads on a million users are so many times faster than one."""
-    found = _of_million(results, "one thread", "two threads", "wall_s")
+    found = _gained(results)
     if not found:
         return Verdict(None, "not measured")
     told = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in found.items())
@@ -181,9 +181,8 @@ def gains(results: Results) -> Verdict:
 
 def is_work_more(results: Results) -> Verdict:
     """That two threads work longer together, and not all the time, where they gain too little."""
-    gained = _of_million(results, "one thread", "two threads", "wall_s")
     work = _of_million(results, "two threads", "one thread", "cpu_s")
-    found = {name: (work[name], gain * work[name]) for name, gain in gained.items() if gain < GAIN}
+    found = {name: (work[name], gain * work[name]) for name, gain in _too_little(results).items()}
     told = ", ".join(
         f"{name}: {more:.2f} times the work by {cores:.2f} cores"
         for name, (more, cores) in found.items()
@@ -194,16 +193,21 @@ def is_work_more(results: Results) -> Verdict:
 
 def is_machine_slower(results: Results) -> Verdict:
     """That two copies of the C program gain hardly more where two threads gain too little."""
-    gained = _of_million(results, "one thread", "two threads", "wall_s")
     theirs = _of_million(results, C, TWICE, "own_s")
-    found = {
-        name: (gain, 2 * theirs[name])
-        for name, gain in gained.items()
-        if gain < GAIN and name in theirs
-    }
+    gained = _too_little(results)
+    found = {name: (gain, 2 * theirs[name]) for name, gain in gained.items() if name in theirs}
     told = ", ".join(f"{name}: {gain:.2f} of {most:.2f}" for name, (gain, most) in found.items())
     is_so = all(gain >= NEARLY * most for gain, most in found.values()) if found else None
     return Verdict(is_so, told or "not measured, or fast enough")
+
+
+def _gained(results: Results) -> dict[str, float]:
+    return _of_million(results, "one thread", "two threads", "wall_s")
+
+
+def _too_little(results: Results) -> dict[str, float]:
+    """What two threads gain where that is too little."""
+    return {name: gain for name, gain in _gained(results).items() if gain < GAIN}
 
 
 def _of_million(results: Results, one: str, other: str, column: str) -> dict[str, float]:

@@ -31,6 +31,12 @@ def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
         begin += size
 
 
+def cuts_of(count: int, threads: int, enough: int) -> list[int]:
+    """Where the shares of threads begin and the last one ends, each of enough to be worth one."""
+    shares = max(min(threads, count // enough), 1)
+    return [count * number // shares for number in range(shares + 1)]
+
+
 def zeros(shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
     """Return zeros that take no memory before they are written to, many of them on huge pages.
 

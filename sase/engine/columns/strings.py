@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import STRING
-from sase.engine.columns.arrays import zeros
+from sase.engine.columns.arrays import cuts_of, zeros
 from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
 from sase.engine.columns.events import EventColumn
 from sase.engine.columns.gate import identity
@@ -125,11 +125,11 @@ def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
     from sase.engine.kernels.scan import text_hash  # Numba, which takes long
 
     ends, data = _ends_and_bytes(dictionary, np.int64)
-    shares, hashes = max(min(threads, count // WORTH), 1), reused((count,))
+    cuts, hashes = cuts_of(count, threads, WORTH), reused((count,))
+    shares = len(cuts) - 1
 
     def written(share: int) -> None:
-        begin, end = count * share // shares, count * (share + 1) // shares
-        text_hash.hash_texts(ends, data, begin, end, hashes)
+        text_hash.hash_texts(ends, data, cuts[share], cuts[share + 1], hashes)
 
     def are_of(share: int) -> bool:
         """Whether those are whose hashes are of a share."""

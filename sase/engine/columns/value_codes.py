@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, cuts_of
 from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.scan import code_table as kernel
 from sase.engine.kernels.scan.text_hash import PIECE
@@ -60,7 +60,7 @@ def text_codes(
 
 def number_codes(numbers: Numbers, threads: int) -> NDArray[np.int32] | None:
     """The codes of whole numbers, None where these were made to meet in a table."""
-    codes, cuts = _codes(len(numbers)), _cuts(len(numbers), threads)
+    codes, cuts = _codes(len(numbers)), cuts_of(len(numbers), threads, ENOUGH)
     numbers = np.ascontiguousarray(numbers, np.int64)
     shares = [
         [_Part(codes[first:last], partial(kernel.encode_numbers, numbers[first:last]))]
@@ -94,17 +94,11 @@ def _codes(count: int) -> NDArray[np.int32]:
     return reused(((count + 1) // 2,)).view(np.int32)[:count]
 
 
-def _cuts(count: int, threads: int) -> list[int]:
-    """Where the shares of threads begin and the last one ends, if so many are worth it."""
-    shares = max(min(threads, count // ENOUGH), 1)
-    return [count * number // shares for number in range(shares + 1)]
-
-
 def _shares_of_texts(
     chunks: Sequence[PlainTexts], codes: Sequence[NDArray[np.int32]], threads: int
 ) -> Iterator[list[_Part]]:
     """Parts for each thread, of about as many texts, one share behind the other."""
-    for first, last in pairwise(_cuts(sum(map(len, codes)), threads)):
+    for first, last in pairwise(cuts_of(sum(map(len, codes)), threads, ENOUGH)):
         parts, before = [], 0
         for chunk, written in zip(chunks, codes, strict=True):
             begin, end = (min(max(cut - before, 0), len(written)) for cut in (first, last))
@@ -171,8 +165,7 @@ class _Table:
         if not old.sizes[:, kernel.IS_FULL].any():
             return
         old.sizes[:, kernel.IS_FULL] = 0
-        # Of very many threads not even the first piece of each may have had room.
-        wanted = 2 * distinct_among(len(self), done, total) if done else 2
+        wanted = 2 * distinct_among(len(self), done, total)
         slots = max(2 * len(old.slots), 1 << (wanted - 1).bit_length())
         new = _of_slots(slots, self._words, old.sizes)
         kernel.move_slots(old.slots, new.slots)
@@ -216,6 +209,8 @@ def distinct_among(found: int, done: int, total: int) -> int:
 
     As many as there are if each row draws one of them; rather too few than too many.
     """
+    if not done:  # of very many threads not even a first piece may have had room
+        return found
     again = done - found
     again += int(2 * sqrt(again)) + 1
     least, most = found, max(done * done // again, found)
