@@ -1,6 +1,6 @@
 // What a program for one shape takes over events of many keys: stacks in arrays, walked from their heads.
 //
-// usage: many_keys FOLDER all|next|series dense|wide|text SPAN REPEATS
+// usage: many_keys FOLDER all|next|series dense|wide|text SPAN
 // FOLDER has ts.bin (int64, rising), type.bin (int8: view 0, cart 1, purchase 2), and the keys: dense.bin
 // or wide.bin (int64), or offsets.bin and bytes.bin. Timed by the clock of the processor: from columns in
 // memory to the last row number that is written, the tables of keys and all memory included.
@@ -35,13 +35,19 @@ static void *column(const char *folder, const char *name, size_t *size) {
     return found;
 }
 
-// What is looked up all over is on huge pages, where the system has them.
+// What is looked up all over is on huge pages, where the system has them; it is zero, as it is fresh.
+#define HUGE (2ul << 20)
+
 static void *zeroed(size_t size) {
-    void *found;
-    if (size < (4ul << 20)) return calloc(1, size);
-    if (posix_memalign(&found, 2ul << 20, size)) exit(1);
+    char *found = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) exit(1);
+    found = (char *)(((uintptr_t)found + HUGE - 1) / HUGE * HUGE);
     madvise(found, size, MADV_HUGEPAGE);
-    return memset(found, 0, size);
+    return found;
+}
+
+static void give_back(void *memory, size_t size) {
+    if (memory) munmap(memory, size);
 }
 
 // Instances of a level, by number from 1 on: a ring of those that are alive, which grows.
@@ -76,11 +82,11 @@ static inline uint32_t *room_for(Rows *out, size_t more) {
     return out->rows + out->count;
 }
 
-// Open tables that double, in whose slots the heads are. Of keys that are wide none is negative; of texts a
-// copy of each stands behind those before it, and no length is negative.
-#define FREE (-1)
-typedef struct { int64_t key; Heads heads; } Wide;
-typedef struct { uint64_t hash; int64_t begin; Heads heads; int32_t length, unused; } Text;
+// Open tables that double, in whose slots the heads are. What tells them apart is flipped, so that what is
+// fresh is free: of keys that are wide none is negative, and no length of a text is. A copy of each text stands
+// behind those before it.
+typedef struct { int64_t flipped; Heads heads; } Wide;
+typedef struct { uint64_t hash; int64_t begin; Heads heads; int32_t flipped, unused; } Text;
 typedef struct { Wide *wide; Text *slots; uint64_t mask; int64_t count; char *texts; size_t filled, room; } Table;
 
 static const int64_t *numbers;
@@ -109,53 +115,42 @@ static inline int is_same(const char *text, const char *other, int64_t length) {
     return !length || (word ^ known) << (64 - 8 * length) == 0;
 }
 
-static void widen(Table *table) {
-    uint64_t mask = table->slots ? 2 * table->mask + 1 : 1023;
-    Text *slots = zeroed((mask + 1) * sizeof(Text));
-    for (uint64_t i = 0; i <= mask; i++) slots[i].length = FREE;
-    for (uint64_t i = 0; table->slots && i <= table->mask; i++) {
-        if (table->slots[i].length == FREE) continue;
-        uint64_t at = table->slots[i].hash & mask;
-        while (slots[at].length != FREE) at = (at + 1) & mask;
-        slots[at] = table->slots[i];
+#define WIDEN(name, Slot, slots, hash_of) \
+    static void name(Table *table) { \
+        uint64_t before = table->slots ? table->mask + 1 : 0, mask = before ? 2 * before - 1 : 1023; \
+        Slot *wider = zeroed((mask + 1) * sizeof(Slot)); \
+        for (uint64_t i = 0; i < before; i++) { \
+            Slot *slot = table->slots + i; \
+            if (!slot->flipped) continue; \
+            uint64_t at = (hash_of) & mask; \
+            while (wider[at].flipped) at = (at + 1) & mask; \
+            wider[at] = *slot; \
+        } \
+        give_back(table->slots, before * sizeof(Slot)); \
+        table->slots = wider, table->mask = mask; \
     }
-    free(table->slots);
-    table->slots = slots, table->mask = mask;
-}
-
-static void widen_wide(Table *table) {
-    uint64_t mask = table->wide ? 2 * table->mask + 1 : 1023;
-    Wide *wide = zeroed((mask + 1) * sizeof(Wide));
-    for (uint64_t i = 0; i <= mask; i++) wide[i].key = FREE;
-    for (uint64_t i = 0; table->wide && i <= table->mask; i++) {
-        if (table->wide[i].key == FREE) continue;
-        uint64_t at = mixed(table->wide[i].key) & mask;
-        while (wide[at].key != FREE) at = (at + 1) & mask;
-        wide[at] = table->wide[i];
-    }
-    free(table->wide);
-    table->wide = wide, table->mask = mask;
-}
+WIDEN(widen, Text, slots, slot->hash)
+WIDEN(widen_wide, Wide, wide, mixed(~slot->flipped))
 
 static inline Heads *heads_of(Table *table, int64_t key) {
     if (2 * (uint64_t)table->count > table->mask) widen_wide(table);
     uint64_t at = mixed(key) & table->mask;
-    while (table->wide[at].key != FREE && table->wide[at].key != key) at = (at + 1) & table->mask;
-    table->count += table->wide[at].key == FREE;
-    table->wide[at].key = key;
+    while (table->wide[at].flipped && table->wide[at].flipped != ~key) at = (at + 1) & table->mask;
+    table->count += !table->wide[at].flipped;
+    table->wide[at].flipped = ~key;
     return &table->wide[at].heads;
 }
 
 static inline Heads *add(Table *table, Text *slot, uint64_t hash, const char *text, int32_t length) {
     if (table->filled + length + 8 > table->room) {
-        table->room = 2 * table->room + length + 65536;
-        char *texts = zeroed(table->room);
+        size_t room = 2 * table->room + length + 65536;
+        char *texts = zeroed(room);
         if (table->filled) memcpy(texts, table->texts, table->filled);
-        free(table->texts);
-        table->texts = texts;
+        give_back(table->texts, table->room);
+        table->texts = texts, table->room = room;
     }
     if (length) memcpy(table->texts + table->filled, text, length);
-    *slot = (Text){hash, table->filled, {0, 0}, length, 0};
+    *slot = (Text){hash, table->filled, {0, 0}, ~length, 0};
     table->filled += length;
     table->count++;
     return &slot->heads;
@@ -167,19 +162,18 @@ static inline Heads *heads_of_text(Table *table, int64_t row) {
     uint64_t hash = text_hash(text, length);
     if (2 * (uint64_t)table->count > table->mask) widen(table);
     uint64_t at = hash & table->mask;
-    for (; table->slots[at].length != FREE; at = (at + 1) & table->mask) {
+    for (; table->slots[at].flipped; at = (at + 1) & table->mask) {
         Text *slot = table->slots + at;
-        if (slot->hash != hash || slot->length != length) continue;
+        if (slot->hash != hash || slot->flipped != ~length) continue;
         if (is_same(table->texts + slot->begin, text, length)) return &slot->heads;
     }
     return add(table, table->slots + at, hash, text, length);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 6) return 2;
+    if (argc != 5) return 2;
     const char *folder = argv[1], *shape = argv[2], *kind = argv[3];
     int64_t span = atoll(argv[4]), keys = 0, matches = 0, sum = 0;
-    int repeats = atoi(argv[5]);
     size_t size;
     const int64_t *ts = column(folder, "ts", &size);
     int64_t events = size / 8;
@@ -188,68 +182,58 @@ int main(int argc, char **argv) {
     if (!is_text) numbers = column(folder, kind, &size);
     else offsets = column(folder, "offsets", &size), bytes = column(folder, "bytes", &size);
     for (int64_t i = 0; is_dense && i < events; i++) if (numbers[i] >= keys) keys = numbers[i] + 1;
-    double *took = malloc(repeats * sizeof(double));
-    for (int turn = 0; turn < repeats; turn++) {
-        double begun = now();
-        Level views, carts;
-        Rows out = {0}, ends = {0};
-        Table table = {0};
-        uint32_t *found = malloc(1024 * sizeof(uint32_t)), most = 1024;
-        Heads *heads = is_dense ? zeroed(keys * sizeof(Heads)) : NULL;
-        if (is_text) widen(&table);
-        else if (!is_dense) widen_wide(&table);
-        start(&views), start(&carts);
-        matches = 0;
-        for (int64_t i = 0; i < events; i++) {
-            int64_t bound = ts[i] - span;
-            Heads *head = is_dense ? heads + numbers[i] : is_text ? heads_of_text(&table, i) : heads_of(&table, numbers[i]);
-            evict(&views, bound);
-            int type = types[i];
-            if (type == VIEW) {
-                head->view = push(&views, (Instance){ts[i], i, 0, head->view});
-            } else if (is_series) {
-                if (type == CART) continue;
-                uint32_t count = 0;
-                for (uint32_t v = head->view; v >= views.tail; v = views.cells[v & views.mask].below) {
-                    if (count == most) found = realloc(found, (most *= 2) * sizeof(uint32_t));
-                    found[count++] = views.cells[v & views.mask].row;
-                }
-                for (uint32_t first = 0; first < count; first++) {
-                    uint32_t *to = room_for(&out, first + 2);
-                    for (int64_t j = first; j >= 0; j--) *to++ = found[j];
-                    *to = i;
-                    out.count += first + 2;
-                    *room_for(&ends, 1) = out.count;
-                    ends.count++;
-                }
-                matches += count;
-            } else if (type == CART) {
-                evict(&carts, bound);
-                if (head->view < views.tail) continue;
-                head->cart = push(&carts, (Instance){ts[i], i, head->view, head->cart});
-                if (is_next) head->view = 0;
-            } else {
-                evict(&carts, bound);
-                for (uint32_t c = head->cart; c >= carts.tail; c = carts.cells[c & carts.mask].below) {
-                    Instance *cart = carts.cells + (c & carts.mask);
-                    for (uint32_t v = cart->rip; v >= views.tail; v = views.cells[v & views.mask].below) {
-                        uint32_t *to = room_for(&out, 3);
-                        to[0] = views.cells[v & views.mask].row, to[1] = cart->row, to[2] = i;
-                        out.count += 3;
-                        matches++;
-                    }
-                }
-                if (is_next) head->cart = 0;
+    double begun = now();
+    Level views, carts;
+    Rows out = {0}, ends = {0};
+    Table table = {0};
+    uint32_t *found = malloc(1024 * sizeof(uint32_t)), most = 1024;
+    Heads *heads = is_dense ? zeroed(keys * sizeof(Heads)) : NULL;
+    if (is_text) widen(&table);
+    else if (!is_dense) widen_wide(&table);
+    start(&views), start(&carts);
+    for (int64_t i = 0; i < events; i++) {
+        int64_t bound = ts[i] - span;
+        Heads *head = is_dense ? heads + numbers[i] : is_text ? heads_of_text(&table, i) : heads_of(&table, numbers[i]);
+        evict(&views, bound);
+        int type = types[i];
+        if (type == VIEW) {
+            head->view = push(&views, (Instance){ts[i], i, 0, head->view});
+        } else if (is_series) {
+            if (type == CART) continue;
+            uint32_t count = 0;
+            for (uint32_t v = head->view; v >= views.tail; v = views.cells[v & views.mask].below) {
+                if (count == most) found = realloc(found, (most *= 2) * sizeof(uint32_t));
+                found[count++] = views.cells[v & views.mask].row;
             }
+            for (uint32_t first = 0; first < count; first++) {
+                uint32_t *to = room_for(&out, first + 2);
+                for (int64_t j = first; j >= 0; j--) *to++ = found[j];
+                *to = i;
+                out.count += first + 2;
+                *room_for(&ends, 1) = out.count;
+                ends.count++;
+            }
+            matches += count;
+        } else if (type == CART) {
+            evict(&carts, bound);
+            if (head->view < views.tail) continue;
+            head->cart = push(&carts, (Instance){ts[i], i, head->view, head->cart});
+            if (is_next) head->view = 0;
+        } else {
+            evict(&carts, bound);
+            for (uint32_t c = head->cart; c >= carts.tail; c = carts.cells[c & carts.mask].below) {
+                Instance *cart = carts.cells + (c & carts.mask);
+                for (uint32_t v = cart->rip; v >= views.tail; v = views.cells[v & views.mask].below) {
+                    uint32_t *to = room_for(&out, 3);
+                    to[0] = views.cells[v & views.mask].row, to[1] = cart->row, to[2] = i;
+                    out.count += 3;
+                    matches++;
+                }
+            }
+            if (is_next) head->cart = 0;
         }
-        took[turn] = now() - begun;
-        sum = 0;
-        for (size_t i = 0; i < out.count; i++) sum += out.rows[i];
-        free(views.cells), free(carts.cells), free(out.rows), free(ends.rows), free(heads), free(found);
-        free(table.wide), free(table.slots), free(table.texts);
     }
-    for (int i = 0; i < repeats; i++)
-        for (int j = i + 1; j < repeats; j++)
-            if (took[j] < took[i]) { double other = took[i]; took[i] = took[j]; took[j] = other; }
-    printf("matches=%ld sum=%ld median=%.6f\n", matches, sum, took[repeats / 2]);
+    double took = now() - begun;
+    for (size_t i = 0; i < out.count; i++) sum += out.rows[i];
+    printf("matches=%ld sum=%ld seconds=%.6f\n", matches, sum, took);
 }

@@ -219,7 +219,7 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
     """Keep the events that may follow an instance within the window; return how many.
 
     Simultaneous events are told apart later. What is kept is chosen without branches, of which
-    every second would be mispredicted.
+    every second would be mispredicted: what is chosen from is used twice, or LLVM makes one of it.
     """
     heads, dropped, last = stacks.heads, stacks.ends[DROPPED], stacks.heads.shape[1] // HEAD - 1
     bits = (1 << TAG_AT) - 1 if sought.tagged else -1
@@ -237,12 +237,11 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
                 if level <= last:
                     heads[key, level * HEAD + LATEST_START] = measure
         else:
-            before = heads[key, max(level - 1, 0) * HEAD + LATEST_START]
-            reach = measure if level == 0 else before
-            passes = reach >= window_start(measure, sought.span)
+            before, is_first = heads[key, max(level - 1, 0) * HEAD + LATEST_START], level == 0
+            passes = is_first | (before >= window_start(measure, sought.span))
             # Where it does not pass, nothing on the stack does. The last level has none: of the one
             # before what stands there is written again.
-            heads[key, min(level, last) * HEAD + LATEST_START] = reach
+            heads[key, min(level, last) * HEAD + LATEST_START] = measure if is_first else before
             dropped[level] += not passes
         room[PLACE, kept], room[TIME, kept] = row, time
         room[STATE, kept], room[KEY, kept] = state, key
