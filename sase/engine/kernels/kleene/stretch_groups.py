@@ -133,49 +133,31 @@ def prospects(
 
 
 @inlined
-def write_older(
-    rules: StretchRules, level: int, length: int, row: int, runs: int, event: StretchEvent,
-    chain: OutInts, written: StretchMatches,
-) -> None:  # fmt: skip
-    """Write a level of the other runs of a group, of which each has the events of the one before.
-
-    Where their levels begin one event after the other, the next older one has the row in front.
-    """
-    bound, stops = written.bound[level], written.stops[level]
-    used, count = written.sizes[1 + level], written.sizes[0]
-    for place in range(count + 1, count + runs):
-        if level < rules.sliding:
-            bound[used] = row + event.shift
-            row = chain[row]
-        if level == rules.sliding - 1:
-            copy_blocks(bound, used - length, bound, used + 1, length)
-            length += 1
-        elif level >= rules.sliding:
-            copy_blocks(bound, used - length, bound, used, length)
-        used += length
-        stops[place] = used
-    written.sizes[1 + level] = used
-
-
-@inlined
 def write_group(
     rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
     written: StretchMatches,
 ) -> None:  # fmt: skip
-    """Write the matches of a group, the youngest first, level by level back from an event."""
-    count, runs, row = written.sizes[0], groups[group + SIZE], event.row
-    behind = event.rank + 1
-    for level in range(rules.levels - 1, -1, -1):
-        begin = groups[group + BEGINS + level]
-        begin += runs - 1 if level < rules.sliding else 0
-        used, length, behind = written.sizes[1 + level], behind - begin, begin
-        for place in range(used + length - 1, used - 1, -1):
-            written.bound[level, place] = row + event.shift
-            row = chain[row]
-        written.sizes[1 + level] = written.stops[level, count] = used + length
-        if runs > 1:
-            write_older(rules, level, length, row, runs, event, chain, written)
-    written.sizes[0] = count + runs
+    """Write the matches of a group, the youngest first, whose levels are parts of one walk back.
+
+    That is written behind all matches, and copied in blocks: nearly all levels have few events, of
+    some number or other.
+    """
+    rows, runs, begin = written.bound[0], groups[group + SIZE], groups[group + BEGINS]
+    length, row, count = event.rank + 1 - begin, event.row, written.sizes[0]
+    walked = rows.shape[0] - BLOCK - length
+    for place in range(walked + length - 1, walked - 1, -1):
+        rows[place] = row + event.shift
+        row = chain[row]
+    for older in range(runs - 1, -1, -1):
+        behind = length
+        for level in range(rules.levels - 1, -1, -1):
+            first = groups[group + BEGINS + level] - begin + (older if level < rules.sliding else 0)
+            used = written.sizes[1 + level]
+            copy_blocks(rows, walked + first, written.bound[level], used, behind - first)
+            used, behind = used + behind - first, first
+            written.sizes[1 + level] = written.stops[level, count] = used
+        count += 1
+    written.sizes[0] = count
 
 
 @inlined
@@ -248,11 +230,11 @@ def end_runs(
 
 @inlined
 def has_output(written: StretchMatches, runs: int, length: int) -> bool:
-    """Whether there is room for a match of each of some runs, of which none is longer."""
+    """Whether there is room for a match of each of some runs, of which none is longer, and a walk."""
     used = 0
     for level in range(written.bound.shape[0]):
         used = max(used, written.sizes[1 + level])
-    is_room = written.bound.shape[1] - used - BLOCK >= runs * length
+    is_room = written.bound.shape[1] - used - 2 * BLOCK >= (runs + 1) * length
     return bool(is_room and written.stops.shape[1] - written.sizes[0] >= runs)
 
 
