@@ -219,7 +219,7 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
     """Keep the events that may follow an instance within the window; return how many.
 
     Simultaneous events are told apart later. What is kept is chosen without branches, of which
-    every second would be mispredicted: what is chosen from is used twice, or LLVM makes one of it.
+    every second would be mispredicted. A comparison that is used once, LLVM makes a branch of.
     """
     heads, dropped, last = stacks.heads, stacks.ends[DROPPED], stacks.heads.shape[1] // HEAD - 1
     bits = (1 << TAG_AT) - 1 if sought.tagged else -1
