@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.kept_memory import reused
+from sase.engine.columns.arrays import Numbers, zeros
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
@@ -141,7 +140,7 @@ class KeyDictionary:
         return {
             "tags": self._tags,
             "digits": self._digits,
-            "table": None if self._table is None else self._table._asdict(),
+            "table": None if self._table is None else _saved(self._table),
             "size": self.size,
             "most": self._most,
         }
@@ -190,7 +189,7 @@ class KeyDictionary:
         taken = np.append(slots[slots != NOTHING], free[:spare])
         is_each = len(taken) == count and bool((np.sort(taken) == np.arange(count)).all())
         saved.check(is_each, "a code is neither taken nor free, or twice")
-        return KeyTable(slots, keys, used, free, sizes)
+        return KeyTable(slots.astype(np.int32), keys, used, free, sizes)
 
     def _rows(self, place: int, vector: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
@@ -262,6 +261,10 @@ def _used(table: KeyTable) -> int:
     return int(table.sizes[0] - table.sizes[1])
 
 
+def _saved(table: KeyTable) -> dict[str, Any]:
+    return table._asdict() | {"slots": table.slots.astype(np.int64)}
+
+
 def _most_used(room: int) -> int:
     return room * 3 // 4
 
@@ -276,12 +279,10 @@ def _bits(least: int, most: int) -> int:
 
 
 def _empty(room: int, rows: int) -> KeyTable:
-    slots, used = reused((4 * room,), is_huge=True), reused((room,), is_huge=True)
-    keys = reused((rows, room), is_huge=True)
+    slots, used = zeros((4 * room,), np.int32), zeros((room,))
     slots.fill(NOTHING)
     used.fill(NOTHING)
-    keys.fill(0)
-    return KeyTable(slots, keys, used, np.zeros(room, np.int64), np.zeros(2, np.int64))
+    return KeyTable(slots, zeros((rows, room)), used, zeros((room,)), np.zeros(2, np.int64))
 
 
 def has_exact_numbers(vector: Vector) -> bool:

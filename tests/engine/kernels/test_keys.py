@@ -60,7 +60,7 @@ class Table:
 
 def empty(rows: int, room: int, slots: int) -> KeyTable:
     return KeyTable(
-        np.full(slots, NOTHING, np.int64), np.zeros((rows, room), np.int64),
+        np.full(slots, NOTHING, np.int32), np.zeros((rows, room), np.int64),
         np.full(room, NOTHING, np.int64), np.zeros(room, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
 

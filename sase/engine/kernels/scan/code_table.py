@@ -11,10 +11,7 @@ cache; of the last blocks some codes are left over, and `translate` closes the g
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from sase.engine.kernels.jit.arrow_memory import field, number
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
@@ -22,11 +19,11 @@ from sase.engine.kernels.jit.intrinsics import exchange_if, prefetch, top_bit, w
 from sase.engine.kernels.jit.signatures import (
     Bytes,
     Ints,
-    Layout,
     Offsets,
     OutBytes,
     OutIntRows,
     OutInts,
+    OutInts32,
 )
 from sase.engine.kernels.scan.text_hash import (
     FIRST_FACTOR,
@@ -36,8 +33,6 @@ from sase.engine.kernels.scan.text_hash import (
     WORD,
     word_of,
 )
-
-OutCodes32 = Annotated[NDArray[np.int32], Layout("int32", 1, writable=True)]
 
 NO_TEXT = -1
 # What each row of `sizes` counts: the codes that a thread gave out, the bytes of their texts, and
@@ -71,7 +66,7 @@ class CodeTable(NamedTuple):
 @kernel
 def encode_texts(
     offsets: Offsets, data: Bytes, address: int, valid: Bytes, begin: int, table: CodeTable,
-    room: OutInts, codes: OutCodes32, thread: int,
+    room: OutInts, codes: OutInts32, thread: int,
 ) -> int:  # fmt: skip
     """Write the codes of texts from a row on; return where there was no more room, or `GIVEN_UP`.
 
@@ -99,7 +94,7 @@ def encode_texts(
 
 @kernel
 def encode_numbers(
-    numbers: Ints, begin: int, table: CodeTable, room: OutInts, codes: OutCodes32, thread: int
+    numbers: Ints, begin: int, table: CodeTable, room: OutInts, codes: OutInts32, thread: int
 ) -> int:
     """The same of whole numbers."""
     shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
@@ -122,7 +117,7 @@ def encode_numbers(
 
 
 @kernel
-def mark_given(table: CodeTable, whole: int, tail: OutCodes32) -> None:
+def mark_given(table: CodeTable, whole: int, tail: OutInts32) -> None:
     """Mark the codes that were given out, of those behind the first ones."""
     threads = table.sizes.shape[0]
     for thread in range(threads):
@@ -131,7 +126,7 @@ def mark_given(table: CodeTable, whole: int, tail: OutCodes32) -> None:
 
 
 @kernel
-def translate(codes: OutCodes32, tail: OutCodes32, whole: int) -> None:
+def translate(codes: OutInts32, tail: OutInts32, whole: int) -> None:
     """Translate codes from the first one on that is not of a whole row of blocks."""
     for row in range(codes.shape[0]):
         code = codes[row]

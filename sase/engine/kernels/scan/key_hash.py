@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import prefetch
-from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
+from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts, OutInts32
 from sase.engine.kernels.sentinels import NOTHING
 
 FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
@@ -21,7 +21,7 @@ class KeyTable(NamedTuple):
     `sizes` are the codes ever given out, and how many of them are free.
     """
 
-    slots: OutInts
+    slots: OutInts32
     keys: OutIntRows
     used: OutInts
     free: OutInts
