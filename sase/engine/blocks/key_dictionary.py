@@ -125,7 +125,7 @@ class KeyDictionary:
         table = self._table
         if table is None or _used(table) <= self._most:
             return
-        in_use = np.flatnonzero(table.used >= max(horizon, 0))
+        in_use = np.flatnonzero(table.used[: table.sizes[0]] >= max(horizon, 0))
         wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.used)
         self._most = _most_used(wanted)
         room = min(max(wanted, _power(int(in_use.max(initial=0)) + 1)), 2 * now)
@@ -279,10 +279,11 @@ def _bits(least: int, most: int) -> int:
 
 
 def _empty(room: int, rows: int) -> KeyTable:
-    slots, used = zeros((4 * room,), np.int32), zeros((room,))
+    slots = zeros((4 * room,), np.int32)
     slots.fill(NOTHING)
-    used.fill(NOTHING)
-    return KeyTable(slots, zeros((rows, room)), used, zeros((room,)), np.zeros(2, np.int64))
+    # Of the others nothing is written, nor memory taken, before a code is given out.
+    keys, used, free = zeros((rows, room)), zeros((room,)), zeros((room,))
+    return KeyTable(slots, keys, used, free, np.zeros(2, np.int64))
 
 
 def has_exact_numbers(vector: Vector) -> bool:
