@@ -241,9 +241,9 @@ def has_output(written: StretchMatches, runs: int, length: int) -> bool:
 @inlined
 def level_of_fresh(rules: StretchRules, moves: int) -> int:
     """Return the level at which an event has a fresh run, or that it ends it."""
-    if moves & 1 and rules.most[0] > 1:
-        return 0
-    return 1 if (moves >> (BEGIN + 1)) & 1 and rules.least[0] == 1 else NOTHING
+    takes = moves & int(rules.most[0] > 1)
+    goes = (moves >> (BEGIN + 1)) & int(rules.least[0] == 1)
+    return 0 if takes else 2 * goes - 1
 
 
 @inlined
@@ -275,19 +275,21 @@ def advance_oldest(
     runs, fresh = keys[group + SIZE] * (takes | goes), level_of_fresh(rules, event.moves)
     begun = keys[event.key + FRESH] & int(fresh != NOTHING)
     level, begin = keys[group + LEVEL] + goes, keys[group + BEGINS]
-    is_alike = level == fresh and begin + runs == event.rank - 1 and rules.join == 1
-    is_alike = is_alike and (goes == 1 or level == rules.sliding - 1)
-    if keys[event.key + YOUNGEST] != 0 or (begun and runs and not is_alike):
+    # Bit by bit, as each of these is told by the event: a branch would be mispredicted.
+    is_apart = (level ^ fresh) | ((begin + runs) ^ (event.rank - 1)) | (rules.join ^ 1)
+    is_apart |= (1 - goes) * (level ^ (rules.sliding - 1))
+    if keys[event.key + YOUNGEST] | begun * runs * int(is_apart != 0):
         return LISTED, 0, 0, 0
-    if runs == 0:
-        level, goes, begin = max(fresh, 0), max(fresh, 0), event.rank - 1
+    is_new, start = runs == 0, keys[group + START]
+    level, goes = max(fresh, 0) if is_new else level, max(fresh, 0) if is_new else goes
+    begin, start = event.rank - 1 if is_new else begin, event.start if is_new else start
     met, total = keys[group + SIZE] + keys[event.key + FRESH], runs + begun
     may_end = total > 0 and level == rules.levels - 1
     if may_end and not has_output(written, total, event.rank - begin + 1):
         return FULL, 0, 0, 0
-    keys[group + START] = keys[group + START] if runs else event.start
-    keys[group + BEGINS] = begin
-    keys[group + BEGINS + level] = event.rank if goes else keys[group + BEGINS + level]
+    keys[group + START], keys[group + BEGINS] = start, begin
+    # Nothing reads the next one of the oldest group.
+    keys[group + (BEGINS + level if goes else NEXT)] = event.rank
     keys[group + LEVEL], keys[group + SIZE] = level, total
     if may_end:
         complete(rules, keys, group, event, stretches.chain, written)
