@@ -22,7 +22,7 @@ from sase.engine.kernels.scan import code_table as kernel
 from sase.engine.kernels.scan.text_hash import PIECE
 
 # The slots of a table at first.
-SLOTS = 1 << 14
+SLOTS = 1 << 17
 # The fewest values that are worth a thread.
 ENOUGH = 1 << 19
 
@@ -165,7 +165,7 @@ class _Table:
         if not old.sizes[:, kernel.IS_FULL].any():
             return
         old.sizes[:, kernel.IS_FULL] = 0
-        wanted = 2 * distinct_among(len(self), done, total)
+        wanted = 9 * distinct_among(len(self), done, total) // 4
         slots = max(2 * len(old.slots), 1 << (wanted - 1).bit_length())
         new = _of_slots(slots, self._words, old.sizes)
         kernel.move_slots(old.slots, new.slots)
