@@ -6,6 +6,7 @@ from sase.engine.kernels.jit.compiler import kernel
 from sase.engine.kernels.jit.signatures import (
     Bytes,
     Codes,
+    FewCodes,
     Flags,
     Ints,
     OutBytes,
@@ -44,6 +45,13 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
         out[TIME, count] = ts[row]
         count += state != 0
     return count
+
+
+@kernel
+def look_up_states(by_code: Bytes, types: FewCodes, states: OutBytes) -> None:
+    """Write the state of each event by the code of its type; the last one is that of -1."""
+    for row in range(types.shape[0]):
+        states[row] = by_code[types[row]]
 
 
 @kernel

@@ -22,6 +22,7 @@ from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.kernels.scan.admission import look_up_states
 from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
@@ -233,8 +234,9 @@ def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint
     """What events have by the code of their type, of which there may be but one."""
     if len(by_code) == 2 and types.min() == 0:
         return np.full(len(types), by_code[0])
-    found: NDArray[np.uint8] = by_code[types]
-    return found
+    states = np.empty(len(types), np.uint8)
+    look_up_states(by_code, types, states)  # three times as fast as by an index of arrays
+    return states
 
 
 def _operators(pipeline: Pipeline) -> tuple[Evaluating, TransformationState] | Declined:

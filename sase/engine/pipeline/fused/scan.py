@@ -282,7 +282,7 @@ def _come_again(keys: NDArray[Any]) -> bool:
         return True
     few = min(FEW, count // SAMPLED)
     apart, close = keys[:: count // few][:few], keys[:few]
-    again, soon = (len(sample) - len(np.unique(sample)) for sample in (apart, close))
+    again, soon = (np.count_nonzero(np.diff(np.sort(each)) == 0) for each in (apart, close))
     # Of so many different ones each as frequent as the other: pairs of a sample are a key twice.
     different = len(apart) ** 2 / (2 * again + 1)
     return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
