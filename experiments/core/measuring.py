@@ -176,6 +176,7 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
     assert way is not None
     # A program with a clock of its own does not count its start, nor what it reads first.
     wall = Times.of([sample.outcome.figures.get("own_s", sample.wall) for sample in found])
+    cpu = Times.of([sample.outcome.figures.get("cpu_s", sample.cpu) for sample in found])
     outcome = found[-1].outcome
     figures = dict(outcome.figures) | (dict(way.probe()) if way.probe else {})
     return row | {
@@ -190,10 +191,10 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
         "wall_s": wall.median,
         "wall_low_s": wall.low,
         "wall_high_s": wall.high,
-        "cpu_s": Times.of([sample.cpu for sample in found]).median,
         "grown_bytes": max(sample.grown for sample in found),
         "events_per_s": point.events / wall.median,
         **figures,
+        "cpu_s": cpu.median,
     }
 
 

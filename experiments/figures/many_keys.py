@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from itertools import product
-from math import inf
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -29,14 +27,12 @@ from experiments.core.experiment import (
     Way,
 )
 from experiments.core.results import Results
-from experiments.core.ways import Make, in_a_row
+from experiments.core.ways import Make
 from experiments.many_keys import KINDS, MOST, SHAPES, Program, Users, row_sum
 
 FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
 C, TWICE = "C, one thread", "C, twice at once"
 THREADS = {"one thread": 1, "two threads": 2}
-# The runs of a way, one after the other, of which the median counts.
-RUNS = 5
 # From so many users on, up to so many, it is asked how far C is ahead; and by how many times two
 # threads are to be faster, of a million.
 FEW, MANY, MILLION, GAIN = 100_000, 5_000_000, 1_000_000, 1.6
@@ -108,19 +104,19 @@ def _ours(shape: str, threads: int) -> Make:
 
         return Way(run, lambda matches: Outcome(len(matches), row_sum(matches.rows)))
 
-    return in_a_row(make, RUNS, inf)
+    return make
 
 
 def _theirs(shape: str, kind: str, copies: int) -> Make:
     def make(data: Data) -> Way:
         program = _program()
 
-        def run() -> list[tuple[float, tuple[int, int]]]:
-            return [program.run(shape, kind, data.events.span, copies) for _ in range(RUNS)]
+        def run() -> tuple[float, tuple[int, int]]:
+            return program.run(shape, kind, data.events.span, copies)
 
-        def told(ran: list[tuple[float, tuple[int, int]]]) -> Outcome:
-            seconds, (found, *_) = zip(*ran, strict=True)
-            return Outcome(*found, {"own_s": median(seconds), "cpu_s": median(seconds)})
+        def told(ran: tuple[float, tuple[int, int]]) -> Outcome:
+            seconds, found = ran
+            return Outcome(*found, {"own_s": seconds, "cpu_s": seconds})
 
         return Way(run, told)
 
@@ -150,7 +146,7 @@ def is_c_uneven(shape: str) -> Check:
         over = {at: ratio for at, ratio in _of_c(results, shape).items() if ratio > MOST[shape]}
         told, is_so = list[str](), True
         for (kind, keys), ratio in over.items():
-            both = [results.at(C, keys, "own_s", panel(each, shape)) for each in SAME_TO_C]
+            both = [results.at(C, keys, "wall_s", panel(each, shape)) for each in SAME_TO_C]
             known = sorted(each for each in both if each is not None)
             is_same = kind in SAME_TO_C and len(known) == len(both)
             is_so &= is_same and ratio * known[0] <= MOST[shape] * known[-1]
@@ -193,7 +189,7 @@ def is_work_more(results: Results) -> Verdict:
 
 def is_machine_slower(results: Results) -> Verdict:
     """That two copies of the C program gain hardly more where two threads gain too little."""
-    theirs = _of_million(results, C, TWICE, "own_s")
+    theirs = _of_million(results, C, TWICE, "wall_s")
     gained = _too_little(results)
     found = {name: (gain, 2 * theirs[name]) for name, gain in gained.items() if name in theirs}
     told = ", ".join(f"{name}: {gain:.2f} of {most:.2f}" for name, (gain, most) in found.items())
@@ -258,5 +254,4 @@ EXPERIMENT = Experiment(
             ),
         ),
     ),
-    once=True,
 )
