@@ -98,7 +98,7 @@ def _simply_exchange(array: NDArray[np.int64], place: int, expected: int, new: i
     return found
 
 
-def _no_prefetch(array: NDArray[np.int64], place: int) -> None:
+def _no_prefetch(array: NDArray[Any], place: int) -> None:
     """Do nothing, as no result depends on it."""
 
 

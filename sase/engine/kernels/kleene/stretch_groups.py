@@ -230,7 +230,7 @@ def end_runs(
 
 @inlined
 def has_output(written: StretchMatches, runs: int, length: int) -> bool:
-    """Whether there is room for a match of each of some runs, of which none is longer, and a walk."""
+    """Whether there is room for a match of each of some runs, none of them longer, and a walk."""
     used = 0
     for level in range(written.bound.shape[0]):
         used = max(used, written.sizes[1 + level])
