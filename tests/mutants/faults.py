@@ -343,13 +343,19 @@ FAULTS = [
         "fresh-stretch-stays", STRETCH_GROUPS, "keys[key + FRESH], 0\n", "keys[key + FRESH], 1\n"
     ),
     Fault("oldest-of-a-group-stay", STRETCHES, "keys[group + START] < bound\n", "False\n"),
-    Fault("groups-joined-by-level-alone", STRETCH_GROUPS, "begin + runs == event.rank - 1 and", ""),
+    Fault(
+        "groups-joined-by-level-alone", STRETCH_GROUPS, "((begin + runs) ^ (event.rank - 1)) |", ""
+    ),
     Fault(
         "groups-joined-at-other-begins",
         STRETCH_GROUPS,
         "is_alike = is_alike and cells[youngest + BEGINS + place] == begin",
         "is_alike = is_alike",
     ),
+    Fault(
+        "older-runs-begin-together", STRETCH_GROUPS, "(older if level < rules.sliding else 0)", "0"
+    ),
+    Fault("no-room-for-the-walk", STRETCH_GROUPS, "(runs + 1) * length", "runs * length"),
     Fault(
         "younger-group-begins-too-early",
         STRETCH_GROUPS,
@@ -748,8 +754,8 @@ FAULTS = [
     Fault(
         "sifted-within-the-window",
         SCAN_KERNEL,
-        "passes = reach >= window_start",
-        "passes = reach > window_start",
+        "(before >= window_start",
+        "(before > window_start",
     ),
     Fault(
         "sifted-by-the-first-level",
