@@ -63,6 +63,13 @@ def test_a_run_is_counted_and_timed_as_often_as_the_size_says():
     assert row["events_per_s"] == 100 / row["wall_s"]
 
 
+def test_of_a_program_with_clocks_of_its_own_their_medians_count():
+    told = iter([9.0, 1.0, 2.0])  # the first warms up
+    timed = Way(lambda: next(told), lambda s: Outcome(5, None, {"own_s": s, "cpu_s": 10 * s}))
+    (row,) = rows_of(Point(1, {"a": lambda data: timed}))
+    assert (row["wall_s"], row["cpu_s"]) == (1.5, 15.0)
+
+
 @pytest.mark.parametrize(
     "point",
     [

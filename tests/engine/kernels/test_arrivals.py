@@ -13,6 +13,7 @@ from sase.engine.kernels.scan.admission import (
     TIME,
     admit,
     is_rising,
+    look_up_states,
     rank,
     reject_rows,
     select_rows,
@@ -22,6 +23,15 @@ from sase.engine.kernels.sentinels import NOTHING
 # By the code of a type plus one; a bare ANY has a bit for events without a type, too.
 STATES = st.lists(st.sampled_from([0, 1, 2, 5, 1 << 62]), min_size=4, max_size=4)
 TYPES = st.lists(st.integers(-1, 2), max_size=20)
+
+
+@given(TYPES, st.sampled_from([np.int8, np.int16]))
+def test_states_of_types(types: list[int], kind: type) -> None:
+    """Of no type too, whose state lies before all others; what lies around them is not read."""
+    around = np.array([9, 7, 1, 2, 5, 9], np.uint8)
+    states = np.full(len(types), 77, np.uint8)
+    look_up_states(around[1:5], np.array(types, kind), states)
+    assert states.tolist() == [[7, 1, 2, 5][code + 1] for code in types]
 
 
 @given(TYPES, STATES, st.integers(0, 1000), st.integers(1, 20), st.data())

@@ -49,9 +49,9 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
 
 @kernel
 def look_up_states(by_code: Bytes, types: FewCodes, states: OutBytes) -> None:
-    """Write the state of each event by the code of its type; the last one is that of -1."""
+    """Write the state of each event, which is by the code of its type plus one."""
     for row in range(types.shape[0]):
-        states[row] = by_code[types[row]]
+        states[row] = by_code[types[row] + 1]
 
 
 @kernel
