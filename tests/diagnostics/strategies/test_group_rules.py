@@ -71,7 +71,7 @@ def faults(number: int, seen: Counter[str]) -> list[str]:
 def test_each_match_that_is_lacking_has_a_reason_and_no_other_has_one() -> None:
     seen = Counter[str]()
     for first in tries(draw_numbers(1)[0]):
-        for number in range(first, first + max(25, share(20))):  # few queries lack matches, or many
+        for number in range(first, first + max(25, share(20))):  # most lack no match
             assert not faults(number, seen)
         if seen["lacking"] >= 5 and seen["there"] >= 5:
             break
