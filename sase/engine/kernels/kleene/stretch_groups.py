@@ -243,7 +243,7 @@ def level_of_fresh(rules: StretchRules, moves: int) -> int:
     """Return the level at which an event has a fresh run, or that it ends it."""
     takes = moves & int(rules.most[0] > 1)
     goes = (moves >> (BEGIN + 1)) & int(rules.least[0] == 1)
-    return 0 if takes else 2 * goes - 1
+    return 0 if takes else 1 if goes else NOTHING
 
 
 @inlined
