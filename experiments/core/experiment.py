@@ -38,7 +38,8 @@ SIZES = {
 class Outcome(NamedTuple):
     """What a run found: how many matches, a sum by which those of two ways are told apart.
 
-    Of the `figures` `own_s` are seconds by a clock of its own, which count instead of ours.
+    Of the `figures` `own_s` are seconds by a clock of its own, and `cpu_s` those of the processor,
+    which count instead of ours.
     """
 
     matches: int

@@ -31,6 +31,14 @@ def by_part(rows: Numbers, sizes: Iterable[int]) -> Iterator[Numbers]:
         begin += size
 
 
+def deduplicated(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Sort and deduplicate numbers; where few are equal this is faster than np.unique."""
+    numbers = np.sort(numbers)
+    is_first = np.ones(len(numbers), np.bool_)
+    is_first[1:] = numbers[1:] != numbers[:-1]
+    return numbers[is_first]
+
+
 def cuts_of(count: int, threads: int, enough: int) -> list[int]:
     """Where the shares of threads begin and the last one ends, each of enough to be worth one."""
     shares = max(min(threads, count // enough), 1)

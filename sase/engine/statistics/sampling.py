@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.engine.columns import EventColumn, Events
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, deduplicated
 from sase.engine.operators.contract import span_of
 
 LATEST = 2**63 - 1
@@ -98,7 +98,7 @@ def draw_sample(
     else:
         left = size - len(slices.positions)
         # Drawn with repetition, which is then dropped: what is left is as random.
-        scattered = _deduplicated(rng.integers(0, count, left))
+        scattered = deduplicated(rng.integers(0, count, left))
     positions = np.concatenate([scattered, slices.positions])
     ties = positions if events.tie is None else events.tie[positions]
     numbers = np.concatenate([np.zeros(len(scattered), np.int64), slices.numbers + 1])
@@ -128,17 +128,11 @@ def _slices(
     thinned = (sizes > most)[numbers]
     within[thinned] = rng.random(int(thinned.sum())) * sizes[numbers[thinned]]
     # In the order of the slices and of the stream, and none twice in a slice.
-    packed = _deduplicated(numbers * count + within + starts[numbers])
+    packed = deduplicated(numbers * count + within + starts[numbers])
     return SampledSlices(packed % count, packed // count, sizes)
 
 
 _NO_SLICES = SampledSlices(*(np.zeros(0, np.int64) for _ in range(3)))
-
-
-def _deduplicated(numbers: Numbers) -> Numbers:
-    """Sort and deduplicate numbers; where few are equal this is faster than np.unique."""
-    numbers = np.sort(numbers)
-    return numbers[np.diff(numbers, prepend=-1) > 0]
 
 
 def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:

@@ -20,7 +20,7 @@ from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.key_dictionary import counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
+from sase.engine.columns.arrays import Mask, Numbers, TypeCodes, deduplicated
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
@@ -282,7 +282,7 @@ def _come_again(keys: NDArray[Any]) -> bool:
         return True
     few = min(FEW, count // SAMPLED)
     apart, close = keys[:: count // few][:few], keys[:few]
-    again, soon = (np.count_nonzero(np.diff(np.sort(each)) == 0) for each in (apart, close))
+    again, soon = (len(sample) - len(deduplicated(sample)) for sample in (apart, close))
     # Of so many different ones each as frequent as the other: pairs of a sample are a key twice.
     different = len(apart) ** 2 / (2 * again + 1)
     return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
