@@ -501,6 +501,8 @@ FAULTS = [
     ),
     Fault("all-inside", LINE_SCAN, " and lines.keys[key + store.OUTSIDE] == 0", ""),
     Fault("all-at-other-times", LINE_SCAN, " and stream.ties.shape[0] == 0", ""),
+    Fault("lines-not-compared", LINES, "asks == store.NO_QUESTION:", "asks < store.PROGRAMS:"),
+    Fault("lines-not-bound", LINES, "asks > store.NO_QUESTION:", "asks > store.COMPARISONS:"),
     Fault("met-not-renewed", LINES, "and rules.renews == 1", "and rules.renews == 2"),
     Fault("series-too-short", LINES, ">= rules.least", ">= rules.least - 1"),
     Fault("fused-code-too-large", SCAN_KERNEL, "beyond |= excess(key, least, bits)", "beyond |= 0"),

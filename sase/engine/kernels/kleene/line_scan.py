@@ -353,8 +353,10 @@ def keep_entries(rules: LineRules, lines: Lines, bound: int, spot: int) -> None:
 
 @inlined
 def fetch_entries(lines: Lines, first: int, behind: int) -> None:
-    """Fetch the lines of entries, and their keys."""
+    """Fetch the lines of entries, and their keys, of which there are so many that it is far off."""
     order, mask = lines.order, lines.order.shape[0] // 2 - 1
+    if lines.keys.shape[0] < MANY * store.KEY_FIELDS:
+        return
     for number in range(first, behind):
         prefetch(lines.cells, order[2 * (number & mask)])
         prefetch(lines.homes, order[2 * (number & mask)])

@@ -57,6 +57,8 @@ NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
 FETCHED = 16
 # The entries that the ring has room for at first.
 FEWEST_ENTRIES = 1 << 9
+# What is asked of an event by what lines have bound: nothing, to compare it, or programs, too.
+NO_QUESTION, COMPARISONS, PROGRAMS = range(3)
 # The orders that are accepted, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
 
@@ -94,8 +96,8 @@ class LineConditions(NamedTuple):
     """What more there is to ask of an event, and the nodes of lines, which that reads.
 
     `gate` is the row of the comparison for a further event of the series, or `NOTHING`, and
-    `values` what it compares of the events of a block, or empty where they are of several kinds;
-    `asks` says whether there is more than plain comparisons.
+    `values` what it compares of the events of a block, or empty where they are of several kinds.
+    Where nothing `asks` what lines have bound their nodes are not kept up.
     """
 
     machine: Machine

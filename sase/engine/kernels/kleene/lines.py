@@ -109,9 +109,11 @@ def programs_hold_on_trial(
 def accept(conditions: LineConditions, node: int, level: int, moment: int, event: int) -> bool:
     """Whether all conditions of a moment hold for an event after a node."""
     machine, nodes = conditions.machine, conditions.nodes
+    if conditions.asks == store.NO_QUESTION:
+        return True
     if not comparisons_hold(machine, nodes, MOMENTS * level + moment, node, event):
         return False
-    return conditions.asks == 0 or programs_hold_on_trial(
+    return conditions.asks < store.PROGRAMS or programs_hold_on_trial(
         machine, nodes, node, level, moment, event
     )
 
@@ -121,7 +123,7 @@ def may_leave(conditions: LineConditions | None, node: int, level: int) -> bool:
     """Whether the conditions on a component as a whole hold at a node."""
     if conditions is None:
         return True
-    return conditions.asks == 0 or programs_hold(
+    return conditions.asks < store.PROGRAMS or programs_hold(
         conditions.machine, conditions.nodes, MOMENTS * level + FINISH, node, NO_EVENT
     )
 
@@ -204,7 +206,7 @@ def bind_event(
     append(lines, line, event.number)
     cells[line + store.TIE], cells[line + store.SPOT] = event.tie, event.spot
     size = cells[line + store.SIZE]
-    if conditions is not None:
+    if conditions is not None and conditions.asks > store.NO_QUESTION:
         bind_node(rules, conditions, lines, line)
     elif size == rules.series + 1 or (size > rules.series and rules.renews == 1):
         cells[line + store.MET] = event.value

@@ -160,7 +160,9 @@ class LineEvaluationState(IncrementalEvaluation):
     def _advance(self, incoming: Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         gate = self._gate if self._strategy == NEXT_MATCH else NOTHING
-        machine, asks = self._program.machine(), int(self._program.code.asks)
+        machine, code = self._program.machine(), self._program.code
+        asks = store.COMPARISONS if code.moments else store.NO_QUESTION
+        asks = store.PROGRAMS if code.asks else asks
         self._lines.counts[store.EVENT], why = 0, NOTHING
         while why != DONE:
             conditions = store.LineConditions(machine, self._nodes, gate, asks, self._values)
