@@ -108,9 +108,10 @@ class FusedLines:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys that lie far apart, where enough events are of the query's types."""
-        block = self._pipeline.plan.options.block
-        is_worth = not events.by_type and self._pays(events)
-        return far_apart(events, self._evaluation.key.tests, block) if is_worth else []
+        if events.by_type:
+            return []
+        found = far_apart(events, self._evaluation.key.tests, self._pipeline.plan.options.block)
+        return found if found and self._pays(events) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """The results of all events, or of none: how many were gone through."""
