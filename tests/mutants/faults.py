@@ -310,8 +310,9 @@ FAULTS = [
     Fault("fused-without-the-rest", SCAN_KERNEL, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "cell[TIE] < floor:", "cell[TIE] < EARLIEST:"),
     Fault("bar-of-the-wrong-side", LINES, "return min(bar, pass", "return max(bar, pass"),
-    Fault("bar-without-the-window", LINE_SCAN, "is_passing or room", "is_passing or -room"),
+    Fault("bar-without-the-window", LINE_SCAN, "is_passing | int(room", "is_passing | int(-room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
+    Fault("bar-of-lines-too-high", LINES, "LATEST - int(", "LATEST - 0 * int("),
     Fault("bar-above-equals", LINES, "== store.ABOVE and EARLIEST", "!= store.ABOVE and EARLIEST"),
     Fault(
         "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"

@@ -21,6 +21,7 @@ from tests.seeds import draw_numbers, share
 NEXT, STRICT = "skip_till_next_match", "strict_contiguity"
 PARTITION = "partition_contiguity"
 FAR = 2**61 - 1
+EXTREME = (2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63)
 PATTERNS = {
     "A+ a[], B b": "a", "A a, B+ b[]": "b", "B+ b[]": "b", "A x, C y, B{2,3} b[], A z": "b",
     "A x, ANY{2,} c[], A z": "c", "A a, B b, A c": None, "ANY{1,2} c[], B b": "c",
@@ -46,14 +47,17 @@ SIMPLE = [
 def stream(random: Random, count: int, ties: float, apart: int = 1) -> pa.Table:
     """Events in the order of time, with few keys, which may be far from each other."""
     steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
-    values = [random.randrange(-2, 8) for _ in range(count)]
+    kind, values = random.choice([pa.int8(), pa.int64()]), [*range(-2, 8)]
+    if kind == pa.int64() and random.random() < 0.4:
+        values = [*EXTREME, *values]
+    values = random.choices(values, k=count)
     ids = pa.int16() if apart == 1 else pa.int64()
     columns = {
         "ts": pa.array(np.cumsum(steps), pa.int64()),
         "type": pa.array(random.choices("ABC", [4, 4, 1], k=count)).dictionary_encode(),
         "id": pa.array([random.choice([-1, 0, 3]) * apart for _ in range(count)], ids),
         "k": pa.array([random.randrange(2) for _ in range(count)], pa.uint8()),
-        "v": pa.array(values, random.choice([pa.int8(), pa.int64()])),
+        "v": pa.array(values, kind),
         "f": pa.array([random.choice([-0.0, 0.0, 0.5, float("inf"), v / 4]) for v in values]),
         "name": pa.array([random.choice("xy") for _ in range(count)]),
     }

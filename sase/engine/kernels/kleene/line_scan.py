@@ -30,7 +30,7 @@ from sase.engine.kernels.kleene.line_store import (
 from sase.engine.kernels.kleene.lines import is_simple, sortable, step, step_inside
 from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.kernels.window import window_start
 
 # What windows measure.
@@ -42,8 +42,9 @@ WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
 READ = 5 * PIECE
 # So many entries of the ring are fetched at a time. Where keys are fewer they stay in the cache.
 FETCHED, MANY = 1 << 6, 1 << 13
-# What an event may change: nothing, lines in their series, also others, or it may begin one.
-NONE, INSIDE, ANY, BEGINS = range(4)
+# What an event may change, as a number that reaches the bar of its key or does not: it may begin a
+# line, or change any; else it is what is compared, and reaches lines in their series; or nothing.
+BEGINS, ANY, NONE = LATEST, LATEST - 1, EARLIEST
 
 
 class LineStream(NamedTuple):
@@ -75,12 +76,13 @@ def read_columns(
     rules: LineRules, stream: LineStream, lines: Lines, begin: int, count: int, room: OutInts
 ) -> None:
     """Decode the events of a piece."""
-    for place in range(count):
-        begins, takes = stream.begins[begin + place], stream.takes[begin + place]
-        what = BEGINS if begins & 1 else ANY if begins else INSIDE
-        room[WHAT + place] = what if takes else NONE
     read_codes(stream, begin, count, store.KEY_FIELDS, room)
     read_values(rules, stream, begin, count, room)
+    for place in range(count):
+        begins, takes = stream.begins[begin + place], stream.takes[begin + place]
+        what = ANY if begins else max(room[VALUE + place], NONE + 1)
+        what = BEGINS if begins & 1 else what
+        room[WHAT + place] = what if takes else NONE
     if rules.ranked:
         for place in range(count):
             at = room[CODE + place] + store.RANK
@@ -142,15 +144,12 @@ def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int
     """Find the next event of a piece that may change a line, or the end; count others as seen."""
     keys, steps = lines.keys, 0
     while place < count:
-        what = room[WHAT + place]
-        key = room[CODE + place]
-        if what == INSIDE:
-            is_passing = room[VALUE + place] >= keys[key + store.BAR]
-            if is_passing or room[measures + place] > keys[key + store.UNTIL]:
+        what, key = room[WHAT + place], room[CODE + place]
+        if what != NONE:
+            is_passing = int(what >= keys[key + store.BAR])
+            if is_passing | int(room[measures + place] > keys[key + store.UNTIL]):
                 break
             steps += keys[key + store.COUNT]
-        elif what == BEGINS or (what == ANY and keys[key + store.COUNT]):
-            break
         place += 1
     lines.counts[store.STEPS] += steps
     return place
@@ -191,12 +190,11 @@ def tie_of(stream: LineStream, i: int) -> int:
 @inlined
 def apply_column(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts, i: int,
-    at: int, measure: int,
+    at: int, measure: int, is_alike: bool,
 ) -> None:  # fmt: skip
-    """Apply an event of columns to the lines of its key."""
+    """Apply an event of columns to the lines of its key; these may be simple, and no two tie."""
     key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
     begins, takes = int(stream.begins[i]), int(stream.takes[i])
-    is_alike = is_simple(rules) and stream.ties.shape[0] == 0
     is_within = measure <= lines.keys[key + store.UNTIL] and begins & 1 == 0
     if is_alike and is_within and lines.keys[key + store.OUTSIDE] == 0:
         event = LineEvent(place, key, begins, takes, value, 0, 0, measure, 0)
@@ -216,6 +214,7 @@ def fused_lines(
     """Apply events of columns, on from where it stopped, and write the matches they complete."""
     last, counts, first = rules.levels - 1, lines.counts, lines.counts[store.EVENT]
     measures = RANKS if rules.measure == BY_RANK else MEASURE
+    is_alike = is_simple(rules) and stream.ties.shape[0] == 0
     while first < behind:
         count = min(PIECE, behind - first)
         read_columns(rules, stream, lines, first, count, room)
@@ -230,7 +229,7 @@ def fused_lines(
                     unread(rules, lines, at, count, room)
                     counts[store.EVENT] = i
                     return why
-            apply_column(rules, stream, lines, output, room, i, at, room[measures + at])
+            apply_column(rules, stream, lines, output, room, i, at, room[measures + at], is_alike)
             at = next_read(lines, room, at + 1, count, measures)
         first += count
     counts[store.EVENT] = behind

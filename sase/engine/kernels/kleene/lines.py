@@ -258,6 +258,12 @@ def lowered(rules: LineRules, lines: Lines, line: int, bar: int) -> int:
     return min(bar, passing(rules, lines.cells[line + store.MET]))
 
 
+@inlined
+def known_bar(lines: Lines, key: int, bar: int) -> int:
+    """Return the bar of a key: below the greatest number where it has lines."""
+    return min(bar, LATEST - int(lines.keys[key + store.COUNT] > 0))
+
+
 # ---------------------------------------------------------------- the step
 
 
@@ -369,7 +375,7 @@ def step(
     if leaves:
         bar, until = min(bar, keys[key + store.BAR]), min(until, keys[key + store.UNTIL])
         outside += keys[key + store.OUTSIDE]
-    keys[key + store.BAR], keys[key + store.UNTIL] = bar, until
+    keys[key + store.BAR], keys[key + store.UNTIL] = known_bar(lines, key, bar), until
     keys[key + store.OUTSIDE] = outside
     counts[store.STEPS] += shown
     if new != NOTHING:
@@ -414,7 +420,8 @@ def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: Line
             ahead, stays = line, True
         bar = min(bar, other)
         line = after
-    keys[key + store.BAR] = passing(rules, bar) if is_ordered(rules) or shown == 0 else EARLIEST
+    bar = passing(rules, bar) if is_ordered(rules) or shown == 0 else EARLIEST
+    keys[key + store.BAR] = known_bar(lines, key, bar)
     lines.counts[store.STEPS] += shown
     lines.counts[store.MADE] += ended + taken
     lines.counts[store.SPLIT] += ended  # each goes on or stays besides
