@@ -192,7 +192,7 @@ def apply_column(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts, i: int,
     at: int, measure: int, is_alike: bool,
 ) -> None:  # fmt: skip
-    """Apply an event of columns to the lines of its key; these may be simple, and no two tie."""
+    """Apply an event of columns to the lines of its key; alike are simple ones without ties."""
     key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
     begins, takes = int(stream.begins[i]), int(stream.takes[i])
     is_within = measure <= lines.keys[key + store.UNTIL] and begins & 1 == 0

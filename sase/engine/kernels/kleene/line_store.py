@@ -34,10 +34,9 @@ FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
 TRIAL, FIRST_LINE = 1, 2 * FIELDS
 # What is known of a key: its first line, how many it has and how many events it had; the least
-# value that any of them may accept (less than all numbers can be if there are any, for events that
-# may also change others), the last measure within all their windows, how many of them have no event
-# of the series yet, and the tie of the last event of the last match, where matches must not
-# overlap.
+# value that any of them may accept, which is LATEST where there is none, and only there; the last
+# measure within all their windows, how many of them have no event of the series yet, and the tie of
+# the last event of the last match, where matches must not overlap.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end, how many are free, words
