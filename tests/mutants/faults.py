@@ -313,6 +313,12 @@ FAULTS = [
     Fault("bar-without-the-window", LINE_SCAN, "is_passing | int(room", "is_passing | int(-room"),
     Fault("bar-after-the-window", WINDOW, "return first + span", "return first + span + 1"),
     Fault("bar-of-lines-too-high", LINES, "LATEST - int(", "LATEST - 0 * int("),
+    Fault(
+        "bar-inside-too-high", LINES, "store.BAR] = known_bar(lines, key, bar)", "store.BAR] = bar"
+    ),
+    Fault(
+        "least-value-unseen", LINE_SCAN, "max(room[VALUE + place], NONE + 1)", "room[VALUE + place]"
+    ),
     Fault("bar-above-equals", LINES, "== store.ABOVE and EARLIEST", "!= store.ABOVE and EARLIEST"),
     Fault(
         "ranks-not-taken-back", LINE_SCAN, "unread(rules, lines, at,", "unread(rules, lines, count,"

@@ -21,7 +21,8 @@ from tests.seeds import draw_numbers, share
 NEXT, STRICT = "skip_till_next_match", "strict_contiguity"
 PARTITION = "partition_contiguity"
 FAR = 2**61 - 1
-EXTREME = (2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63)
+GREATEST, LEAST = 2**63 - 1, -(2**63)
+EXTREME = (GREATEST, GREATEST - 1, LEAST, LEAST + 1)
 PATTERNS = {
     "A+ a[], B b": "a", "A a, B+ b[]": "b", "B+ b[]": "b", "A x, C y, B{2,3} b[], A z": "b",
     "A x, ANY{2,} c[], A z": "c", "A a, B b, A c": None, "ANY{1,2} c[], B b": "c",
@@ -206,6 +207,32 @@ def test_lines_of_keys_that_never_come_again(threads: int, taken: list[tuple[int
     counted = dict(matches.report.counters)["RunEvaluation"]
     assert counted["expired"] > count // 2 - 600 * threads
     assert counted["most_alive"] < 1100 or threads > 1
+
+
+@pytest.mark.parametrize(
+    ("types", "values", "order", "matches"),
+    [
+        ("AABB", [0, GREATEST, 0, 0], ">", 4),
+        ("AABB", [0, GREATEST - 1, 0, 0], ">", 4),
+        ("ACCB", [LEAST, LEAST, LEAST + 1, 0], ">=", 1),
+        ("ACCB", [GREATEST, GREATEST, GREATEST - 1, 0], "<=", 1),
+    ],
+)
+def test_the_bar_where_numbers_end(
+    types: str, values: list[int], order: str, matches: int, taken: list[tuple[int, int]]
+) -> None:
+    """It is reached by what may change lines of any value; C goes on with them, and begins none."""
+    names = [*"yyyy"] if "C" not in types else ["x" if each == "A" else "y" for each in types]
+    kinds = [*types.replace("C", "A")]
+    events = pa.table({"ts": range(4), "type": kinds, "id": [7] * 4, "v": values, "name": names})
+    first = "AND a[1].name = 'x' " if "C" in types else ""
+    condition = f"[id] {first}AND a[i].v {order} a[i-1].v"
+    text = f"EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {{ {condition} }} WITHIN 9"
+    plan = sase.compile(text, events)
+    expected = unfused(plan).run(events).rows
+    assert plan.run(events).rows == expected
+    assert len(expected) == matches
+    assert taken[-1] == (4, 4)
 
 
 @pytest.mark.parametrize(("others", "keys"), [(1, 100), (9, 100), (1, 100_000)])

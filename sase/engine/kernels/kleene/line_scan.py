@@ -43,7 +43,8 @@ READ = 5 * PIECE
 # So many entries of the ring are fetched at a time. Where keys are fewer they stay in the cache.
 FETCHED, MANY = 1 << 6, 1 << 13
 # What an event may change, as a number that reaches the bar of its key or does not: it may begin a
-# line, or change any; else it is what is compared, and reaches lines in their series; or nothing.
+# line, or change any; else it is what is compared, one more than the least number at least, as that
+# is what changes none, whatever the bar is.
 BEGINS, ANY, NONE = LATEST, LATEST - 1, EARLIEST
 
 
@@ -192,7 +193,7 @@ def apply_column(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts, i: int,
     at: int, measure: int, is_alike: bool,
 ) -> None:  # fmt: skip
-    """Apply an event of columns to the lines of its key; alike are simple ones without ties."""
+    """Apply an event of columns to the lines of its key: alike if they are simple, and none tie."""
     key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
     begins, takes = int(stream.begins[i]), int(stream.takes[i])
     is_within = measure <= lines.keys[key + store.UNTIL] and begins & 1 == 0

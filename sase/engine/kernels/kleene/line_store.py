@@ -34,9 +34,9 @@ FIELDS, NODE_SHIFT = 8, 3
 # The node that has an event on trial, and the first line: the nodes before it are no lines.
 TRIAL, FIRST_LINE = 1, 2 * FIELDS
 # What is known of a key: its first line, how many it has and how many events it had; the least
-# value that any of them may accept, which is LATEST where there is none, and only there; the last
-# measure within all their windows, how many of them have no event of the series yet, and the tie of
-# the last event of the last match, where matches must not overlap.
+# value that any of them may accept, which is LATEST only where there is none; the last measure
+# within all their windows, how many of them have no event of the series yet, and the tie of the
+# last event of the last match, where matches must not overlap.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
 # What is counted: the event to go on with, where the lines used end, how many are free, words
@@ -57,7 +57,7 @@ NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
 FETCHED = 16
 # The entries that the ring has room for at first.
 FEWEST_ENTRIES = 1 << 9
-# What is asked of an event by what lines have bound: nothing, to compare it, or programs, too.
+# What conditions ask of that which lines have bound: nothing, plain comparisons, programs as well.
 NO_QUESTION, COMPARISONS, PROGRAMS = range(3)
 # The orders that are accepted, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110

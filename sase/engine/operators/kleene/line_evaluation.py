@@ -310,7 +310,7 @@ class LineEvaluationState(IncrementalEvaluation):
     def _make_room_for_lines(self) -> None:
         """Make room for twice as many lines, or more where they are few; pages come when needed.
 
-        Nodes of theirs are bound of blocks alone.
+        Nodes of theirs are bound of blocks alone, where conditions ask anything.
         """
         lines = self._lines
         rows = len(lines.spare) * (4 if len(lines.spare) < FEW_LINES else 2)

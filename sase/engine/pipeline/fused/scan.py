@@ -87,10 +87,10 @@ class FusedScan:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys that lie far apart, where most events are admitted."""
+        found = far_apart(events, self._fused.key.tests, self._pipeline.plan.options.block)
         types = events.types[:STEP]
-        is_worth = self._admitted_of(events, types) >= SHARE * len(types)
-        block = self._pipeline.plan.options.block
-        return far_apart(events, self._fused.key.tests, block) if is_worth else []
+        is_worth = found and self._admitted_of(events, types) >= SHARE * len(types)
+        return found if is_worth else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of events; return the place from which blocks go on."""
