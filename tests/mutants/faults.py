@@ -340,6 +340,10 @@ FAULTS = [
         "is_left = keys[key + SEEN] + 1 != rank",
         "is_left = keys[key + SEEN] < 0",
     ),
+    Fault(
+        "third-value-unseen", STRETCHES, "moves &= left_by(rules, keys, key, room, 2, at)", "pass"
+    ),
+    Fault("third-value-not-kept", STRETCHES, "keys[key + VALUES + 2] = room", "room[0] = room"),
     Fault("stretch-of-simultaneous-events", STRETCHES, "moves &= 1 << BEGIN", "moves &= moves"),
     Fault("stretch-too-short", STRETCH_GROUPS, "if size >= rules.least[last]:", "if size > 0:"),
     Fault("stretch-left-too-early", STRETCH_GROUPS, "int(size >= rules.least[level])", "1"),
