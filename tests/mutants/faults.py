@@ -341,9 +341,14 @@ FAULTS = [
         "is_left = keys[key + SEEN] < 0",
     ),
     Fault(
-        "third-value-unseen", STRETCHES, "moves &= left_by(rules, keys, key, room, 2, at)", "pass"
+        "third-value-unseen",
+        STRETCHES,
+        "if column < stream.compared.shape[0]:",
+        "if column < min(stream.compared.shape[0], 2):",
     ),
-    Fault("third-value-not-kept", STRETCHES, "keys[key + VALUES + 2] = room", "room[0] = room"),
+    Fault(
+        "third-value-not-kept", STRETCHES, "if column < columns:", "if column < min(columns, 2):"
+    ),
     Fault("stretch-of-simultaneous-events", STRETCHES, "moves &= 1 << BEGIN", "moves &= moves"),
     Fault("stretch-too-short", STRETCH_GROUPS, "if size >= rules.least[last]:", "if size > 0:"),
     Fault("stretch-left-too-early", STRETCH_GROUPS, "int(size >= rules.least[level])", "1"),

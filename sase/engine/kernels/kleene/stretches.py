@@ -41,9 +41,9 @@ from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
-# What is compared is read behind the other parts of a piece: three columns at most.
+# What is compared is read behind the other parts of a piece. Of an event it is gone through up to
+# the most columns that there may be, as then there is no loop.
 COMPARED = READ
-assert MOST_COMPARED == 3, "each column that events are compared by is looked at by itself"
 ROOM = READ + MOST_COMPARED * PIECE
 
 
@@ -70,41 +70,16 @@ def read_piece(
 
 
 @inlined
-def left_by(
-    rules: StretchRules, keys: OutInts, key: int, room: OutInts, column: int, at: int
-) -> int:
-    """Return the moves that a comparison with the event before leaves, as bits."""
-    value, other = room[COMPARED + column * PIECE + at], keys[key + VALUES + column]
-    return int(rules.orders[3 * column + int(value > other) - int(value < other) + 1])
-
-
-@inlined
-def note_values(keys: OutInts, key: int, room: OutInts, columns: int, at: int) -> None:
-    """Note what the next event of a key is compared with.
-
-    There are so few columns that a loop over them takes longer, here and where they are compared.
-    """
-    if columns > 0:
-        keys[key + VALUES] = room[COMPARED + at]
-    if columns > 1:
-        keys[key + VALUES + 1] = room[COMPARED + PIECE + at]
-    if columns > 2:
-        keys[key + VALUES + 2] = room[COMPARED + 2 * PIECE + at]
-
-
-@inlined
 def moves_of(
     rules: StretchRules, stream: LineStream, keys: OutInts, key: int, room: OutInts, i: int, at: int
 ) -> int:
     """Return what runs may do with an event, as bits, by its levels and what it compares with."""
     moves = (int(stream.takes[i]) | int(stream.begins[i]) << BEGIN) & rules.moves
-    columns = stream.compared.shape[0]
-    if columns > 0:
-        moves &= left_by(rules, keys, key, room, 0, at)
-    if columns > 1:
-        moves &= left_by(rules, keys, key, room, 1, at)
-    if columns > 2:
-        moves &= left_by(rules, keys, key, room, 2, at)
+    for column in range(MOST_COMPARED):
+        if column < stream.compared.shape[0]:
+            value, other = room[COMPARED + column * PIECE + at], keys[key + VALUES + column]
+            order = int(value > other) - int(value < other) + 1
+            moves &= rules.orders[3 * column + order]
     if stream.ties.shape[0] > 0 and stream.ties[keys[key + ROW]] == stream.ties[stream.row + i]:
         moves &= 1 << BEGIN
     return moves
@@ -176,7 +151,9 @@ def fused_stretches(
             steps, made, begun = steps + met, made + moved, begun + begins
             live += left - met + begins
             most_live = max(most_live, live)
-            note_values(keys, key, room, columns, at)
+            for column in range(MOST_COMPARED):
+                if column < columns:
+                    keys[key + VALUES + column] = room[COMPARED + column * PIECE + at]
             keys[key + ROW], keys[key + SEEN], keys[key + FRESH] = row, rank, begins
             keys[key + RANK] = rank + 1
         first += count

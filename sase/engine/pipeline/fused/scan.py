@@ -89,8 +89,7 @@ class FusedScan:
         """The keys that lie far apart, where most events are admitted."""
         found = far_apart(events, self._fused.key.tests, self._pipeline.plan.options.block)
         types = events.types[:STEP]
-        is_worth = found and self._admitted_of(events, types) >= SHARE * len(types)
-        return found if is_worth else []
+        return found if found and self._admitted_of(events, types) >= SHARE * len(types) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of events; return the place from which blocks go on."""
