@@ -307,3 +307,20 @@ def test_explain_says_which_conditions_exclude_each_other() -> None:
     touching = sase.explain(text.format("b[i].v <= b[i-1].v", "c[1].v >= b[b.len].v"), events)
     assert "stretches" not in touching.to_text()
     assert "declined shared lines, fused lines: runs may fork" in touching.to_text()
+
+
+def test_each_of_three_columns_is_compared_with_the_event_before(
+    taken: list[tuple[int, int]],
+) -> None:
+    rng, count = np.random.default_rng(3), 3000
+    values = {name: rng.integers(0, 5, count) for name in "xyz"}
+    events = pa.table({"ts": range(count), "type": ["A"] * count, **values})
+    falls = "b[1].x < a.x AND b[i].x < b[i-1].x AND b[i].y >= b[i-1].y AND b[i].z != b[i-1].z"
+    rises = "c[1].x > b[b.len].x AND c[i].x > c[i-1].x AND c[i].z > c[i-1].z"
+    text = f"EVENT SEQ(A a, A+ b[], A+ c[]) WHERE strict_contiguity {{ {falls} AND {rises} }}"
+    plan = sase.compile(f"{text} WITHIN 50", events)
+    assert "(in stretches)" in sase.explain(f"{text} WITHIN 50", events).to_text()
+    expected = unfused(plan).run(events).rows
+    assert plan.run(events).rows == expected
+    assert len(expected) > 100
+    assert taken == [(count, count)]
