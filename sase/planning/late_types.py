@@ -6,7 +6,7 @@ there are some; nothing is compared before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -125,8 +125,12 @@ class _Values:
 
     def _compared_type(self, value: bound.Expression) -> DataType:
         """The type of a value, where it may have one."""
-        has_none = isinstance(value, bound.Reference) and self._has_no_value(value)
-        return NULL if has_none else self._type(value)
+        match value:
+            case bound.Operation():
+                return self._result(value, self._compared_type)
+            case bound.Reference() | bound.Aggregate() if value.type == UNKNOWN:
+                return NULL if self._has_no_value(value) else self._type(value)
+        return self._type(value)
 
     def _has_no_value(self, value: bound.Reference | bound.Aggregate) -> bool:
         """Whether no type of its component declares the attribute, as a schema says."""
@@ -206,7 +210,7 @@ class _Values:
 
     def _type(self, value: bound.Expression) -> DataType:
         if isinstance(value, bound.Operation):
-            return self._result(value)
+            return self._result(value, self._type)
         if value.type != UNKNOWN or isinstance(
             value, bound.Constant | bound.Placeholder | bound.MatchConfidence
         ):
@@ -215,9 +219,11 @@ class _Values:
             return self._attribute_type(self._component(value), value.attribute)
         return AGGREGATES[value.function].result(self._operand_type(value))
 
-    def _result(self, value: bound.Operation) -> DataType:
+    def _result(
+        self, value: bound.Operation, type_of: Callable[[bound.Expression], DataType]
+    ) -> DataType:
         """The type of an operation; that of some operands may go for all."""
-        types = [self._type(operand) for operand in value.operands]
+        types = [type_of(operand) for operand in value.operands]
         if types == [operand.type for operand in value.operands]:
             return value.type
         if value.name in FUNCTIONS:

@@ -296,3 +296,34 @@ def test_what_no_type_declares_is_of_no_kind(value: str) -> None:
     types = {"A": ["k"], "B": ["k"], "C": ["s"]}
     found = sase.match(f"EVENT ANY(A, B)+ a[] RETURN a.len, {value} AS v", rows, types=types)
     assert found.to_pylist()[0]["v"] == (None if "min" in value else "x")
+
+
+@pytest.mark.parametrize(
+    ("condition", "of_the_other"),
+    [
+        ("last(b[].s) > first(b[1..i-1].s)", True),  # of the first event nothing is asked
+        ("NOT (last(b[].s) > first(b[1..i-1].s))", True),
+        ("b[i].s > 'm'", True),
+        ("NOT (b[i].s > 'm')", False),
+        ("min(b[].s) BETWEEN 'a' AND 'm'", False),
+        ("b[i].s LIKE 't%'", True),
+        ("b[i].at - first(b[].at) < 5 minutes", True),
+        ("NOT (b[i].at - first(b[].at) < 5 minutes)", False),
+        ("last(b[].at) + 5 minutes > first(b[].at)", True),
+        ("b[i].k + 1 > 5", False),
+        ("greatest(last(b[].s), 'a') > 'b'", True),
+    ],
+)
+def test_a_branch_may_declare_what_another_does_not(condition: str, of_the_other: bool) -> None:
+    """A condition on what no type of a branch declares holds there, whatever the column has."""
+    columns = {
+        "ts": [1, 2, 3],
+        "type": ["A", "D", "C"],
+        "s": [None, None, "text"],
+        "k": [None, None, 1],
+        "at": pa.array([None, None, 3], pa.timestamp("us")),
+    }
+    types = {"A": [], "C": ["s", "k", "at"], "D": []}
+    query = f"EVENT SEQ(A a, D+ b) ∪ C+ b WHERE {condition} RETURN first(b[].type) AS kind"
+    found = sase.match(query, pa.table(columns), types=types)
+    assert [row["kind"] for row in found.to_pylist()] == ["D", "C"][: 1 + of_the_other]

@@ -152,6 +152,12 @@ FAULTS = [
         "self.at.numbers - self.state.evicted",
     ),
     Fault(
+        "undeclared-aggregate-of-a-kind",
+        "sase/planning/late_types.py",
+        "case bound.Reference() | bound.Aggregate() if value.type",
+        "case bound.Reference() if value.type",
+    ),
+    Fault(
         "order-of-unsaid-texts",
         "sase/planning/late_types.py",
         'if operator not in ("=", "!="):',
