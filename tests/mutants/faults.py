@@ -223,10 +223,16 @@ FAULTS = [
         "if used <= horizon + 3:",
     ),
     Fault(
+        "another-key-taken",
+        "sase/engine/kernels/scan/key_hash.py",
+        "code < room and is_key(rows, place, table, code)",
+        "code < room",
+    ),
+    Fault(
         "codes-cut-early",
         "sase/engine/kernels/scan/key_hash.py",
-        "old.used[count - 1] < horizon:",
-        "old.used[count - 1] <= horizon + 3:",
+        "old.entries[count - 1, USED] < horizon:",
+        "old.entries[count - 1, USED] <= horizon + 3:",
     ),
     Fault(
         "intersection-skipped",

@@ -19,13 +19,15 @@ from sase.engine.columns.arrays import Numbers, zeros
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
+from sase.engine.kernels.scan.key_hash import KEY, USED, KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.dense_codes import FEWEST_BITS, dense_bits
 
 # The first room of a table.
 ROOM = 1 << 10
+# A table larger than that has no more room than so many times the codes that were given out.
+SPARSEST = 8
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
@@ -125,8 +127,8 @@ class KeyDictionary:
         table = self._table
         if table is None or _used(table) <= self._most:
             return
-        in_use = np.flatnonzero(table.used[: table.sizes[0]] >= max(horizon, 0))
-        wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.used)
+        in_use = np.flatnonzero(table.entries[: table.sizes[0], USED] >= max(horizon, 0))
+        wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.entries)
         self._most = _most_used(wanted)
         room = min(max(wanted, _power(int(in_use.max(initial=0)) + 1)), 2 * now)
         if room == now:
@@ -158,7 +160,7 @@ class KeyDictionary:
         self._digits = self._restored_digits(digits) if is_dense else None
         self._most = saved.part("most").count()
         size = 1 if self._digits is None else 1 << int(self._digits[:, BITS].sum())
-        size = size if self._table is None else len(self._table.used)
+        size = size if self._table is None else len(self._table.entries)
         self.size = saved.part("size").number(size, size)
 
     @property
@@ -178,18 +180,14 @@ class KeyDictionary:
         return digits
 
     def _restored_table(self, saved: Saved) -> KeyTable:
-        """A table: each code in use is in one slot, all others below the last are free."""
-        used = saved.part("used").ring(None)
-        room, rows = len(used), self._rows_of_keys
-        slots = saved.part("slots").array(4 * room, low=NOTHING, high=room - 1)
-        keys, free = saved.part("keys").array(rows, room), saved.part("free").array(room)
-        sizes = saved.part("sizes").array(2, low=0, high=room)
-        count, spare = sizes.tolist()
-        saved.check(spare <= count, "there are more free codes than codes")
-        taken = np.append(slots[slots != NOTHING], free[:spare])
-        is_each = len(taken) == count and bool((np.sort(taken) == np.arange(count)).all())
-        saved.check(is_each, "a code is neither taken nor free, or twice")
-        return KeyTable(slots.astype(np.int32), keys, used, free, sizes)
+        """A table of the codes that were given out: those that nothing uses are free."""
+        entries = saved.part("entries").array(None, KEY + self._rows_of_keys)
+        saved.check(bool((entries[:, USED] >= NOTHING).all()), "there is no such event")
+        room = saved.part("room").number(len(entries), max(ROOM, SPARSEST * len(entries)))
+        saved.check(room == _power(room), f"{room} entries are no power of two")
+        old = _empty(1, self._rows_of_keys)._replace(entries=entries)
+        old.sizes[0] = len(entries)
+        return self._rebuild(old, room, 0)
 
     def _rows(self, place: int, vector: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
@@ -211,10 +209,10 @@ class KeyDictionary:
         if self._table is None:
             return
         row = place + self._tags[:place].count(None)
-        keys = self._table.keys
-        rows = [*keys[:row], *normalized(Vector(keys[row], tag)), *keys[row + 1 :]]
-        old = self._table._replace(keys=np.stack(rows))
-        self._table = self._rebuild(old, len(old.used), 0)
+        used, *keys = self._table.entries.T
+        keys[row : row + 1] = normalized(Vector(np.ascontiguousarray(keys[row]), tag))
+        old = self._table._replace(entries=np.column_stack([used, *keys]))
+        self._table = self._rebuild(old, len(old.entries), 0)
 
     def _most_bits(self, events: int) -> int:
         return dense_bits(0 if self._streaming else events)
@@ -223,7 +221,7 @@ class KeyDictionary:
         """Change to a table; codes that were given out stay."""
         given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
         self._table = _empty(max(ROOM, 2 * len(given)), rows)
-        self.size = len(self._table.used)
+        self.size = len(self._table.entries)
         self._most = _most_used(self.size)
         if self._digits is not None:
             keys = [
@@ -240,14 +238,14 @@ class KeyDictionary:
             start = encode(keys, numbers, self._table, start, codes)
             if start == len(codes):
                 return
-            self.size = 2 * len(self._table.used)
+            self.size = 2 * len(self._table.entries)
             self._most = _most_used(self.size)
             self._table = self._rebuild(self._table, self.size, 0)
 
     @staticmethod
     def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
         """A table of some room with the keys used from an event on."""
-        table = _empty(room, len(old.keys))
+        table = _empty(room, old.entries.shape[1] - KEY)
         recycle(old, horizon, table)
         return table
 
@@ -262,7 +260,8 @@ def _used(table: KeyTable) -> int:
 
 
 def _saved(table: KeyTable) -> dict[str, Any]:
-    return table._asdict() | {"slots": table.slots.astype(np.int64)}
+    """What there is by code: slots, and which codes are free, follow from it."""
+    return {"room": len(table.entries), "entries": table.entries[: table.sizes[0]].copy()}
 
 
 def _most_used(room: int) -> int:
@@ -279,11 +278,11 @@ def _bits(least: int, most: int) -> int:
 
 
 def _empty(room: int, rows: int) -> KeyTable:
-    slots = zeros((4 * room,), np.int32)
+    slots = zeros((2 * room,), np.int32)
     slots.fill(NOTHING)
     # Of the others nothing is written, nor memory taken, before a code is given out.
-    keys, used, free = zeros((rows, room)), zeros((room,)), zeros((room,))
-    return KeyTable(slots, keys, used, free, np.zeros(2, np.int64))
+    entries, free = zeros((room, KEY + rows)), zeros((room,))
+    return KeyTable(slots, entries, free, np.zeros(2, np.int64))
 
 
 def has_exact_numbers(vector: Vector) -> bool:

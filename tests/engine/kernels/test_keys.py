@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary
 from sase.engine.blocks.key_texts import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.key_hash import KeyTable, compose, encode, recycle
+from sase.engine.kernels.scan.key_hash import (
+    FACTOR,
+    KEY,
+    LOW_BITS,
+    PART_SHIFT,
+    SLOT_BITS,
+    KeyTable,
+    compose,
+    encode,
+    recycle,
+)
 from sase.engine.kernels.sentinels import NOTHING
 
 EARLIEST, LATEST = -(2**63), 2**63 - 1
@@ -60,8 +70,8 @@ class Table:
 
 def empty(rows: int, room: int, slots: int) -> KeyTable:
     return KeyTable(
-        np.full(slots, NOTHING, np.int32), np.zeros((rows, room), np.int64),
-        np.full(room, NOTHING, np.int64), np.zeros(room, np.int64), np.zeros(2, np.int64),
+        np.full(slots, NOTHING, np.int32), np.zeros((room, KEY + rows), np.int64),
+        np.zeros(room, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -109,9 +119,28 @@ def check(table: KeyTable, twin: Table) -> None:
     live = {code: key for key, code in twin.codes.items()}
     assert sorted([*live, *table.free[:free].tolist()]) == list(range(given_out))
     for code, key in live.items():
-        assert tuple(table.keys[:, code].tolist()) == key
-        assert table.used[code] == twin.used[key]
-    assert sorted(table.slots[table.slots != NOTHING].tolist()) == sorted(live)
+        assert table.entries[code].tolist() == [twin.used[key], *key]
+    taken = table.slots[table.slots != NOTHING] & (len(table.entries) - 1)
+    assert sorted(taken.tolist()) == sorted(live)
+
+
+def test_keys_whose_slots_look_alike() -> None:
+    """As much of their hashes as stands in a slot is the same, and they are looked for at one."""
+    table = empty(1, 2, 4)
+    words = np.unique(np.random.default_rng(1).integers(0, 2**32, 1 << 19)).astype(np.uint64)
+    mixed = words * np.uint64(FACTOR) & np.uint64(LOW_BITS)
+    mixed ^= mixed >> np.uint64(29)
+    marks = mixed >> np.uint64(PART_SHIFT) << np.uint64(2) | mixed & np.uint64(3)
+    marks &= np.uint64((SLOT_BITS ^ 1) << 2 | 3)  # the part, and below it the slot
+    order = np.argsort(marks)
+    place = np.flatnonzero(np.diff(marks[order]) == 0)[0]
+    one, other = words[order[place : place + 2]].tolist()
+    keys, codes = np.array([[one, other, one]]), np.zeros(3, np.int64)
+    assert encode(frozen(keys), np.arange(3), table, 0, codes) == 3
+    assert codes.tolist() == [0, 1, 0]
+    taken = table.slots[table.slots != NOTHING]
+    assert len({*taken.tolist()}) == 2
+    assert len({*(taken & ~1).tolist()}) == 1  # but for the code they are one
 
 
 # ---------------------------------------------------------------- codes through a stream

@@ -1,4 +1,9 @@
-"""Keys as small codes: an open hash table whose codes are used again when their keys are dead."""
+"""Keys as small codes: an open hash table whose codes are used again when their keys are dead.
+
+A slot has a code and, in the bits above, a part of the hash of its key: that of another key is
+hardly ever read, so that the table may be small. By code the key stands beside the last event that
+had it, in one line of the cache.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +15,24 @@ from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts, Out
 from sase.engine.kernels.sentinels import NOTHING
 
 FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
+# The bits of a slot, and where in a hash the part begins of which it has what a code leaves free.
+SLOT_BITS, PART_SHIFT = 2**31 - 1, 30
 # A table of fewer slots stays in the cache; of a larger one the slots of so many keys are fetched
 # before they are read.
 MANY, PIECE = 1 << 16, 1 << 8
+# Where in an entry the last event stands, and from where on the numbers of the key.
+USED, KEY = 0, 1
 
 
 class KeyTable(NamedTuple):
-    """The code in each slot; by code the key and the last event that had it; codes to use again.
+    """The slots; by code the last event that had the key, and the key; codes to use again.
 
-    `sizes` are the codes ever given out, and how many of them are free.
+    Of entries, as many as codes may be given out, there is a power of two, and of slots a larger
+    one. `sizes` are the codes ever given out, and how many of them are free.
     """
 
     slots: OutInts32
-    keys: OutIntRows
-    used: OutInts
+    entries: OutIntRows
     free: OutInts
     sizes: OutInts
 
@@ -57,15 +66,16 @@ def excess(number: int, least: int, bits: int) -> int:
 @kernel
 def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
     """Write the codes of keys of events by number, where not `NOTHING`; return where room ended."""
-    room = table.used.shape[0]
+    room = table.entries.shape[0]
     for place in range(start, codes.shape[0]):
         if (place - start) % PIECE == 0:
-            fetch_slots(rows, table, place, min(place + PIECE, codes.shape[0]))
+            fetch_entries(rows, table, place, min(place + PIECE, codes.shape[0]))
         if codes[place] == NOTHING:
             continue
-        slot = slot_of(rows, place, table)
-        code = table.slots[slot]
-        if code == NOTHING:
+        mixed = hash_of(rows, place)
+        slot = slot_of(rows, place, mixed, table)
+        code = table.slots[slot] & (room - 1)
+        if table.slots[slot] == NOTHING:
             code = table.sizes[0]
             if table.sizes[1] > 0:
                 table.sizes[1] -= 1
@@ -74,35 +84,55 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
                 table.sizes[0] += 1
             else:
                 return place
-            table.slots[slot] = code
+            table.slots[slot] = part_of(mixed, room) | code
             for row in range(rows.shape[0]):
-                table.keys[row, code] = rows[row, place]
-        table.used[code] = numbers[place]
+                table.entries[code, KEY + row] = rows[row, place]
+        table.entries[code, USED] = numbers[place]
         codes[place] = code
     return int(codes.shape[0])
 
 
 @inlined
-def first_slot(rows: IntRows, place: int, table: KeyTable) -> int:
-    """The slot at which a key is looked for first."""
+def hash_of(rows: IntRows, place: int) -> int:
+    """The hash of a key."""
     mixed = 0
     for row in range(rows.shape[0]):
-        word = int(rows[row, place])
-        mixed = ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
-    return int((mixed ^ (mixed >> 29)) & (table.slots.shape[0] - 1))
+        mixed = mixed_with(mixed, int(rows[row, place]))
+    return mixed ^ (mixed >> 29)
 
 
 @inlined
-def fetch_slots(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
-    """Fetch what the next keys are looked for in: their slots, and what stands for these codes."""
+def hash_of_entry(entries: OutIntRows, code: int) -> int:
+    """The same of the key that a code stands for."""
+    mixed = 0
+    for place in range(KEY, entries.shape[1]):
+        mixed = mixed_with(mixed, int(entries[code, place]))
+    return mixed ^ (mixed >> 29)
+
+
+@inlined
+def mixed_with(mixed: int, word: int) -> int:
+    """A hash of what was hashed and a word."""
+    return ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
+
+
+@inlined
+def part_of(mixed: int, room: int) -> int:
+    """The part of a hash that stands in a slot above a code."""
+    return (mixed >> PART_SHIFT) & (SLOT_BITS ^ (room - 1))
+
+
+@inlined
+def fetch_entries(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
+    """Fetch what the next keys are looked for in: their slots, and the entries of these codes."""
     if table.slots.shape[0] < MANY:
         return
+    mask, room, width = table.slots.shape[0] - 1, table.entries.shape[0], table.entries.shape[1]
     for place in range(begin, end):
-        prefetch(table.slots, first_slot(rows, place, table))
+        prefetch(table.slots, hash_of(rows, place) & mask)
     for place in range(begin, end):
-        code = table.slots[first_slot(rows, place, table)]
-        prefetch(table.keys, code)
-        prefetch(table.used, code)
+        found = table.slots[hash_of(rows, place) & mask]
+        prefetch(table.entries, width * (found & (room - 1)))
 
 
 @inlined
@@ -110,15 +140,18 @@ def fetch_homes(old: KeyTable, table: KeyTable, begin: int, end: int) -> None:
     """Fetch the slots in a table to which the keys of codes move."""
     if table.slots.shape[0] >= MANY:
         for code in range(begin, end):
-            prefetch(table.slots, first_slot(old.keys, code, table))
+            prefetch(table.slots, hash_of_entry(old.entries, code) & (table.slots.shape[0] - 1))
 
 
 @linked
-def slot_of(rows: IntRows, place: int, table: KeyTable) -> int:
-    """The slot that a key has, or the free one where it belongs."""
-    mask = table.slots.shape[0] - 1
-    slot = first_slot(rows, place, table)
-    while table.slots[slot] != NOTHING and not is_key(rows, place, table, table.slots[slot]):
+def slot_of(rows: IntRows, place: int, mixed: int, table: KeyTable) -> int:
+    """The slot that a key of a hash has, or the free one where it belongs."""
+    mask, room = table.slots.shape[0] - 1, table.entries.shape[0]
+    part, slot = part_of(mixed, room), mixed & mask
+    while table.slots[slot] != NOTHING:
+        code = table.slots[slot] ^ part
+        if code < room and is_key(rows, place, table, code):
+            break
         slot = (slot + 1) & mask
     return int(slot)
 
@@ -128,7 +161,7 @@ def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
     """Whether a code stands for a key."""
     same = True
     for row in range(rows.shape[0]):
-        same = same and table.keys[row, code] == rows[row, place]
+        same = same and table.entries[code, KEY + row] == rows[row, place]
     return same
 
 
@@ -139,21 +172,24 @@ def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
     The least free codes are given out first, and those behind the last in use are forgotten: so
     the table can become small.
     """
-    count = old.sizes[0]
-    while count > 0 and old.used[count - 1] < horizon:
+    count, mask, room = old.sizes[0], table.slots.shape[0] - 1, table.entries.shape[0]
+    while count > 0 and old.entries[count - 1, USED] < horizon:
         count -= 1
     table.sizes[0], table.sizes[1] = count, 0
     for behind in range(count):
         code = count - 1 - behind
         if behind % PIECE == 0:
             fetch_homes(old, table, max(code + 1 - PIECE, 0), code + 1)
-        used = old.used[code]
-        table.used[code] = used
+        used = old.entries[code, USED]
         if used < horizon:
-            table.used[code] = NOTHING
+            table.entries[code, USED] = NOTHING
             table.free[table.sizes[1]] = code
             table.sizes[1] += 1
             continue
-        for row in range(old.keys.shape[0]):
-            table.keys[row, code] = old.keys[row, code]
-        table.slots[slot_of(table.keys, code, table)] = code
+        for place in range(old.entries.shape[1]):
+            table.entries[code, place] = old.entries[code, place]
+        mixed = hash_of_entry(old.entries, code)
+        slot = mixed & mask
+        while table.slots[slot] != NOTHING:
+            slot = (slot + 1) & mask
+        table.slots[slot] = part_of(mixed, room) | code
