@@ -26,8 +26,11 @@ from sase.planning.dense_codes import FEWEST_BITS, dense_bits
 
 # The first room of a table.
 ROOM = 1 << 10
-# A table larger than that has no more room than so many times the codes that were given out.
+# A larger one has room for no more than about so many times the codes that were given out.
 SPARSEST = 8
+# Of so many slots, which no cache holds, three quarters are filled; of fewer a half, which is
+# faster: their neighbours are at hand.
+LARGE = 1 << 23
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
 
@@ -128,14 +131,14 @@ class KeyDictionary:
         if table is None or _used(table) <= self._most:
             return
         in_use = np.flatnonzero(table.entries[: table.sizes[0], USED] >= max(horizon, 0))
-        wanted, now = _power(max(4 * len(in_use), ROOM)), len(table.entries)
-        self._most = _most_used(wanted)
-        room = min(max(wanted, _power(int(in_use.max(initial=0)) + 1)), 2 * now)
-        if room == now:
+        wanted, now = _slots(max(4 * len(in_use), ROOM)), len(table.slots)
+        slots = min(max(wanted, _slots(int(in_use.max(initial=0)) + 1)), 2 * now)
+        if slots == now:
             table.slots.fill(NOTHING)
             recycle(table, horizon, table)
         else:
-            self._table, self.size = self._rebuild(table, room, horizon), room
+            self._set_table(_rebuilt(table, slots, horizon))
+        self._most = _most_used(_room(wanted))
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
@@ -183,11 +186,12 @@ class KeyDictionary:
         """A table of the codes that were given out: those that nothing uses are free."""
         entries = saved.part("entries").array(None, KEY + self._rows_of_keys)
         saved.check(bool((entries[:, USED] >= NOTHING).all()), "there is no such event")
-        room = saved.part("room").number(len(entries), max(ROOM, SPARSEST * len(entries)))
-        saved.check(room == _power(room), f"{room} entries are no power of two")
-        old = _empty(1, self._rows_of_keys)._replace(entries=entries)
-        old.sizes[0] = len(entries)
-        return self._rebuild(old, room, 0)
+        count, part = len(entries), saved.part("slots")
+        slots = part.number(_slots(count), _slots(max(ROOM, SPARSEST * count)))
+        part.check(slots == _power(slots), f"{slots} is no power of two")
+        old = _empty(2, self._rows_of_keys)._replace(entries=entries)
+        old.sizes[0] = count
+        return _rebuilt(old, slots, 0)
 
     def _rows(self, place: int, vector: Vector, numbers: Numbers) -> list[Numbers]:
         """The values of a vector as rows of numbers, as those before them."""
@@ -209,10 +213,10 @@ class KeyDictionary:
         if self._table is None:
             return
         row = place + self._tags[:place].count(None)
-        used, *keys = self._table.entries.T
+        used, *keys = self._table.entries[: self._table.sizes[0]].T
         keys[row : row + 1] = normalized(Vector(np.ascontiguousarray(keys[row]), tag))
         old = self._table._replace(entries=np.column_stack([used, *keys]))
-        self._table = self._rebuild(old, len(old.entries), 0)
+        self._table = _rebuilt(old, len(old.slots), 0)
 
     def _most_bits(self, events: int) -> int:
         return dense_bits(0 if self._streaming else events)
@@ -220,9 +224,7 @@ class KeyDictionary:
     def _hash(self, rows: int, numbers: Numbers) -> None:
         """Change to a table; codes that were given out stay."""
         given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
-        self._table = _empty(max(ROOM, 2 * len(given)), rows)
-        self.size = len(self._table.entries)
-        self._most = _most_used(self.size)
+        self._set_table(_empty(_slots(max(ROOM, 2 * len(given))), rows))
         if self._digits is not None:
             keys = [
                 (given >> shift & ((1 << bits) - 1)) + least
@@ -238,16 +240,11 @@ class KeyDictionary:
             start = encode(keys, numbers, self._table, start, codes)
             if start == len(codes):
                 return
-            self.size = 2 * len(self._table.entries)
-            self._most = _most_used(self.size)
-            self._table = self._rebuild(self._table, self.size, 0)
+            self._set_table(_rebuilt(self._table, 2 * len(self._table.slots), 0))
 
-    @staticmethod
-    def _rebuild(old: KeyTable, room: int, horizon: int) -> KeyTable:
-        """A table of some room with the keys used from an event on."""
-        table = _empty(room, old.entries.shape[1] - KEY)
-        recycle(old, horizon, table)
-        return table
+    def _set_table(self, table: KeyTable) -> None:
+        self._table, self.size = table, len(table.entries)
+        self._most = _most_used(self.size)
 
 
 def counts_from_zero(least: int) -> bool:
@@ -260,12 +257,23 @@ def _used(table: KeyTable) -> int:
 
 
 def _saved(table: KeyTable) -> dict[str, Any]:
-    """What there is by code: slots, and which codes are free, follow from it."""
-    return {"room": len(table.entries), "entries": table.entries[: table.sizes[0]].copy()}
+    """What there is by code: which ones are free follows from it."""
+    return {"slots": len(table.slots), "entries": table.entries[: table.sizes[0]]}
 
 
 def _most_used(room: int) -> int:
-    return room * 3 // 4
+    return room * 7 // 8
+
+
+def _room(slots: int) -> int:
+    """How many codes a table of so many slots may give out."""
+    return slots // 2 if slots < LARGE else slots // 4 * 3
+
+
+def _slots(count: int) -> int:
+    """The slots of the smallest table that has room for so many codes."""
+    slots = _power(2 * count)
+    return slots // 2 if _room(slots // 2) >= count else slots
 
 
 def _power(least: int) -> int:
@@ -277,12 +285,19 @@ def _bits(least: int, most: int) -> int:
     return max(most - least, 1).bit_length()
 
 
-def _empty(room: int, rows: int) -> KeyTable:
-    slots = zeros((2 * room,), np.int32)
-    slots.fill(NOTHING)
+def _empty(slots: int, rows: int) -> KeyTable:
+    empty = zeros((slots,), np.int32)
+    empty.fill(NOTHING)
     # Of the others nothing is written, nor memory taken, before a code is given out.
-    entries, free = zeros((room, KEY + rows)), zeros((room,))
-    return KeyTable(slots, entries, free, np.zeros(2, np.int64))
+    entries, free = zeros((_room(slots), KEY + rows)), zeros((_room(slots),))
+    return KeyTable(empty, entries, free, np.zeros(2, np.int64))
+
+
+def _rebuilt(old: KeyTable, slots: int, horizon: int) -> KeyTable:
+    """A table of so many slots with the keys used from an event on."""
+    table = _empty(slots, old.entries.shape[1] - KEY)
+    recycle(old, horizon, table)
+    return table
 
 
 def has_exact_numbers(vector: Vector) -> bool:

@@ -19,7 +19,7 @@ FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
 SLOT_BITS, PART_SHIFT = 2**31 - 1, 30
 # A table of fewer slots stays in the cache; of a larger one the slots of so many keys are fetched
 # before they are read.
-MANY, PIECE = 1 << 16, 1 << 8
+MANY, PIECE = 1 << 15, 1 << 8
 # Where in an entry the last event stands, and from where on the numbers of the key.
 USED, KEY = 0, 1
 
@@ -27,8 +27,8 @@ USED, KEY = 0, 1
 class KeyTable(NamedTuple):
     """The slots; by code the last event that had the key, and the key; codes to use again.
 
-    Of entries, as many as codes may be given out, there is a power of two, and of slots a larger
-    one. `sizes` are the codes ever given out, and how many of them are free.
+    Of slots there is a power of two; of entries fewer, and so many codes may be given out. `sizes`
+    are the codes ever given out, and how many of them are free.
     """
 
     slots: OutInts32
@@ -66,7 +66,7 @@ def excess(number: int, least: int, bits: int) -> int:
 @kernel
 def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
     """Write the codes of keys of events by number, where not `NOTHING`; return where room ended."""
-    room = table.entries.shape[0]
+    room, mask = table.entries.shape[0], table.slots.shape[0] - 1
     for place in range(start, codes.shape[0]):
         if (place - start) % PIECE == 0:
             fetch_entries(rows, table, place, min(place + PIECE, codes.shape[0]))
@@ -74,7 +74,7 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
             continue
         mixed = hash_of(rows, place)
         slot = slot_of(rows, place, mixed, table)
-        code = table.slots[slot] & (room - 1)
+        code = table.slots[slot] & mask
         if table.slots[slot] == NOTHING:
             code = table.sizes[0]
             if table.sizes[1] > 0:
@@ -84,7 +84,7 @@ def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: 
                 table.sizes[0] += 1
             else:
                 return place
-            table.slots[slot] = part_of(mixed, room) | code
+            table.slots[slot] = part_of(mixed, mask) | code
             for row in range(rows.shape[0]):
                 table.entries[code, KEY + row] = rows[row, place]
         table.entries[code, USED] = numbers[place]
@@ -117,9 +117,9 @@ def mixed_with(mixed: int, word: int) -> int:
 
 
 @inlined
-def part_of(mixed: int, room: int) -> int:
-    """The part of a hash that stands in a slot above a code."""
-    return (mixed >> PART_SHIFT) & (SLOT_BITS ^ (room - 1))
+def part_of(mixed: int, mask: int) -> int:
+    """The part of a hash that stands in a slot above a code, which is within a mask."""
+    return (mixed >> PART_SHIFT) & (SLOT_BITS ^ mask)
 
 
 @inlined
@@ -127,12 +127,12 @@ def fetch_entries(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
     """Fetch what the next keys are looked for in: their slots, and the entries of these codes."""
     if table.slots.shape[0] < MANY:
         return
-    mask, room, width = table.slots.shape[0] - 1, table.entries.shape[0], table.entries.shape[1]
+    mask, width = table.slots.shape[0] - 1, table.entries.shape[1]
     for place in range(begin, end):
         prefetch(table.slots, hash_of(rows, place) & mask)
     for place in range(begin, end):
         found = table.slots[hash_of(rows, place) & mask]
-        prefetch(table.entries, width * (found & (room - 1)))
+        prefetch(table.entries, width * (found & mask))
 
 
 @inlined
@@ -146,11 +146,11 @@ def fetch_homes(old: KeyTable, table: KeyTable, begin: int, end: int) -> None:
 @linked
 def slot_of(rows: IntRows, place: int, mixed: int, table: KeyTable) -> int:
     """The slot that a key of a hash has, or the free one where it belongs."""
-    mask, room = table.slots.shape[0] - 1, table.entries.shape[0]
-    part, slot = part_of(mixed, room), mixed & mask
+    mask = table.slots.shape[0] - 1
+    part, slot = part_of(mixed, mask), mixed & mask
     while table.slots[slot] != NOTHING:
         code = table.slots[slot] ^ part
-        if code < room and is_key(rows, place, table, code):
+        if code <= mask and is_key(rows, place, table, code):
             break
         slot = (slot + 1) & mask
     return int(slot)
@@ -172,7 +172,7 @@ def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
     The least free codes are given out first, and those behind the last in use are forgotten: so
     the table can become small.
     """
-    count, mask, room = old.sizes[0], table.slots.shape[0] - 1, table.entries.shape[0]
+    count, mask = old.sizes[0], table.slots.shape[0] - 1
     while count > 0 and old.entries[count - 1, USED] < horizon:
         count -= 1
     table.sizes[0], table.sizes[1] = count, 0
@@ -192,4 +192,4 @@ def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
         slot = mixed & mask
         while table.slots[slot] != NOTHING:
             slot = (slot + 1) & mask
-        table.slots[slot] = part_of(mixed, room) | code
+        table.slots[slot] = part_of(mixed, mask) | code
