@@ -225,8 +225,8 @@ FAULTS = [
     Fault(
         "another-key-taken",
         "sase/engine/kernels/scan/key_hash.py",
-        "code < room and is_key(rows, place, table, code)",
-        "code < room",
+        "code <= mask and is_key(rows, place, table, code)",
+        "code <= mask",
     ),
     Fault(
         "codes-cut-early",
