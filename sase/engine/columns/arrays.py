@@ -17,6 +17,9 @@ Numbers: TypeAlias = NDArray[np.int64]
 LINE = 8
 # So many bytes are worth huge pages.
 HUGE = 1 << 22
+# Of rings from so much room on so many times as much is reserved, which takes no memory before it
+# is used: to copy less takes no longer than the fresh pages of what is reserved.
+LARGE, RESERVED = 1 << 16, 8
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 TypeCodes: TypeAlias = NDArray[np.signedinteger]
@@ -98,6 +101,25 @@ def copy_stretch(array: NDArray[Any], other: NDArray[Any], begin: int, end: int)
         count = min(end - begin, len(array) - here, len(other) - there)
         other[there : there + count] = array[here : here + count]
         begin += count
+
+
+def with_rooms(
+    rings: Numbers, before: list[int], rooms: list[int], tails: list[int], counts: list[int]
+) -> Numbers:
+    """Rings with larger rooms, which have powers of two as room; in place if that is reserved.
+
+    Each has its numbers from a tail up to a count. There a number stays where it is, or moves to
+    where none has been.
+    """
+    found, most = rings, max(rooms)
+    if most > rings.shape[1]:
+        reserved = RESERVED * most if most >= LARGE else most
+        found = zeros((len(rings), reserved, *rings.shape[2:]))
+    each = zip(rings, found, before, rooms, tails, counts, strict=True)
+    for old, new, old_room, room, tail, count in each:
+        if found is not rings or room > old_room:
+            copy_stretch(old[:old_room], new[:room], tail, count)
+    return found
 
 
 def _on(axis: int, places: slice | Numbers) -> tuple[slice | Numbers, ...]:

@@ -10,7 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import Numbers, copy_stretch, grown, grown_records, zeros
+from sase.engine.columns.arrays import (
+    Numbers,
+    copy_stretch,
+    grown,
+    grown_records,
+    with_rooms,
+)
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
@@ -80,10 +86,6 @@ from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequen
 from sase.engine.operators.negative_chains import chains_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
-
-# From so much room on so many times as much is reserved, which takes no memory before it is used:
-# to copy less takes no longer than the fresh pages of what is reserved.
-LARGE, RESERVED = 1 << 16, 8
 
 
 class ActiveStacks:
@@ -284,27 +286,10 @@ class ActiveStacks:
         if max(rooms) > MOST_ROOM:
             raise MemoryError(f"a component has more than {MOST_ROOM:,} events in the window")
         if rooms != before:
-            self.stacks = self.stacks._replace(cells=self._with_rooms(before, rooms, tails, counts))
+            cells = with_rooms(self.stacks.cells, before, rooms, tails, counts)
+            self.stacks = self.stacks._replace(cells=cells)
             ends[MASK] = [room - 1 for room in rooms]
         self._left = min(map(int.__sub__, rooms, alive))
-
-    def _with_rooms(
-        self, before: list[int], rooms: list[int], tails: list[int], counts: list[int]
-    ) -> Numbers:
-        """The instances from tails up to counts in larger rings, in place if so much is reserved.
-
-        There one stays where it is, or moves to where none has been.
-        """
-        cells, most = self.stacks.cells, max(rooms)
-        found = cells
-        if most > cells.shape[1]:
-            reserved = RESERVED * most if most >= LARGE else most
-            found = zeros((len(cells), reserved, self._fields))
-        levels = zip(cells, found, before, rooms, tails, counts, strict=True)
-        for old, new, old_room, room, tail, count in levels:
-            if found is not cells or room > old_room:
-                copy_stretch(old[:old_room], new[:room], tail, count)
-        return found
 
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sase.engine.columns.arrays import Numbers, copy_stretch, grown, zeros
+from sase.engine.columns.arrays import Numbers, grown, with_rooms, zeros
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
 from sase.engine.kernels.kleene.line_scan import PIECE, READ, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE, LineMatches, LineRules
-from sase.engine.kernels.kleene.shared_lines import COUNT, MASK, TAIL, LineStacks
+from sase.engine.kernels.kleene.shared_lines import MASK, LineStacks
 
 # The instances of a level, and the events of a series, for which there is room at first.
 ROOM, SERIES = 4 * PIECE, 1 << 10
@@ -64,28 +64,17 @@ class SharedLineStacks:
         if why != NO_LINE:
             self._stacks = stacks._replace(series=self._grown(stacks.series))
             return
-        ends, cells = stacks.ends, stacks.cells
-        for level in range(len(cells)):
-            if ends[COUNT, level] - ends[TAIL, level] + PIECE > ends[MASK, level] + 1:
-                cells = self._widened(cells, level)
+        counts, tails, masks = stacks.ends.tolist()
+        before = [mask + 1 for mask in masks]
+        alive = map(int.__sub__, counts, tails)
+        rooms = [
+            2 * room if each + PIECE > room else room
+            for each, room in zip(alive, before, strict=True)
+        ]
+        self._check(stacks.cells.itemsize * shared.FIELDS * (sum(rooms) - sum(before)))
+        cells = with_rooms(stacks.cells, before, rooms, tails, counts)
+        stacks.ends[MASK] = [room - 1 for room in rooms]
         self._stacks = stacks._replace(cells=cells)
-
-    def _widened(self, cells: Numbers, level: int) -> Numbers:
-        """Make the ring of a level twice as large: in place where another level has as much."""
-        ends, size = self._stacks.ends, int(self._stacks.ends[MASK, level]) + 1
-        old, tail, count = cells[level, :size], int(ends[TAIL, level]), int(ends[COUNT, level])
-        if 2 * size > cells.shape[1]:
-            self._check(2 * old.nbytes)
-            larger = zeros((len(cells), 2 * size, shared.FIELDS))
-            for other in range(len(cells)):
-                used = int(ends[MASK, other]) + 1 if other != level else 0
-                larger[other, :used] = cells[other, :used]
-            cells = larger
-        else:
-            old = old.copy()
-        copy_stretch(old, cells[level, : 2 * size], tail, count)
-        ends[MASK, level] = 2 * size - 1
-        return cells
 
     def _grown(self, array: Numbers) -> Numbers:
         self._check(2 * array.nbytes)
