@@ -119,7 +119,7 @@ def _of_many_keys() -> Iterator[Asked]:
     """Plain queries on events of few users and of many."""
     for keys in USERS:
         events = Users.drawn(EVENTS, keys)
-        for kind in ("dense", "wide"):
+        for kind in ("dense", "wide", "text"):
             table = events.table(kind)
             for pattern in PATTERNS:
                 yield Asked(f"EVENT SEQ({pattern}) WHERE [user] WITHIN {events.span}", table)

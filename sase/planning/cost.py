@@ -11,7 +11,7 @@ from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
-from sase.planning.dense_codes import work_of_keys
+from sase.planning.dense_codes import work_of_codes
 from sase.planning.fused import is_fused
 from sase.planning.match_windows import MatchWindow
 from sase.planning.probabilities import ratio
@@ -105,7 +105,7 @@ def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
         "admitted": admitted,
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
-        **work_of_keys(keys, admitted, figures.statistics),
+        **work_of_codes(keys, admitted, figures.statistics),
         "stored": admitted * kept,
     }
     if scan.stacks is nodes.Stacks.LEAVES:

@@ -22,6 +22,9 @@ NANOSECONDS: Mapping[str, float] = {
     "far": 20.0,  # an event of whose key so much is known that it does not lie in the cache
     "tabled": 10.0,  # a key whose code is looked up in a table
     "tabled_far": 40.0,  # the same where the table does not lie in the cache
+    "plain": 12.0,  # a plain text of the input, whose code is looked up
+    "plain_far": 45.0,  # the same where there are so many that the table is not in the cache
+    "plain_new": 120.0,  # one that has not been there before
     "hashed": 80.0,  # what a merged run is, which is looked up
     "stored": 8.0,  # a number of an event that is kept for tests and conditions
     "pushed": 5.0,  # an instance on a stack

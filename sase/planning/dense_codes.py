@@ -1,4 +1,4 @@
-"""How many keys have codes that are made of them, without a table, and how many lie far away."""
+"""What the codes of keys and of texts take: whether a table gives them out, and how far it lies."""
 
 from __future__ import annotations
 
@@ -23,15 +23,32 @@ def dense_bits(events: int) -> int:
     return min(max(FEWEST_BITS, min(bits + MORE_BITS, SOME_BITS), bits), MOST_BITS)
 
 
-def work_of_keys(
+def work_of_codes(
     keys: Collection[Tests], events: float, statistics: Statistics
 ) -> dict[str, float]:
-    """The work that the number of keys makes, and how far they lie apart, of so many events."""
+    """The work that the number of keys makes, and how far they lie apart, of so many events.
+
+    Plain texts are coded once for all events.
+    """
     known = [(_is_tabled(key, statistics), _is_far(key, statistics)) for key in keys]
     return {
         "tabled": events * sum(is_tabled for is_tabled, _ in known),
         "far": events * sum(is_far for _, is_far in known),
         "tabled_far": events * sum(map(all, known)),
+        **_work_of_texts(statistics),
+    }
+
+
+def _work_of_texts(statistics: Statistics) -> dict[str, float]:
+    attributes = (each for known in statistics.types for each in known.attributes if each.plain)
+    values: dict[str, int] = {}
+    for each in attributes:
+        values[each.name] = max(values.get(each.name, 0), each.distinct or 1)
+    far = sum(count > MANY_KEYS for count in values.values())
+    return {
+        "plain": float(statistics.rows * len(values)),
+        "plain_far": float(statistics.rows * far),
+        "plain_new": float(sum(values.values())),
     }
 
 

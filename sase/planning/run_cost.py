@@ -7,7 +7,7 @@ from math import exp, inf, log2, prod
 from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
-from sase.planning.dense_codes import work_of_keys
+from sase.planning.dense_codes import work_of_codes
 from sase.planning.fused import shares_runs
 from sase.planning.nodes import (
     Confidence,
@@ -84,7 +84,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "admitted": admitted,
         "simple": admitted * sum(effort(each.condition) for each in runs.simple),
         "key": admitted * len(runs.partitions),
-        **work_of_keys([runs.partitions], admitted, figures.statistics),
+        **work_of_codes([runs.partitions], admitted, figures.statistics),
         "built": matches,
         "bound": matches * length,
     }

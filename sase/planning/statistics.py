@@ -21,7 +21,8 @@ class AttributeStatistics:
 
     `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely
     two events agree: the sum of the squares of the shares, 1 / `distinct` without skew.
-    `quantiles` of numbers go from the least to the greatest, in steps of equally many.
+    `quantiles` of numbers go from the least to the greatest, in steps of equally many. Texts are
+    `plain` that the input has row by row, and not as codes of a dictionary.
     """
 
     name: str
@@ -29,6 +30,7 @@ class AttributeStatistics:
     distinct: int | None = None
     agreement: float | None = None
     quantiles: tuple[float, ...] = ()
+    plain: bool = False
 
     def __post_init__(self) -> None:
         _check_shares(self.nulls, self.agreement)

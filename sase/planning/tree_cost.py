@@ -22,6 +22,7 @@ def cost_of_leaves(
     """
     rows, near = float(figures.statistics.rows), figures.near
     found = {"tree_run": 1.0, "leaf": work["admitted"] * near}
+    found |= {unit: work[unit] for unit in ("plain", "plain_far", "plain_new")}
     found |= {
         unit: work[unit] * near
         for unit in ("simple", "key", "tabled", "far", "tabled_far", "stored")

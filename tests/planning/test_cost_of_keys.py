@@ -21,9 +21,10 @@ PATTERNS = [
 ROWS = 4_000_000
 
 
-def work(query: str, statistics: Statistics) -> dict[str, float]:
+def work(query: str, statistics: Statistics, recipe: str = "optimized") -> dict[str, float]:
     """The work of the first operator."""
-    return dict(cost_of(made(f"EVENT {query}").plan, statistics).operators[0].work)
+    plan = made(f"EVENT {query}", recipe=recipe).plan
+    return dict(cost_of(plan, statistics).operators[0].work)
 
 
 def of_keys(count: int, apart: int = 1) -> Statistics:
@@ -53,6 +54,22 @@ def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
     # Of as few events so many dense integers have codes by a table.
     small = replace(of_keys(1_000_000), rows=100_000)
     assert work(query, small)["tabled"] > 0
+
+
+@pytest.mark.parametrize("plan", ["basic", "tree_left_deep", "nfab"])
+def test_plain_texts_are_coded_once(plan: str) -> None:
+    """All of them, whatever the operators look at; of many the table is not in the cache."""
+    query = "SEQ(A a, B b) WHERE [many] WITHIN 50"
+    for count in (1_000, 1_000_000):
+        statistics = of_keys(count)
+        types = (
+            replace(each, attributes=tuple(replace(one, plain=True) for one in each.attributes))
+            for each in statistics.types
+        )
+        found = work(query, replace(statistics, types=tuple(types)), plan)
+        assert (found["plain"], found["plain_new"]) == (ROWS, count)
+        assert found["plain_far"] == (ROWS if count == 1_000_000 else 0)
+        assert work(query, statistics, plan)["plain"] == 0
 
 
 def test_runs_that_share_cost_less() -> None:

@@ -24,7 +24,7 @@ class EventColumn:
     NULL), whose values are distinct; everything else is int64: booleans 0 and 1, times in the
     resolution of `type`, decimals unscaled. A whole column of an input may keep narrower integers,
     which `take` widens: mostly few are taken. Integers that are keys may have `codes`: small ones
-    that are equal where they are.
+    that are equal where they are. Texts are `plain` where the input had them row by row.
     """
 
     type: DataType
@@ -32,6 +32,7 @@ class EventColumn:
     valid: Mask | None = None
     dictionary: Any = None  # a pyarrow.LargeStringArray
     codes: NDArray[np.int32] | None = None
+    plain: bool = False
 
     def __post_init__(self) -> None:
         _freeze(self.values, self.valid, self.codes)
@@ -54,7 +55,7 @@ class EventColumn:
         if self.dictionary is None and values.dtype.kind != "f":
             values = values.astype(np.int64, copy=False)
         codes = None if self.codes is None else self.codes[rows]
-        return EventColumn(self.type, values, valid, self.dictionary, codes)
+        return replace(self, values=values, valid=valid, codes=codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,7 +168,8 @@ def string_column(column: Sequence[Chunk], known: Dictionaries, threads: int = 1
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
         present = None
-    return EventColumn(STRING, codes, present, values.dictionary)
+    plain = any(piece.array.type.id != _DICTIONARY for piece in column)
+    return EventColumn(STRING, codes, present, values.dictionary, plain=plain)
 
 
 def encoded(

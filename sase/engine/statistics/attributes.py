@@ -103,6 +103,7 @@ class _AttributeSample:
             distinct(counts, self._population.sample.part),
             agreeing(counts),
             _quantiles(column.take(self._population.block.places[rows])),
+            column.plain,
         )
 
 

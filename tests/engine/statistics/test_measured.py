@@ -56,6 +56,14 @@ def test_attributes() -> None:
             assert list(attribute.quantiles) == sorted(attribute.quantiles)
 
 
+def test_texts_are_plain_or_in_a_dictionary() -> None:
+    texts = EVENTS.set_column(3, "s", EVENTS["s"].dictionary_encode())
+    for table, is_plain in ((EVENTS, True), (texts, False)):
+        of_a = statistics("EVENT SEQ(A a, B b) WHERE [k] AND a.s = 'x'", table).type("A")
+        assert of_a is not None
+        assert {each.name: each.plain for each in of_a.attributes} == {"k": False, "s": is_plain}
+
+
 def test_decimals_have_their_point() -> None:
     table = pa.table(
         {"ts": [1, 2], "type": ["A", "A"], "p": pa.array(["1.50", "2.25"], pa.string()).cast(
