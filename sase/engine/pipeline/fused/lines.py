@@ -127,8 +127,10 @@ class FusedLines:
         digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
         codes = np.empty(0, np.int64)
         position, size = at.events, pipeline.plan.options.block
-        for begin in range(0, count, BLOCKS * size):
-            piece = self._block(events, begin, min(begin + BLOCKS * size, count), position)
+        # Codes that are looked up take room, event by event.
+        step = size if self._has_table else BLOCKS * size
+        for begin in range(0, count, step):
+            piece = self._block(events, begin, min(begin + step, count), position)
             states = _by_type(by_code, events.types[piece.rows])
             if self._has_table:
                 codes = self._looked_up(piece, states)
