@@ -14,10 +14,9 @@ from sase.engine.blocks import key_dictionary
 from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary
 from sase.engine.blocks.key_texts import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.hashing import FACTOR, HASH_BITS
 from sase.engine.kernels.scan.key_hash import (
-    FACTOR,
     KEY,
-    LOW_BITS,
     PART_SHIFT,
     SLOT_BITS,
     KeyTable,
@@ -130,7 +129,7 @@ def test_keys_whose_slots_look_alike() -> None:
     """As much of their hashes as stands in a slot is the same, and they are looked for at one."""
     table = empty(1, 2, 4)
     words = np.unique(np.random.default_rng(1).integers(0, 2**32, 1 << 19)).astype(np.uint64)
-    mixed = words * np.uint64(FACTOR) & np.uint64(LOW_BITS)
+    mixed = words * np.uint64(FACTOR) & np.uint64(HASH_BITS)
     mixed ^= mixed >> np.uint64(29)
     marks = mixed >> np.uint64(PART_SHIFT) << np.uint64(2) | mixed & np.uint64(3)
     marks &= np.uint64((SLOT_BITS ^ 1) << 2 | 3)  # the part, and below it the slot

@@ -25,9 +25,8 @@ from sase.engine.kernels.jit.signatures import (
     OutInts,
     OutInts32,
 )
+from sase.engine.kernels.scan.hashing import folded, mixed_with
 from sase.engine.kernels.scan.text_hash import (
-    FIRST_FACTOR,
-    HASH_BITS,
     MOST_SLOTS,
     PIECE,
     WORD,
@@ -189,13 +188,7 @@ def read_texts(offsets: Offsets, data: Bytes, first: int, count: int, room: OutI
 @inlined
 def part_of(mixed: int) -> int:
     """The part of a hash that is kept."""
-    return (mixed ^ (mixed >> 29)) >> (62 - PART_BITS)
-
-
-@inlined
-def mixed_with(mixed: int, word: int) -> int:
-    """A hash of what was hashed and a word."""
-    return ((mixed ^ word ^ (word >> 32)) * FIRST_FACTOR) & HASH_BITS
+    return folded(mixed) >> (62 - PART_BITS)
 
 
 @inlined

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts, OutInts32
+from sase.engine.kernels.scan.hashing import folded, mixed_with
 from sase.engine.kernels.sentinels import NOTHING
 
-FACTOR, LOW_BITS = 0x1E3779B97F4A7C15, 2**62 - 1
 # The bits of a slot, and where in a hash the part begins of which it has what a code leaves free.
 SLOT_BITS, PART_SHIFT = 2**31 - 1, 30
 # A table of fewer slots stays in the cache; of a larger one the slots of so many keys are fetched
@@ -98,7 +98,7 @@ def hash_of(rows: IntRows, place: int) -> int:
     mixed = 0
     for row in range(rows.shape[0]):
         mixed = mixed_with(mixed, int(rows[row, place]))
-    return mixed ^ (mixed >> 29)
+    return folded(mixed)
 
 
 @inlined
@@ -107,13 +107,7 @@ def hash_of_entry(entries: OutIntRows, code: int) -> int:
     mixed = 0
     for place in range(KEY, entries.shape[1]):
         mixed = mixed_with(mixed, int(entries[code, place]))
-    return mixed ^ (mixed >> 29)
-
-
-@inlined
-def mixed_with(mixed: int, word: int) -> int:
-    """A hash of what was hashed and a word."""
-    return ((mixed ^ word ^ (word >> 32)) * FACTOR) & LOW_BITS
+    return folded(mixed)
 
 
 @inlined

@@ -14,19 +14,20 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import prefetch, word_at
 from sase.engine.kernels.jit.signatures import Bytes, Ints, Layout, Offsets, OutBytes, OutInts
+from sase.engine.kernels.scan.hashing import FACTOR, folded, mixed_with
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
 NO_TEXT = -1
 # What the bytes kept are counted by in `sizes`.
 COUNT, FILLED = range(2)
-# What a word is multiplied with so that its bits are mixed, and those that are left then.
-FIRST_FACTOR, LAST_FACTOR, MIXED = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D, 2**63 - 1
+# What the last word is multiplied with, and the bits that are left then.
+LAST_FACTOR, MIXED = 0x2545F4914F6CDD1D, 2**63 - 1
 WORD = 8
 # Of many texts the slots of so many are fetched before they are read; where one is not found within
 # so many slots the texts were made to meet, and are left alone.
 PIECE, MOST_SLOTS = 1 << 8, 1 << 7
-HASH_BITS, ROW_BITS = 2**62 - 1, 32
+ROW_BITS = 32
 # The bits of a hash that tell the share of a text.
 SHARE_SHIFT, SHARE_BITS, SHARE_MASK = 40, 12, 2**12 - 1
 
@@ -56,7 +57,7 @@ def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes:
         begin, end = int(offsets[row]), int(offsets[row + 1])
         first = word_of(data, begin, min(end, begin + WORD))
         last = first if end - begin <= WORD else word_of(data, end - WORD, end)
-        slot = ((first * FIRST_FACTOR + last * LAST_FACTOR + end - begin) & MIXED) >> 40
+        slot = ((first * FACTOR + last * LAST_FACTOR + end - begin) & MIXED) >> 40
         while True:
             slot &= texts.slots.shape[0] - 1
             code = int(texts.slots[slot])
@@ -122,7 +123,7 @@ def are_distinct(
 @inlined
 def slot_of(mixed: int, mask: int) -> int:
     """The slot at which a text of a hash is looked for first."""
-    return (mixed ^ (mixed >> 29)) & mask
+    return folded(mixed) & mask
 
 
 @inlined
@@ -130,8 +131,7 @@ def hash_of(data: Bytes, begin: int, end: int) -> int:
     """A hash of the bytes of a text, and of how many there are."""
     mixed = end - begin
     for at in range(begin, end, WORD):
-        word = word_of(data, at, min(end, at + WORD))
-        mixed = ((mixed ^ word ^ (word >> 32)) * FIRST_FACTOR) & HASH_BITS
+        mixed = mixed_with(mixed, word_of(data, at, min(end, at + WORD)))
     return mixed
 
 
