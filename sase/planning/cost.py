@@ -65,7 +65,9 @@ def _without_windows(plan: nodes.Operator) -> nodes.Operator:
 
 def _of_branches(plan: nodes.Operator, union: nodes.Union, statistics: Statistics) -> Cost:
     """The costs of all scans one after the other, and what is done with their results."""
-    every = [cost_of(each.plan, statistics) for each in shared_scans(union)]
+    first, *others = shared_scans(union)
+    coded = statistics.coded  # once for all
+    every = [cost_of(first.plan, statistics), *(cost_of(each.plan, coded) for each in others)]
     rows = sum(each.results for each in every)
     top = transformation_cost(nodes.require(plan, nodes.Transformation), rows)
     of_branches = (operator for each in every for operator in each.operators)

@@ -40,6 +40,7 @@ def work_of_codes(
 
 
 def _work_of_texts(statistics: Statistics) -> dict[str, float]:
+    # Types have the same values of an attribute, mostly: it is a key.
     attributes = (each for known in statistics.types for each in known.attributes if each.plain)
     values: dict[str, int] = {}
     for each in attributes:

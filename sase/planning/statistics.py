@@ -145,6 +145,16 @@ class Statistics:
         found = (each.attribute(name) for each in known if each is not None)
         return (each for each in found if each is not None)
 
+    @property
+    def coded(self) -> Statistics:
+        """The same of events whose plain texts have been coded."""
+
+        def of_type(known: TypeStatistics) -> TypeStatistics:
+            attributes = tuple(replace(each, plain=False) for each in known.attributes)
+            return replace(known, attributes=attributes)
+
+        return replace(self, types=tuple(map(of_type, self.types)))
+
     def pair_agreement(self, name: str, types: Iterable[str] | None = None) -> float:
         """How likely two events of some types agree on an attribute.
 

@@ -223,6 +223,18 @@ FAULTS = [
         "if used <= horizon + 3:",
     ),
     Fault(
+        "ring-not-moved",
+        "sase/engine/columns/arrays.py",
+        "if found is not rings or room > old_room:",
+        "if found is not rings:",
+    ),
+    Fault(
+        "last-code-unused",
+        "sase/engine/blocks/key_dictionary.py",
+        "not len(used) or used[-1] != NOTHING",
+        "True",
+    ),
+    Fault(
         "another-key-taken",
         "sase/engine/kernels/scan/key_hash.py",
         "code <= mask and is_key(rows, place, table, code)",

@@ -37,6 +37,7 @@ ENGINE = (
     "tests/engine/pipeline/test_narrowed_scan.py",
     "tests/engine/results/test_row_history.py",
     "tests/engine/blocks/test_kinds_of_keys.py",
+    "tests/engine/columns/test_arrays.py",
     "tests/engine/columns/test_value_codes.py",
     "tests/engine/test_unsaid_types.py",
 )

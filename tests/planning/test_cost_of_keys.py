@@ -56,20 +56,32 @@ def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
     assert work(query, small)["tabled"] > 0
 
 
+def of_plain_keys(count: int) -> Statistics:
+    """Statistics of so many keys that are plain texts."""
+    statistics = of_keys(count)
+    types = (
+        replace(each, attributes=tuple(replace(one, plain=True) for one in each.attributes))
+        for each in statistics.types
+    )
+    return replace(statistics, types=tuple(types))
+
+
 @pytest.mark.parametrize("plan", ["basic", "tree_left_deep", "nfab"])
 def test_plain_texts_are_coded_once(plan: str) -> None:
     """All of them, whatever the operators look at; of many the table is not in the cache."""
     query = "SEQ(A a, B b) WHERE [many] WITHIN 50"
     for count in (1_000, 1_000_000):
-        statistics = of_keys(count)
-        types = (
-            replace(each, attributes=tuple(replace(one, plain=True) for one in each.attributes))
-            for each in statistics.types
-        )
-        found = work(query, replace(statistics, types=tuple(types)), plan)
+        found = work(query, of_plain_keys(count), plan)
         assert (found["plain"], found["plain_new"]) == (ROWS, count)
         assert found["plain_far"] == (ROWS if count == 1_000_000 else 0)
-        assert work(query, statistics, plan)["plain"] == 0
+        assert work(query, of_keys(count), plan)["plain"] == 0
+
+
+def test_plain_texts_are_coded_once_for_all_branches() -> None:
+    query = "EVENT SEQ(A a, B b) OR SEQ(B b, A a) WHERE [many] WITHIN 50"
+    operators = cost_of(made(query, recipe="basic").plan, of_plain_keys(1_000)).operators
+    plain = [dict(each.work)["plain"] for each in operators if each.name == "SequenceScan"]
+    assert plain == [ROWS, 0]
 
 
 def test_runs_that_share_cost_less() -> None:

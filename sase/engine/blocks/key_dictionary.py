@@ -185,7 +185,9 @@ class KeyDictionary:
     def _restored_table(self, saved: Saved) -> KeyTable:
         """A table of the codes that were given out: those that nothing uses are free."""
         entries = saved.part("entries").array(None, KEY + self._rows_of_keys)
-        saved.check(bool((entries[:, USED] >= NOTHING).all()), "there is no such event")
+        used = entries[:, USED]
+        saved.check(bool((used >= NOTHING).all()), "there is no such event")
+        saved.check(not len(used) or used[-1] != NOTHING, "the last code is not in use")
         count, part = len(entries), saved.part("slots")
         slots = part.number(_slots(count), _slots(max(ROOM, SPARSEST * count)))
         part.check(slots == _power(slots), f"{slots} is no power of two")
@@ -214,7 +216,7 @@ class KeyDictionary:
             return
         row = place + self._tags[:place].count(None)
         used, *keys = self._table.entries[: self._table.sizes[0]].T
-        keys[row : row + 1] = normalized(Vector(np.ascontiguousarray(keys[row]), tag))
+        keys[row : row + 1] = normalized(Vector(keys[row], tag))
         old = self._table._replace(entries=np.column_stack([used, *keys]))
         self._table = _rebuilt(old, len(old.slots), 0)
 

@@ -2,7 +2,7 @@
 
 A slot has a code and, in the bits above, a part of the hash of its key: that of another key is
 hardly ever read, so that the table may be small. By code the key stands beside the last event that
-had it, in one line of the cache.
+had it, mostly in one line of the cache.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ class SharedLineStacks:
             2 * room if each + PIECE > room else room
             for each, room in zip(alive, before, strict=True)
         ]
-        self._check(stacks.cells.itemsize * shared.FIELDS * (sum(rooms) - sum(before)))
+        # What is reserved takes nothing yet; where that is not enough all are copied.
+        kept = sum(before) if max(rooms) <= stacks.cells.shape[1] else 0
+        self._check(stacks.cells.itemsize * shared.FIELDS * (sum(rooms) - kept))
         cells = with_rooms(stacks.cells, before, rooms, tails, counts)
         stacks.ends[MASK] = [room - 1 for room in rooms]
         self._stacks = stacks._replace(cells=cells)
