@@ -1,11 +1,16 @@
 """Make each fault in a copy of the tree, and run what should notice it (`make mutants`).
 
+    python -m tests.mutants.run [NAME …] [--tests PATH …]
+
 The kernels are not compiled, so that a fault is met in seconds. What the examples of every run do
-not show, five times as many of one seed are to.
+not show, five times as many of one seed are to. Without a fault the same tests must pass first, and
+what they take tells how long they may take with one: it is noticed by whoever waits much longer.
+`--tests` runs these alone, where they are enough.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import shutil
@@ -13,14 +18,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS, Fault
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("sase", "tests", "grammar", "plans", "examples", "docs")
-LONGEST = 200  # seconds of a processor: other work on the machine makes no walk endless
+# So many times what tests take without a fault, and so many seconds more: of a processor, so that
+# other work on the machine makes no walk endless.
+LONGER, MORE = 3, 60
 # The examples that are drawn: those of every run, then those of a seed.
 EXAMPLES = ((), ("--hypothesis-profile=random", "--seed=1"))
 QUICK = ("tests/test_cases.py", "-k", "window or negation", "-m", "not heavy")
@@ -91,21 +100,45 @@ SUITES = {
 }
 
 
-def is_noticed(fault: Fault, *, quick: bool = False) -> bool:
-    """Whether the suite fails with a fault."""
+def is_noticed(fault: Fault, tests: Sequence[str] = (), *, quick: bool = False) -> bool:
+    """Whether the suite fails with a fault, or the tests given."""
+    suite = tuple(tests) or (QUICK if quick else SUITES[fault.suite])
+    draws = EXAMPLES[:1] if quick else EXAMPLES
+    limits = [LONGER * _seconds(suite, each) + MORE for each in draws]
+    with _copied() as copy:
+        place = copy / fault.path
+        text = place.read_text(encoding="utf-8")
+        assert text.count(fault.right) == 1, fault
+        place.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+        return any(
+            _fails(copy, (*suite, *each), int(limit))
+            for each, limit in zip(draws, limits, strict=True)
+        )
+
+
+@cache
+def _seconds(suite: tuple[str, ...], draws: tuple[str, ...]) -> float:
+    """The seconds of a processor that tests take without a fault, with which they must not fail."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with _copied() as copy:
+        if _fails(copy, (*suite, *draws), resource.RLIM_INFINITY):
+            raise RuntimeError(
+                f"without a fault there is one already: {' '.join((*suite, *draws))}"
+            )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@contextmanager
+def _copied() -> Iterator[Path]:
+    """A copy of what the tests need."""
     with tempfile.TemporaryDirectory(prefix="sase-mutant-") as folder:
         copy = Path(folder)
         for part in PARTS:
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("setup.cfg", "pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, copy)
-        place = copy / fault.path
-        text = place.read_text(encoding="utf-8")
-        assert text.count(fault.right) == 1, fault
-        place.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
-        suite = QUICK if quick else SUITES[fault.suite]
-        draws = EXAMPLES[:1] if quick else EXAMPLES
-        return any(_fails(copy, (*suite, *each), LONGEST * (5 if each else 1)) for each in draws)
+        yield copy
 
 
 def _fails(copy: Path, suite: tuple[str, ...], longest: int) -> bool:
@@ -126,12 +159,16 @@ def _fails(copy: Path, suite: tuple[str, ...], longest: int) -> bool:
     raise RuntimeError(done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
 
 
-def main(names: list[str]) -> int:
+def main() -> int:
     """Try the faults named, or all; 1 if one is not noticed."""
-    wanted = [fault for fault in FAULTS if not names or fault.name in names]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a fault; all without one")
+    parser.add_argument("--tests", nargs="+", default=[], help="run these, and not the suite")
+    asked = parser.parse_args()
+    wanted = [fault for fault in FAULTS if not asked.names or fault.name in asked.names]
     missed = []
     for fault in wanted:
-        noticed = is_noticed(fault)
+        noticed = is_noticed(fault, asked.tests)
         print(f"{'noticed' if noticed else 'MISSED '}  {fault.name}", flush=True)
         missed += [] if noticed else [fault.name]
     print(f"{len(wanted) - len(missed)} of {len(wanted)} faults are noticed")
@@ -139,4 +176,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
