@@ -56,7 +56,7 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     its branches are not in the machine code, in the others they always are.
     """
     if numba.config.DISABLE_JIT:
-        return function
+        return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
     _announce_compilation()
     return KernelDispatcher(function, absent)
 
