@@ -18,7 +18,6 @@ from hashlib import sha256
 from math import inf
 from pathlib import Path
 from random import SystemRandom
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -179,16 +178,17 @@ class Stream:
 
 
 def growth(sizes: list[int]) -> str:
-    """By how much the last sizes exceed early ones; nothing if that is little.
+    """By how much all the last sizes exceed early ones; nothing if that is little.
 
-    Of the first tenth nothing is asked: codes of keys are dense until they are many, and what the
-    process takes at first it goes on to hold.
+    A snapshot has the keys that are known, which are more at times until some are forgotten. Of the
+    first tenth nothing is asked: codes of keys are dense until they are many, and what the process
+    takes at first it goes on to hold.
     """
     share = len(sizes) // 10 + 1
     early, late = sizes[share : 2 * share], sizes[-share:]
     if not early:
         return ""
-    first, last = max(early), median(late)
+    first, last = max(early), min(late)
     return f"from {first:,} to {last:,.0f} bytes" if last > first * (1 + GROWTH) else ""
 
 
