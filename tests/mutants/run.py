@@ -104,15 +104,14 @@ def is_noticed(fault: Fault, tests: Sequence[str] = (), *, quick: bool = False) 
     """Whether the suite fails with a fault, or the tests given."""
     suite = tuple(tests) or (QUICK if quick else SUITES[fault.suite])
     draws = EXAMPLES[:1] if quick else EXAMPLES
-    limits = [LONGER * _seconds(suite, each) + MORE for each in draws]
     with _copied() as copy:
         place = copy / fault.path
         text = place.read_text(encoding="utf-8")
         assert text.count(fault.right) == 1, fault
         place.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
         return any(
-            _fails(copy, (*suite, *each), int(limit))
-            for each, limit in zip(draws, limits, strict=True)
+            _fails(copy, (*suite, *each), int(LONGER * _seconds(suite, each)) + MORE)
+            for each in draws
         )
 
 

@@ -27,14 +27,15 @@ def work(query: str, statistics: Statistics, recipe: str = "optimized") -> dict[
     return dict(cost_of(plan, statistics).operators[0].work)
 
 
-def of_keys(count: int, apart: int = 1) -> Statistics:
-    """Statistics of so many keys, which lie so far apart."""
+def of_keys(count: int, apart: int = 1, *, plain: bool = False) -> Statistics:
+    """Statistics of so many keys, which lie so far apart, or are plain texts."""
     found = known(values={"many": count}, A=ROWS // 2, B=ROWS // 2)
     types = tuple(
         replace(
             each,
             attributes=tuple(
-                replace(one, quantiles=(0.0, float(count * apart))) for one in each.attributes
+                replace(one, quantiles=(0.0, float(count * apart)), plain=plain)
+                for one in each.attributes
             ),
         )
         for each in found.types
@@ -56,22 +57,12 @@ def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
     assert work(query, small)["tabled"] > 0
 
 
-def of_plain_keys(count: int) -> Statistics:
-    """Statistics of so many keys that are plain texts."""
-    statistics = of_keys(count)
-    types = (
-        replace(each, attributes=tuple(replace(one, plain=True) for one in each.attributes))
-        for each in statistics.types
-    )
-    return replace(statistics, types=tuple(types))
-
-
 @pytest.mark.parametrize("plan", ["basic", "tree_left_deep", "nfab"])
 def test_plain_texts_are_coded_once(plan: str) -> None:
     """All of them, whatever the operators look at; of many the table is not in the cache."""
     query = "SEQ(A a, B b) WHERE [many] WITHIN 50"
     for count in (1_000, 1_000_000):
-        found = work(query, of_plain_keys(count), plan)
+        found = work(query, of_keys(count, plain=True), plan)
         assert (found["plain"], found["plain_new"]) == (ROWS, count)
         assert found["plain_far"] == (ROWS if count == 1_000_000 else 0)
         assert work(query, of_keys(count), plan)["plain"] == 0
@@ -79,7 +70,7 @@ def test_plain_texts_are_coded_once(plan: str) -> None:
 
 def test_plain_texts_are_coded_once_for_all_branches() -> None:
     query = "EVENT SEQ(A a, B b) OR SEQ(B b, A a) WHERE [many] WITHIN 50"
-    operators = cost_of(made(query, recipe="basic").plan, of_plain_keys(1_000)).operators
+    operators = cost_of(made(query, recipe="basic").plan, of_keys(1_000, plain=True)).operators
     plain = [dict(each.work)["plain"] for each in operators if each.name == "SequenceScan"]
     assert plain == [ROWS, 0]
 

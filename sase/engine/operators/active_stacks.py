@@ -10,13 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
-from sase.engine.columns.arrays import (
-    Numbers,
-    copy_stretch,
-    grown,
-    grown_records,
-    with_rooms,
-)
+from sase.engine.columns.arrays import Numbers, copy_stretch, grown, grown_records, with_rooms
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.compiler import SharedTuple, address_of
 from sase.engine.kernels.jit.signatures import frozen
