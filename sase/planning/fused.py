@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sase.binding.bound import EquivalenceTest, WindowKind
 from sase.lang.ast import StrategyName
 from sase.planning import nodes
+from sase.planning.run_algorithms import RunAlgorithm, run_algorithm
 
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
 
@@ -44,9 +45,10 @@ def shares_runs(plan: nodes.Operator) -> bool:
     if not isinstance(top, nodes.Transformation) or len(below) != 1 or not _shows_all(top):
         return False
     (runs,) = below
-    if not isinstance(runs, nodes.RunEvaluation) or runs.nothing or runs.is_of_sets:
+    if not isinstance(runs, nodes.RunEvaluation) or runs.nothing:
         return False
-    return runs.is_in_lines and _is_plain([runs.partitions]) and kept_apart(runs) is None
+    is_in_lines = run_algorithm(plan) is RunAlgorithm.LINES
+    return is_in_lines and _is_plain([runs.partitions]) and kept_apart(runs) is None
 
 
 def kept_apart(lines: nodes.RunEvaluation) -> str | None:

@@ -19,10 +19,10 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.paths import neighbours
+from sase.planning.run_algorithms import run_algorithm
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
-from sase.planning.stretches import is_in_stretches
 
 # Numbers of a run, and bytes of each; the exponent beyond which counts are all the same.
 _NUMBERS, _NUMBER, _MOST = 8, 8, 650.0
@@ -112,7 +112,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["distinguished"] = matches
-        share = _IN_LINES if runs.is_in_lines or is_in_stretches(runs) else 1.0
+        share = _IN_LINES if run_algorithm(figures.plan).never_forks else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {

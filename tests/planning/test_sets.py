@@ -25,6 +25,7 @@ from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
 from sase.planning.rewrites.contract import GREEDY, SETS, Declined
+from sase.planning.run_algorithms import run_algorithm
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.serialisation import plan_from_json, plan_to_json
 from sase.planning.split import split_of
@@ -93,10 +94,10 @@ def test_matches_of_sets_are_counted_through_states() -> None:
 def test_the_words_for_a_set() -> None:
     plan = optimized(read_recipe("optimized"), basic_plan(bound(QUERY))).plan
     runs, negation = require(plan, RunEvaluation), require(plan, Negation)
-    assert algorithm_of(runs).endswith(
+    assert algorithm_of(runs, run_algorithm(plan)).endswith(
         "event by event, partitioned on few, through the subsets of each set (SES)"
     )
-    assert list(details_of(runs, variables_of(plan))) == [
+    assert list(details_of(runs, run_algorithm(plan), variables_of(plan))) == [
         "a: A WHERE a.v = 3",
         "c: C",
         "p: P+",
@@ -109,7 +110,7 @@ def test_the_words_for_a_set() -> None:
         "on proceed from c and p and d, for each d: count(p[]) > d[i].v",
         "on begin b: p[1].v < b.v",
     ]
-    words = OperatorText(variables_of(plan), runs.components)
+    words = OperatorText.of(plan)
     assert list(words.details(negation)) == [
         "no x: X between a and SET(c, p, d) with the same few and x.v = p[i].v"
     ]

@@ -32,8 +32,6 @@ from sase.planning.nodes import (
     chain,
     find,
     name_of,
-    reading,
-    variables_of,
 )
 from sase.planning.optimizer import Optimized
 from sase.planning.physical import PhysicalPath
@@ -105,7 +103,7 @@ def _left_out(
 
 def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
     """The operators of a plan from the bottom up, each with the words for it."""
-    words = OperatorText(variables_of(plan), reading(plan).components)
+    words = OperatorText.of(plan)
     return ((operator, words) for operator in reversed(chain(plan)))
 
 

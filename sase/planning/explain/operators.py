@@ -19,6 +19,7 @@ from sase.planning.detection import wait_for_copies
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 from sase.planning.leading_runs import why_all_go_on
 from sase.planning.match_windows import MatchWindow, first_levels, steps_of
+from sase.planning.run_algorithms import run_algorithm
 from sase.planning.shared_scans import SharedScan, shared_scans
 from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
 
@@ -52,8 +53,14 @@ def symbol_of(operator: nodes.Operator) -> str:
 class OperatorText:
     """Words for the operators of a plan, by the names of components."""
 
+    plan: nodes.Operator
     names: Names
     levels: tuple[BoundComponent, ...]
+
+    @classmethod
+    def of(cls, plan: nodes.Operator) -> OperatorText:
+        """The words for the operators of a plan."""
+        return cls(plan, nodes.variables_of(plan), nodes.reading(plan).components)
 
     def algorithm(self, operator: nodes.Operator) -> str:
         """The algorithm, as the papers name it."""
@@ -81,7 +88,7 @@ class OperatorText:
                 )
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
             case nodes.RunEvaluation():
-                return algorithm_of(operator)
+                return algorithm_of(operator, run_algorithm(self.plan))
             case nodes.Union(branches=branches):
                 return f"union of {len(branches)} branches in one order, each match once"
             case nodes.Negation():
@@ -108,7 +115,7 @@ class OperatorText:
             case nodes.SequenceConstruction():
                 yield from self._construction(operator)
             case nodes.RunEvaluation():
-                yield from details_of(operator, self.names)
+                yield from details_of(operator, run_algorithm(self.plan), self.names)
                 yield from _within(operator.window)
                 yield from _read(operator.columns)
             case nodes.Selection():

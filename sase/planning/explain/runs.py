@@ -21,7 +21,8 @@ from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
-from sase.planning.stretches import exclusions, is_in_stretches
+from sase.planning.run_algorithms import RunAlgorithm
+from sase.planning.stretches import exclusions
 from sase.planning.trees import (
     decided_by_joins,
     leaf_levels,
@@ -52,50 +53,27 @@ _EDGES = {
 }
 
 
-def algorithm_of(runs: RunEvaluation) -> str:
+def algorithm_of(runs: RunEvaluation, algorithm: RunAlgorithm) -> str:
     """How matches are found."""
     keys = ", ".join(map(test_text, runs.partitions))
-    by_key = f", partitioned on {keys}" if keys else ""
-    if runs.evaluation is Evaluation.POSTPONED:
-        last = runs.components[-1]
-        name = last.variable if last.is_single else "event that may be the last"
-        return f"walk back from each {name} through remembered events{by_key} (postponed)"
-    if runs.is_of_intervals:
-        last = runs.components[-1]
-        name = last.variable if last.is_single else "event that may be the last"
-        return f"walk back from each {name} through what may be before it{by_key} (by intervals)"
-    if runs.evaluation in _OF_GRAPHS:
-        return f"all paths through a graph of the events that may take part{by_key} (collapsed)"
-    if runs.evaluation is Evaluation.MERGED:
-        return f"runs of the automaton, those alike as one, event by event{by_key} (merged)"
-    if runs.evaluation is Evaluation.VERSIONED:
-        return f"runs of the automaton over a versioned buffer, event by event{by_key} (versioned)"
-    if runs.evaluation is Evaluation.BACKTRACKING:
-        return f"runs of the automaton, one at a time{by_key} (backtracking)"
-    if runs.evaluation is Evaluation.REREADING:
-        again = "one at a time, each from where it was put off"
-        return f"runs of the automaton, {again}{by_key} (backtracking, rereading)"
-    if runs.evaluation is Evaluation.TREE:
-        return _tree(runs, by_key)
-    form = " (in lines)" if runs.never_forks else ""
-    form = " (in stretches)" if is_in_stretches(runs) else form
-    form = ", through iterations of groups" if runs.has_groups else form
-    form = ", through the subsets of each set (SES)" if runs.is_of_sets else form
-    return f"runs of the automaton, event by event{by_key}{form}"
+    last = runs.components[-1]
+    return algorithm.value.format(
+        by_key=f", partitioned on {keys}" if keys else "",
+        last=last.variable if last.is_single else "event that may be the last",
+        tree=_tree(runs) if runs.evaluation is Evaluation.TREE else "",
+    )
 
 
-def _tree(runs: RunEvaluation, by_key: str) -> str:
+def _tree(runs: RunEvaluation) -> str:
     """The joins of a tree."""
     if runs.has_sets:
-        tree = tree_text(set_joins(runs.components), [c.variable for c in runs.components])
-        return f"join the events of components{by_key}, sets by conjunctions: {tree} (tree)"
+        return tree_text(set_joins(runs.components), [c.variable for c in runs.components])
     leaves = (runs.components[level] for level in leaf_levels(runs.components))
     names = [f"{each.variable}{'' if each.is_single else '[]'}" for each in leaves]
-    tree = tree_text(runs.joins, names)
-    return f"join what must occur{by_key}, and walk back through what is between: {tree} (tree)"
+    return tree_text(runs.joins, names)
 
 
-def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
+def details_of(runs: RunEvaluation, algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
     """What is admitted, under which strategy, and what is decided where."""
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
@@ -110,7 +88,7 @@ def details_of(runs: RunEvaluation, names: Names) -> Iterator[str]:
         if runs.least is not None:
             yield "walks end where the order of what they chose is below the threshold"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
-    if is_in_stretches(runs):
+    if algorithm is RunAlgorithm.STRETCHES:
         for one, other in exclusions(runs):
             what = f"a further {one.variable} and the first {other.variable}"
             yield f"no event is both {what}: their conditions exclude each other"

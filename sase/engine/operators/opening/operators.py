@@ -28,6 +28,7 @@ from sase.planning.nodes import (
     chain,
     find,
 )
+from sase.planning.run_algorithms import run_algorithm, shows_all
 from sase.planning.split import may_end
 
 
@@ -39,7 +40,10 @@ def open_operators(root: Operator, context: Context) -> list[OperatorState]:
     nodes = list(reversed(chain(root)))
     taken = None if runs is None else _taken_matches(runs, nodes[-1], context)
     for place, node in enumerate(nodes):
-        states.append(_open(node, nodes[place + 1 :], states, taken, context))
+        if isinstance(node, RunEvaluation):
+            states.append(_open_runs(root, node, nodes[place + 1], taken, context))
+        else:
+            states.append(_open(node, nodes[place + 1 :], states, taken, context))
     return states
 
 
@@ -49,6 +53,21 @@ def _taken_matches(runs: RunEvaluation, top: Operator, context: Context) -> Take
         return None
     are_told = top.having is not None or top.input is not runs or runs.has_absences_in_iterations
     return TakenMatches(context, runs.partitions, are_told=are_told)
+
+
+def _open_runs(
+    root: Operator,
+    node: RunEvaluation,
+    above: Operator,
+    taken: TakenMatches | None,
+    context: Context,
+) -> OperatorState:
+    # With half of all kernels, which a query without series or strategies never loads.
+    from sase.engine.operators.opening.runs import open_runs
+
+    algorithm = run_algorithm(root, lines=context.options.lines)
+    ends = _ends(above, node.components)
+    return open_runs(node, algorithm, context, taken, is_shown=shows_all(root), ends=ends)
 
 
 def _open(
@@ -89,12 +108,8 @@ def _open(
             return UnionState(node, context, open_operators)
         case Transformation():
             return TransformationState(node, context, taken, of_series=_are_series(below))
-        case RunEvaluation():
-            # With half of all kernels, which a query without series or strategies never loads.
-            from sase.engine.operators.opening.runs import open_runs
-
-            ends = _ends(above[0], node.components)
-            return open_runs(node, context, taken, is_shown=_is_shown(above[0]), ends=ends)
+        case _:
+            raise AssertionError(f"{type(node).__name__} is opened elsewhere")
 
 
 def _are_series(below: Sequence[OperatorState]) -> bool:
@@ -108,10 +123,3 @@ def _ends(above: Operator, components: Sequence[BoundComponent]) -> tuple[int, .
         return ()
     ends = (each for each in above.elements if may_end(components, each))
     return tuple(-1 if each.after is None else each.after for each in ends)
-
-
-def _is_shown(above: Operator) -> bool:
-    """Whether bindings are results as they are, with all of their events."""
-    if not isinstance(above, Transformation):
-        return False
-    return above.having is None and above.columns is None and above.non_overlapping is None

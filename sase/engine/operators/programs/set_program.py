@@ -48,11 +48,6 @@ def set_terms(node: RunEvaluation) -> Iterator[SetTerm]:
             yield SetTerm(term.term, term.moment, term.own, term.judged, awaited)
 
 
-def only_compares(node: RunEvaluation, context: Context) -> bool:
-    """Whether nothing is asked but comparisons with the event that is bound."""
-    return not SetProgram(context, node.tested, list(set_terms(node))).code.asks
-
-
 def _terms(
     conjunct: Conjunct, states: SetStates, levels: dict[int, int]
 ) -> Iterator[tuple[Term, int]]:

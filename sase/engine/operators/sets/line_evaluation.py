@@ -34,6 +34,7 @@ class SetLineEvaluationState(IncrementalEvaluation):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self.form = SetForm(context.levels, node.strategy is StrategyName.EARLIEST_MAXIMAL)
+        assert not self._program.code.asks, "rows of runs know comparisons alone"
         self._states = self._program.states
         self._pattern = self._pattern_of()
         width = lines.EVENTS + context.levels

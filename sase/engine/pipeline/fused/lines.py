@@ -249,6 +249,8 @@ def _operators(pipeline: Pipeline) -> tuple[Evaluating, TransformationState] | D
         assert plan.runs is not None
         if plan.runs.evaluation is not Evaluation.NFAB:
             return Declined(f"the evaluation is {plan.runs.evaluation.value}")
+        if plan.runs.is_of_sets:
+            return Declined("the evaluation is through sets")
         return Declined("runs may fork" if plan.options.lines else "lines are switched off")
     if pipeline.dictionary.streaming:
         return Declined("events come in pieces")
