@@ -18,6 +18,7 @@ SaseError                 everything that this package raises on purpose
 BudgetWarning             the same is expected of a run that begins
 IntervalWarning           a type whose events are to be widened has none
 ReplayWarning             a replay on Spark cannot be cut into tasks, or its query looks wrong
+StatementWarning          statements of a script are set aside, as events lack what they name
 """
 
 from __future__ import annotations
@@ -183,3 +184,7 @@ class IntervalWarning(_Warning):
 
 class ReplayWarning(_Warning):
     """A replay on Spark takes place in one task, or its query is probably not what is meant."""
+
+
+class StatementWarning(_Warning):
+    """Statements of a script are set aside, as the events lack what they name."""

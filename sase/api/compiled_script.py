@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from warnings import warn
 
 from sase.api.checks import check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
+from sase.binding.binder import bind
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.streams import NamedStream
+from sase.binding.types import UNKNOWN
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
-from sase.errors import BindingError, BudgetError
+from sase.errors import BindingError, BudgetError, StatementWarning
 from sase.lang.parser import is_script
 from sase.planning.traversal import attributes_read
 
@@ -66,6 +69,41 @@ class CompiledScript:
     output: str = "all"
     # Statements of the script that this one was made of, which are compiled already.
     compiled: Mapping[str, _CompiledStatement] = field(default_factory=dict)
+    # Statements that do not run, as the events do not have what they name.
+    set_aside: Mapping[str, BindingError] = field(default_factory=dict)
+    binding: _BoundScript | None = field(default=None, repr=False)
+
+    def settled(self, *, strict: bool = False) -> CompiledScript:
+        """Set aside what names something that the events lack; an error if it is `strict`.
+
+        That is an error, too, where the text is wrong for any events, or no statement is left.
+        """
+        aside: dict[str, BindingError] = {}
+        binding = self._bind(None if strict else aside)
+        graph = self.graph.without(aside)
+        if not graph.statements:
+            found = {each for problem in aside.values() for each in problem.diagnostics}
+            raise BindingError(sorted(found, key=lambda each: each.span))
+        return replace(self, graph=graph, set_aside=aside, binding=binding)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why statements are set aside, by their names."""
+        return {name: reason_of(problem) for name, problem in self.set_aside.items()}
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn of the statements that are set aside."""
+        if self.set_aside:
+            told = (f"{name} is set aside: {reason}" for name, reason in self.reasons.items())
+            warn(StatementWarning("\n".join(told)), stacklevel=stacklevel)
+
+    def chosen(self, name: str | None, of_all: str = "") -> NamedQuery:
+        """The statement of a name, or without one the only result; not one that is set aside."""
+        aside = self.set_aside
+        problem = next(iter(aside.values()), None) if name is None else aside.get(name)
+        if problem is not None:
+            raise problem
+        return self.graph.chosen(name, of_all)
 
     def with_text(self, text: str) -> CompiledScript:
         """Another script over the same inputs; statements that are in both are compiled once."""
@@ -80,23 +118,66 @@ class CompiledScript:
             for each in self.graph.statements
         }
         graph = StatementGraph.of(text, self.sources)
-        return replace(self, graph=graph, sources=self.bound.sources, compiled=compiled)
+        sources = self.bound.sources
+        return replace(self, graph=graph, sources=sources, compiled=compiled, binding=None)
 
     @cached_property
     def bound(self) -> _BoundScript:
         """The statements bound to what they read; what files hold is inferred by all of them."""
+        return self._bind(None) if self.binding is None else self.binding
+
+    def _bind(self, aside: dict[str, BindingError] | None) -> _BoundScript:
+        """Bind the statements; put those `aside` that these events do not fit, if that is asked."""
         found: dict[str, CompiledQuery] = {}
         sources = {**self.sources, **{name: each.source for name, each in self._typing.items()}}
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
-            before = self._before(query, streams)
-            known = self._query(query, sources, streams) if before is None else before.query
-            if before is None and self._infer(known, query, sources, streams):
-                known = self._query(query, sources, streams)
-            found[query.name] = known
+            missing = [name for name in query.sources if name in (aside or {})]
+            if aside is not None and missing:
+                aside[query.name] = self._without_source(query, missing[0])
+                continue
+            try:
+                found[query.name] = self._known(query, sources, streams)
+            except BindingError as problem:
+                if aside is None or not self._fits_others(query, streams):
+                    raise
+                aside[query.name] = problem
+                continue
             if query.is_stream:
-                streams[query.name] = self.graph.stream_of(query, known.bound, streams)
+                bound = found[query.name].bound
+                streams[query.name] = self.graph.stream_of(query, bound, streams)
         return _BoundScript(found, streams, sources)
+
+    def _known(
+        self,
+        query: NamedQuery,
+        sources: dict[str | None, Discovered],
+        streams: dict[str | None, NamedStream],
+    ) -> CompiledQuery:
+        """A statement bound to what it reads, of which types may be inferred by that."""
+        before = self._before(query, streams)
+        if before is not None:
+            return before.query
+        known = self._query(query, sources, streams)
+        if self._infer(known, query, sources, streams):
+            known = self._query(query, sources, streams)
+        return known
+
+    def _without_source(self, query: NamedQuery, name: str | None) -> BindingError:
+        message = f"this reads `{name}`, which is set aside"
+        return self.graph.error("set-aside", message, query)
+
+    def _fits_others(self, query: NamedQuery, streams: Mapping[str | None, NamedStream]) -> bool:
+        """Whether a statement would be right for events with other types and attributes."""
+        schema = streams[query.sources[0]].schema
+        bare = replace(schema, types=None, columns=None, has_others=False, clock=schema.time_type)
+        if not any(name in self.sources for name in query.sources):
+            bare = without_types(self.graph.schema_read(query, streams))
+        try:
+            bind(query.tree, bare, source=self.graph.source, parameters=self.params or {})
+        except BindingError:
+            return False
+        return True
 
     def _before(
         self, query: NamedQuery, streams: Mapping[str | None, NamedStream]
@@ -368,6 +449,23 @@ class CompiledScript:
         )
 
 
+def reason_of(problem: BindingError) -> str:
+    """What is wrong with a statement, on one line."""
+    errors = (each for each in problem.diagnostics if each.severity == "error")
+    return "; ".join(each.sentence for each in errors)
+
+
+def without_types(schema: Schema) -> Schema:
+    """The attributes that a script says itself, of any type."""
+    types = tuple(
+        replace(each, attributes=tuple((name, UNKNOWN) for name, _ in each.attributes))
+        if each.attributes is not None
+        else each
+        for each in schema.types or ()
+    )
+    return replace(schema, types=types)
+
+
 def names_statements(text: object) -> bool:
     """Whether a text is a script: several statements, or one that names streams."""
     return isinstance(text, str) and is_script(text)
@@ -388,6 +486,6 @@ def script_of(
         sources: Sources = open_inputs(options, graph.inputs)
         return CompiledScript(graph, sources, params, recipe), None
     sources = discovered(options, unnamed, streams)
-    script = CompiledScript(StatementGraph.of(text, sources), sources, params, recipe)
+    script = CompiledScript(StatementGraph.of(text, sources), sources, params, recipe).settled()
     read = [sources[name].events for name in script.graph.inputs]
     return script, None if any(each is None for each in read) else sources

@@ -86,7 +86,7 @@ def explain(
     if statement is not None or streams is not None or names_statements(query):
         known = events if events is not None else schema
         script, read = script_of(query, known, streams, params, plan, options)
-        chosen = script.graph.chosen(statement, "sase.Script(text).explain(…)")
+        chosen = script.chosen(statement, "sase.Script(text).explain(…)")
         own = None if read is None else script.alone(read)[chosen.name]
         return explain_statement(script, chosen, own, **given)
     (explanation,) = explain_by(

@@ -36,6 +36,9 @@ class Script:
     `sase.Schema`, a schema of Arrow, or events like those that will come. Without either the script
     is compiled for the events that it is run over. The other keywords are those of `sase.compile`;
     where inputs differ a keyword is a dict of the name of an input → its own value.
+
+    A statement that names what the events lack is set aside with a `StatementWarning`, and with it
+    those that read it; the others run. Where that is to be an error, the script is `strict`.
     """
 
     @takes_input_options
@@ -48,22 +51,29 @@ class Script:
         params: Mapping[str, object] | None = None,
         plan: str = DEFAULT_PLAN,
         lateness: object = None,
+        strict: bool = False,
         **options: Unpack[InputKeywords],
     ) -> None:
         check_query(script)
         self.text, self._params, self._recipe = script, params, plan
-        self._lateness, self._options = lateness, dict(options)
+        self._lateness, self._options, self._strict = lateness, dict(options), strict
         self._sources: Sources | None = None
         if schema is not None or streams is not None:
             self._sources = discovered(self._options, schema, streams)
         self._graph = StatementGraph.of(script, self._sources)
         if self._sources is not None:
-            assert self._compiled.bound
+            self._graph = self._compiled.graph
+            self._compiled.warn(stacklevel=4)
 
     @property
     def statements(self) -> tuple[str, ...]:
         """The names of the statements: of their streams, or query_1, query_2 and so on."""
         return tuple(each.name for each in self._graph.statements)
+
+    @property
+    def set_aside(self) -> dict[str, str]:
+        """The statements that do not run, as the schema lacks what they name, with the reason."""
+        return {} if self._sources is None else self._compiled.reasons
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
@@ -92,6 +102,8 @@ class Script:
             script, given = self._for(events, streams)
             for each in given.values():
                 bound(each, guard)
+        if self._sources is None:
+            script.warn(stacklevel=3)
         return script.found(given, guard, max_matches)
 
     def explain(
@@ -130,7 +142,7 @@ class Script:
 
         check_events(events, streams)
         script, given = self._for(events, streams)
-        query = script.graph.chosen(name)
+        query = script.chosen(name)
         own = script.alone(given)[name]
         return why(query.written, own, params=self._params, plan=self._recipe, **rest)
 
@@ -141,7 +153,8 @@ class Script:
         if self._sources is None:
             given = discovered(self._options, events, streams)
             graph = StatementGraph.of(self.text, given)
-            return CompiledScript(graph, given, self._params, self._recipe), given
+            script = CompiledScript(graph, given, self._params, self._recipe)
+            return script.settled(strict=self._strict), given
         given = discovered(self._options, events, streams, self._sources)
         for name in self.inputs:
             if name not in given:
@@ -182,7 +195,8 @@ class Script:
         sources = self._sources
         if sources is None:
             sources = open_inputs(self._options, self.inputs)
-        return CompiledScript(self._graph, sources, self._params, self._recipe, self._lateness)
+        script = CompiledScript(self._graph, sources, self._params, self._recipe, self._lateness)
+        return script.settled(strict=self._strict)
 
     def __repr__(self) -> str:
         return f"<script of {', '.join(self.statements)}>"
@@ -213,6 +227,11 @@ class ScriptMatcher:
     def statements(self) -> tuple[str, ...]:
         """The names of the statements, in the order of the text."""
         return tuple(each.name for each in self._compiled.graph.statements)
+
+    @property
+    def set_aside(self) -> dict[str, str]:
+        """The statements that do not run, as the events lack what they name, with the reason."""
+        return self._compiled.reasons
 
     @property
     def inputs(self) -> tuple[str | None, ...]:

@@ -226,6 +226,8 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
     sources: Mapping[str, tuple[str | None, ...]]
     # The inputs that several statements read in one pass.
     shared: tuple[SharedInput, ...] = ()
+    # The statements that do not run, with the reason.
+    set_aside: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Explanation:
         return self.explanations[name]
@@ -246,7 +248,8 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
             for name, each in self.explanations.items()
         ]
         parts += ["\n".join(map(printable, each.lines())) for each in self.shared]
-        return "\n\n".join(parts)
+        aside = [printable(f"set aside: {n}: {why}") for n, why in self.set_aside.items()]
+        return "\n\n".join([*parts, *(["\n".join(aside)] if aside else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data of JSON; docs/scripts.md describes it."""
@@ -257,6 +260,7 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
                 for name, each in self.explanations.items()
             ],
             "shared": [each.to_dict() for each in self.shared],
+            "set_aside": dict(self.set_aside),
         }
 
     def _heading(self, name: str) -> str:
@@ -291,10 +295,11 @@ def explain_script(
     for name in filter(opened.is_dealt, found):
         running = opened.statements[name]
         pipeline, is_told = running.matcher.pipeline, running.asking.is_all
-        shared = shared_plan(pipeline, is_told=is_told, counted=analyze)
-        found[name] = replace(found[name], physical=(*found[name].physical, *shared))
+        paths = shared_plan(pipeline, is_told=is_told, counted=analyze)
+        found[name] = replace(found[name], physical=(*found[name].physical, *paths))
     sources = {each.name: each.sources for each in script.graph.statements}
-    return ScriptExplanation(found, sources, tuple(_shared(script, fresh, ran if analyze else ())))
+    shared = tuple(_shared(script, fresh, ran if analyze else ()))
+    return ScriptExplanation(found, sources, shared, script.reasons)
 
 
 def _shared(

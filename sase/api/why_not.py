@@ -100,7 +100,7 @@ def _of_statement(
     script: CompiledScript, read: Sources | None, name: str | None, guard: RunGuard | None
 ) -> tuple[str, Discovered]:
     """A statement of a script as a query by itself, and what it reads."""
-    query = script.graph.chosen(name)
+    query = script.chosen(name)
     if read is None:
         raise PlanError("a schema has no events, and only these say why: give them")
     for each in read.values():

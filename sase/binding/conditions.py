@@ -23,7 +23,7 @@ from sase.binding.literals import bind_literal
 from sase.binding.parts import references
 from sase.binding.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
-from sase.binding.values import bind_value, on_raw_time
+from sase.binding.values import bind_value, joined_texts, on_raw_time
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.source import Span
@@ -226,11 +226,12 @@ def _bare_boolean(node: ast.Expression, scope: Scope, negated: bool) -> Conditio
     value = bind_value(node, scope)
     allowed: DataType = value.type
     if allowed.kind not in (Kind.BOOLEAN, Kind.UNKNOWN):
+        hints = tuple(joined_texts(node, scope))
         scope.problems.error(
             "value-as-condition",
             f"a condition is needed here, and {_described(value, scope)}",
             node.span,
-            f"compare it with something:  {to_text(node)} = …",
+            *(hints or (f"compare it with something:  {to_text(node)} = …",)),
         )
         return Truth(True, span=node.span)
     if is_unknown(value):

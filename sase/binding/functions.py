@@ -68,7 +68,7 @@ _FAMILIAR = (
     ),
     (
         "contains startswith starts_with endswith ends_with position instr regexp_like regexp"
-        " matches",
+        " matches regexp_matches",
         "texts are compared with a pattern by  x.a LIKE '%abc%' , in which  %  is any text and  _"
         "  any character",
     ),

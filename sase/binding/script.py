@@ -82,6 +82,11 @@ class StatementGraph:
         """The statements that read a stream or an input."""
         return tuple(each for each in self.statements if name in each.sources)
 
+    def without(self, names: Collection[str]) -> StatementGraph:
+        """The other statements, under the names that they have."""
+        kept = tuple(each for each in self.statements if each.name not in names)
+        return replace(self, statements=kept)
+
     @property
     def result(self) -> NamedQuery:
         """The only statement that no other reads, or an error that names them all."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -87,7 +88,16 @@ def bind_value(node: ast.Expression, scope: Scope) -> Expression:
         "this is a condition, and a value is needed here",
         node.span,
         "conditions are joined with AND, OR and NOT; they are not compared or computed with",
+        *joined_texts(node, scope),
     )
+
+
+def joined_texts(node: ast.Expression, scope: Scope) -> Iterator[str]:
+    """The remedy where `||` in or beside a value may be meant to join texts."""
+    text, (start, end) = scope.problems.source.text, node.span
+    near = text[:start].rstrip()[-2:], text[end:].lstrip()[:2]
+    if "||" in near or "||" in text[start:end]:
+        yield "`||` is OR here, and texts are not joined: compute that before, as a column"
 
 
 def _checked_range(literal: Expression, scope: Scope) -> Expression:

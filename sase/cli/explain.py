@@ -21,7 +21,7 @@ from sase.cli.event_arguments import (
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import add_statement, events_of_script, is_script
+from sase.cli.script_arguments import add_statement, add_strict, events_of_script, is_script
 from sase.cli.spark import ReplayRequest, add_spark, session
 from sase.partial_file import write_whole
 
@@ -35,6 +35,7 @@ def configure(parser: ArgumentParser) -> None:
     add_inputs(parser)
     add_schema(parser, "the schema, in place of events")
     add_statement(parser)
+    add_strict(parser)
     parser.add_argument(
         "--analyze", action="store_true", help="run the query, and show what each operator did"
     )
@@ -121,7 +122,8 @@ def _explain_script(arguments: Namespace) -> int:
     refuse_given(refused, "a script")
     from sase.api.script import Script
 
-    text, options = one_query(arguments), query_options(arguments)
+    text = one_query(arguments)
+    options = {**query_options(arguments), "strict": arguments.strict}
     _check_statement(text, arguments)
     unnamed, streams = events_of_script(arguments)
     if unnamed is None and streams is None:
@@ -140,6 +142,9 @@ def _explain_script(arguments: Namespace) -> int:
             **limit_options(arguments),
         )
     if arguments.statement is not None:
+        why = explanation.set_aside.get(arguments.statement)
+        if why is not None:
+            raise ArgumentError(f"--statement {arguments.statement}: it is set aside: {why}")
         shown = _formatted(explanation[arguments.statement], arguments)
     elif arguments.format == "json":
         shown = explanation.to_json()

@@ -18,7 +18,7 @@ from sase.cli.follow import check_followed, lateness_of, tail_options
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import refuse_given
-from sase.cli.script_arguments import check_limit, named_inputs
+from sase.cli.script_arguments import check_limit, named_inputs, notify_set_aside
 from sase.cli.script_results import BadRowLines, bad_row_files, write_lines
 from sase.cli.signals import Ending
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.sources.tail import TailReader
+    from sase.errors import BindingError
 
 T = TypeVar("T")
 
@@ -92,24 +93,33 @@ def _compiled(
     names = {name: options_for(inputs[name], rows.schema.names) for name, rows in readers.items()}
     options = query_options(arguments)
 
-    def compiled(schemas: Mapping[str | None, object]) -> CompiledScript:
+    def compiled(
+        schemas: Mapping[str | None, object], aside: Mapping[str, BindingError]
+    ) -> CompiledScript:
         given = {name: Discovered.of(schema, names[name]) for name, schema in schemas.items()}
         graph = StatementGraph.of(one_query(arguments), given)
         check_limit(graph, arguments)
         lateness = lateness_of(arguments.lateness)
-        return CompiledScript(
-            graph, given, options["params"], options["plan"], lateness, arguments.limit
+        script = CompiledScript(
+            graph.without(aside),
+            given,
+            options["params"],
+            options["plan"],
+            lateness,
+            arguments.limit,
         )
+        return script.settled(strict=arguments.strict)
 
     # What is wrong with a statement is said of the columns as they are.
-    known = compiled({name: rows.schema for name, rows in readers.items()})
+    known = compiled({name: rows.schema for name, rows in readers.items()}, {})
+    notify_set_aside(known)
     for name, rows in readers.items():
         schema = known.bound.sources[name].schema
         roles = [*schema.times, names[name].type, schema.seq_column]
         named, _ = known.columns_read(name)
         rows.judge(names[name].earliest, [each for each in roles if each is not None], named)
         notify_warnings(rows.nearly_numbers(known.compared_columns(name)))
-    return compiled({name: rows.loose for name, rows in readers.items()})
+    return compiled({name: rows.loose for name, rows in readers.items()}, known.set_aside)
 
 
 def _found(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from sase.digits import grouped
-from sase.errors import BudgetWarning, Diagnostic, ReplayWarning
+from sase.errors import BudgetWarning, Diagnostic, ReplayWarning, StatementWarning
 from sase.printable import printable_lines
 
 
@@ -31,6 +31,7 @@ def warnings_as_messages() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", BudgetWarning)
         warnings.simplefilter("always", ReplayWarning)
+        warnings.simplefilter("always", StatementWarning)
         warnings.showwarning = lambda message, *rest, **more: notify([f"warning: {message}"])
         yield
 

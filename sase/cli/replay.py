@@ -23,7 +23,7 @@ from sase.cli.progress import SparkProgress
 from sase.cli.queries import ArgumentError
 from sase.cli.replay_script import replay_script
 from sase.cli.run import SHOWN
-from sase.cli.script_arguments import is_script
+from sase.cli.script_arguments import add_strict, is_script
 from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
@@ -39,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser, required=False)
     add_inputs(parser)
+    add_strict(parser)
     add_spark(parser)
     parser.add_argument(
         "-o",

@@ -112,8 +112,7 @@ def _compiled(
     options = query_options(arguments)
     graph = StatementGraph.of(text, given)
     script = CompiledScript(graph, given, options["params"], options["plan"])
-    assert script.bound
-    return script
+    return script.settled(strict=arguments.strict)
 
 
 def _rows(script: CompiledScript) -> int | None:
@@ -138,6 +137,7 @@ def _found(
         own = replace(source.names, null=(), text=(), on_bad_row=on_bad_row(arguments))
         for option, value in vars(own).items():
             options.setdefault(option, {})[name] = value
+    options["strict"] = arguments.strict
     return script_on(text, frames, **query_options(arguments), **options)
 
 

@@ -38,7 +38,7 @@ from sase.cli.output_files import (
 from sase.cli.progress import Progress
 from sase.cli.queries import Terminated, refuse_given
 from sase.cli.run_script import check_script_options, run_script
-from sase.cli.script_arguments import is_script
+from sase.cli.script_arguments import add_strict, is_script
 from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
 from sase.cli.signals import Ending
 from sase.cli.standard_input import check_inputs, events_in_a_file
@@ -58,6 +58,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser)
     add_inputs(parser)
+    add_strict(parser)
     add_schema(parser, "the schema that the events have, which says the types of their columns")
     parser.add_argument(
         "-o",

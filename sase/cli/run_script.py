@@ -14,7 +14,7 @@ from sase.cli.messages import counted, notify, notify_late, notify_warnings, war
 from sase.cli.output_files import write_file
 from sase.cli.progress import Progress
 from sase.cli.queries import refuse_given
-from sase.cli.script_arguments import check_limit, discovered_input, named_inputs
+from sase.cli.script_arguments import check_limit, discovered_input, named_inputs, notify_set_aside
 from sase.cli.script_results import (
     SHOWN,
     bad_row_files,
@@ -71,12 +71,15 @@ def _run(
     options = query_options(arguments)
     limit = arguments.limit
     script = CompiledScript(graph, given, options["params"], options["plan"], lateness, limit)
-    names = [each.name for each in graph.statements]
+    every = [each.name for each in graph.statements]
     check_bounds(None, arguments.max_matches)
     guard = guard_of(limits_of(**limit_options(arguments)), perf_counter_ns)
     for each in given.values():
         bound(each, guard)
-    paths = statement_files(names, arguments, inputs.values())
+    paths = statement_files(every, arguments, inputs.values())
+    script = script.settled(strict=arguments.strict)
+    notify_set_aside(script)
+    names = [each.name for each in script.graph.statements]
     aside, bad = bad_row_files(names, arguments, inputs), dict[str | None, Any]()
     with warnings_as_messages(), ScriptProgress(names) as progress:
         found = script.found(given, guard, arguments.max_matches, progress.watch, bad.update)
@@ -88,7 +91,7 @@ def _run(
         write_file(rows.schema, rows.to_batches(), path, ending, safe=arguments.csv_safe)
 
     put_bad_rows_aside({name: len(rows) for name, rows in bad.items() if rows}, aside, write)
-    _conclude(found, paths, progress)
+    _conclude(found, paths, progress, len(script.set_aside))
     return 0
 
 
@@ -141,7 +144,7 @@ def _print_tables(found: Mapping[str, Matches]) -> None:
 
 
 def _conclude(
-    found: Mapping[str, Matches], paths: Mapping[str, str], progress: ScriptProgress
+    found: Mapping[str, Matches], paths: Mapping[str, str], progress: ScriptProgress, aside: int
 ) -> None:
     """Report the run, by statement."""
     for name, matches in found.items():
@@ -153,4 +156,6 @@ def _conclude(
             notify([f"{name}: {counted(len(matches), 'match')}: {paths[name]}"])
     total = sum(map(len, found.values()))
     rows = f"{counted(progress.rows, 'row')}, {progress.seconds:.2f} s"
-    notify([f"{counted(total, 'match')} of {counted(len(found), 'statement')} in {rows}"])
+    others = f" ({aside:,} set aside)" if aside else ""
+    statements = f"{counted(len(found), 'statement')}{others}"
+    notify([f"{counted(total, 'match')} of {statements} in {rows}"])

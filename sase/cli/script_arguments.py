@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.cli.event_arguments import discovered, one_query
+from sase.cli.messages import notify_warnings
 from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
 from sase.errors import SchemaError
 from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
+    from sase.api.compiled_script import CompiledScript
     from sase.binding.script import StatementGraph
     from sase.engine.sources.discovered import Discovered
 
@@ -29,6 +31,21 @@ def add_statement(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--statement", metavar="NAME", help="of a script: the stream or query_N to be explained"
     )
+
+
+def add_strict(parser: ArgumentParser) -> None:
+    """Add that each statement of a script must fit the events."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="of a script: refuse it where a statement names what the events lack, which is set"
+        " aside otherwise",
+    )
+
+
+def notify_set_aside(script: CompiledScript) -> None:
+    """Tell which statements do not run, and why."""
+    notify_warnings(f"{name} is set aside: {why}" for name, why in script.reasons.items())
 
 
 def is_script(arguments: Namespace) -> bool:

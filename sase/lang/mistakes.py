@@ -13,6 +13,7 @@ from sase.errors import Diagnostic
 from sase.lang.expectations import CLAUSES
 from sase.lang.habits import HABITS
 from sase.lang.names import RESERVED
+from sase.lang.phrases import foreign_phrase
 from sase.lang.repairs import EVERY_KEYWORD, missing_and, misspelled
 from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
 from sase.lang.units import UNITS, unknown_unit
@@ -270,6 +271,7 @@ SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     _nothing_here,
     _never_closed,
     _ran_on,
+    foreign_phrase,
     *HABITS,
     _no_event_clause,
     _reserved_variable,

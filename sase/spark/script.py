@@ -66,6 +66,7 @@ def script(
     plan: str = DEFAULT_PLAN,
     lateness: object = None,
     buckets: int | None = None,
+    strict: bool = False,
     **options: Unpack[InputKeywords],
 ) -> ScriptResults:
     """What the statements of a script find in a DataFrame, or in a dict of input → DataFrame.
@@ -73,7 +74,8 @@ def script(
     Statements over the same input that all events of a match agree on the same attribute for share
     one shuffle, and one task for each part of it. So do those that read what others find, where
     that attribute goes on; others are cut by time, each slice with the windows of all streams
-    before it, or run in one task, with a warning that says why.
+    before it, or run in one task, with a warning that says why. One that names what the events
+    lack is set aside with a warning, and what reads it, unless the script is `strict`.
 
     Streaming DataFrames give streaming ones, each for a streaming query of its own, which finds
     each result exactly once. `lateness`, which may be a dict by input, is how late rows may be
@@ -84,6 +86,8 @@ def script(
     names = {name: InputOptions(**of_input(options, name, sources)) for name in sources}
     known = {name: source.discovered(names[name]) for name, source in sources.items()}
     compiled = CompiledScript(StatementGraph.of(script, known), known, params, plan)
+    compiled = compiled.settled(strict=strict)
+    compiled.warn(stacklevel=4)
     _check(compiled.plan)
     shown = {name: each.to_arrow().schema for name, each in compiled.found(known).items()}
     queries = {name: each.bound for name, each in compiled.bound.queries.items()}

@@ -1,0 +1,123 @@
+"""Statements that name what the events lack are set aside by name, and the others run."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.errors import BindingError, QuerySyntaxError, StatementWarning
+
+EVENTS = pa.table({"ts": [1, 2, 3], "type": ["A", "B", "C"], "k": [1, 1, 1], "s": ["x", "y", "z"]})
+GOOD = "EVENT SEQ(A a, B b) WHERE [k]"
+LACKING = "EVENT SEQ(A a, B b) WHERE a.user = b.user"
+TEXT = f"""
+{GOOD};
+CREATE STREAM pairs AS {LACKING} RETURN Pair(a.k AS k);
+CREATE STREAM more AS FROM pairs EVENT Pair p RETURN More(p.k AS k);
+FROM more EVENT More m;
+EVENT C c WHERE c.s > 3;
+EVENT C c
+"""
+ASIDE = {
+    "pairs": "the events have no column `user`",
+    "more": "this reads `pairs`, which is set aside",
+    "query_4": "this reads `more`, which is set aside",
+    "query_5": "they cannot be compared",
+}
+
+
+def warned() -> pytest.WarningsRecorder:
+    return pytest.warns(StatementWarning, match="pairs is set aside: `user` .*: the events have no")
+
+
+def assert_aside(found: object) -> None:
+    assert isinstance(found, dict)
+    assert [*found] == [*ASIDE]
+    assert all(ASIDE[name] in reason for name, reason in found.items())
+
+
+def test_the_others_run() -> None:
+    with warned():
+        found = sase.Script(TEXT).run(EVENTS)
+    assert {name: len(each) for name, each in found.items()} == {"query_1": 1, "query_6": 1}
+    with warned():
+        script = sase.Script(TEXT, EVENTS.schema)
+    assert script.statements == ("query_1", "query_6")
+    assert_aside(script.set_aside)
+    matcher = script.open()
+    assert_aside(matcher.set_aside)
+    pushed = matcher.push(None, EVENTS)
+    assert {name: len(each) for name, each in pushed.items()} == {"query_1": 1, "query_6": 1}
+
+
+def test_a_running_script_goes_on_without_them() -> None:
+    with warned():
+        script = sase.Script(TEXT, EVENTS)
+    matcher = script.open()
+    assert matcher.add("EVENT A a") == ("query_7",)
+    with pytest.raises(BindingError, match="no column `user`"):
+        matcher.add(LACKING)
+    matcher.remove("query_1")
+    restored = matcher.script.restore(matcher.snapshot())
+    assert {*restored.push(None, EVENTS)} == {"query_6", "query_7"}
+
+
+def test_explanations_name_them() -> None:
+    explained = sase.Script(TEXT).explain(EVENTS)
+    assert [*explained] == ["query_1", "query_6"]
+    assert_aside(explained.to_dict()["set_aside"])
+    assert "\nset aside: pairs: `user`" in explained.to_text()
+    assert "set aside: more: " in str(explained)
+    script = sase.Script(TEXT)
+    assert script.why("query_6", EVENTS).matches.number == 1
+    with pytest.raises(BindingError, match="no column `user`"):
+        script.why("pairs", EVENTS)
+    with pytest.raises(BindingError, match="which is set aside"):
+        sase.explain(TEXT, EVENTS, statement="more")
+    assert "plan" in str(sase.explain(TEXT, EVENTS, statement="query_6"))
+
+
+def test_what_is_asked_for_one_result_is_refused() -> None:
+    """A match of the only result cannot be of another statement than it is of other events."""
+    text = f"CREATE STREAM pairs AS {LACKING} RETURN Pair(a.k AS k); FROM pairs EVENT Pair p"
+    for tell in (sase.match, sase.explain, sase.why):
+        with pytest.raises(BindingError, match="no column `user`"):
+            tell(text, EVENTS)
+
+
+def test_a_strict_script_is_refused() -> None:
+    with pytest.raises(BindingError, match="no column `user`"):
+        sase.Script(TEXT, EVENTS, strict=True)
+    for call in (sase.Script(TEXT, strict=True).run, sase.Script(TEXT, strict=True).explain):
+        with pytest.raises(BindingError, match="no column `user`"):
+            call(EVENTS)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "EVENT SEQ(A a, B b) WHERE a.k = c.k",  # of any events
+        "EVENT SEQ(A a, B b) WHERE a.user = c.k",
+        "EVENT SEQ(A a, B b) WHERE a.k = :k",
+        "EVENT SEQ(A a, B b) WITHIN 5 minutes",  # an argument says what times count
+    ],
+)
+def test_what_is_wrong_of_any_events_is_refused(wrong: str) -> None:
+    with pytest.raises(BindingError):
+        sase.Script(f"{GOOD}; {wrong}").run(EVENTS)
+
+
+def test_syntax_errors_are_refused() -> None:
+    with pytest.raises(QuerySyntaxError):
+        sase.Script(f"{GOOD}; EVENT SEQ(A a,, B b)")
+
+
+def test_a_script_of_which_nothing_is_left_is_refused() -> None:
+    with pytest.raises(BindingError) as told:
+        sase.Script(f"{LACKING}; EVENT A a WHERE a.who = 3").run(EVENTS)
+    assert [each.message for each in told.value.diagnostics if "no column" in each.message] == [
+        "the events have no column `user`",
+        "the events have no column `user`",
+        "the events have no column `who`",
+    ]
