@@ -90,7 +90,8 @@ def _of_times(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
     """Say that times are of another unit, or simultaneous, by which events are in no sequence."""
     events, ties = sample.events, TieShare.of(plan)
     if len(events):
-        doubt = doubt_of_unit(plan.schema, int(events.ts[-1]), events.resolution_ns)
+        first, last = int(events.ts[0]), int(events.ts[-1])
+        doubt = doubt_of_unit(plan.schema, first, last, events.resolution_ns)
         yield from [] if doubt is None else [doubt]
     if ties is not None:
         ties.measure(events)

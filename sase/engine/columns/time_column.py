@@ -21,8 +21,10 @@ from sase.engine.columns.roles import require
 from sase.engine.columns.timestamps import shown_moment
 from sase.errors import SchemaError
 
-# Events of the year 5000 are none; most are before 2200.
+# Events of the year 5000 are none; most are before 2200, and those of clocks are after 2000.
 _YEAR = 31_556_952 * 10**9
+_CLOCKS = (2000 - 1970) * _YEAR
+_UNITS = ("s", "ms", "us", "ns")
 _LATEST, _USUAL = (5000 - 1970) * _YEAR, (2200 - 1970) * _YEAR
 FLOAT_UNIT = "us"  # the unit of float seconds once they are decoded
 _END = 2.0**63
@@ -75,10 +77,19 @@ def resolution_of(time: DataType, schema: Schema) -> int | None:
     return schema.nanoseconds if time.resolution is None else nanoseconds(time.resolution)
 
 
-def doubt_of_unit(schema: Schema, latest: int, resolution_ns: int | None) -> str | None:
-    """Return why the unit of time is in doubt, if the latest event is as late as none can be."""
-    if resolution_ns is None or latest * resolution_ns < _LATEST:
+def likely_unit(time: int) -> str | None:
+    """Return the unit by which a count since 1970 is a time of this century or the next."""
+    return next((u for u in _UNITS if _CLOCKS <= time * nanoseconds(u) < _USUAL), None)
+
+
+def doubt_of_unit(
+    schema: Schema, earliest: int, latest: int, resolution_ns: int | None
+) -> str | None:
+    """Return why the unit of time is in doubt, if no events are as late, or as early, as these."""
+    if resolution_ns is None:
         return None
+    if latest * resolution_ns < _LATEST:
+        return _doubt_of_early(schema, earliest, latest, resolution_ns)
     is_float = schema.time_type.kind is Kind.FLOAT
     given = nanoseconds("s") if is_float else resolution_ns
     year = 1970 + latest * resolution_ns // _YEAR
@@ -94,6 +105,21 @@ def doubt_of_unit(schema: Schema, latest: int, resolution_ns: int | None) -> str
         return f"{found}: is that the unit?"
     remedy = "say" if schema.time_type.kind is Kind.INTEGER else "give integers with"
     return f'{found}: if it counts {meant}, {remedy}  time_unit="{meant}"  (--time-unit {meant})'
+
+
+def _doubt_of_early(schema: Schema, earliest: int, latest: int, resolution_ns: int) -> str | None:
+    """Return why a unit is in doubt by which all is in 1970, and by another in this century."""
+    if schema.time_type.kind is not Kind.INTEGER or not 0 < latest * resolution_ns < _YEAR:
+        return None
+    meant = likely_unit(earliest)
+    if meant is None or meant != likely_unit(latest):
+        return None
+    year = 1970 + earliest * nanoseconds(meant) // _YEAR
+    return (
+        f"`{schema.time}` counts {schema.time_unit}, by which all events are in 1970: if it counts"
+        f' {meant}, by which the first is in {year}, say  time_unit="{meant}"  (--time-unit'
+        f" {meant})"
+    )
 
 
 def read_times(reading: Projection, name: str, time: DataType) -> Numbers:

@@ -46,6 +46,7 @@ class RunWarnings:
         self._rows: dict[int, int] = {}
         self.ties = TieShare.of(plan)
         # The latest time, and the nanoseconds of its unit where they are known.
+        self._earliest = 0
         self._latest: tuple[int, int | None] = (0, None)
         # What the report of a push has had.
         self._told: set[object] = set()
@@ -53,6 +54,7 @@ class RunWarnings:
     def follow(self, other: RunWarnings) -> None:
         """Go on for another run, whose plan may name fewer types: what has been told stays so."""
         self._told, self._latest = other._told, other._latest
+        self._earliest = other._earliest
         self.unseen = self._types - (other._types - other.unseen)
 
     @property
@@ -72,12 +74,14 @@ class RunWarnings:
     def note_whole(self, events: Events) -> None:
         """Note the times of events that are all there are."""
         if len(events):
+            self._earliest = int(events.ts[0])
             self._latest = int(events.ts[-1]), events.resolution_ns
         if self.ties is not None:
             self.ties.measure(events)
 
     def note_next(self, events: Events, *, follows: bool, admitted: int | None) -> None:
         """Note the times of the next events of a stream; the first may tie with the last before."""
+        self._earliest = self._earliest or int(events.ts[0])
         self._latest = int(events.ts[-1]), events.resolution_ns
         if self.ties is not None:
             self.ties.add(events, follows=follows, admitted=admitted)
@@ -117,7 +121,7 @@ class RunWarnings:
             found += [(text, text) for text in self._plan.warnings]
         if of_types and self.unseen:
             found += self._unseen_types()
-        doubt = doubt_of_unit(self._plan.schema, *self._latest)
+        doubt = doubt_of_unit(self._plan.schema, self._earliest, *self._latest)
         if doubt is not None:
             found.append((doubt_of_unit, doubt))
         ties = self.ties

@@ -177,6 +177,17 @@ def _changed(files: Files, kinds: Kinds) -> Kinds:
     return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
 
 
+def first_value(events: Files | Inputs, name: str) -> object:
+    """The first value of a column, None where reading it would use it up."""
+    if isinstance(events, Files):
+        tables = (table for _, table in events.batches([name]))
+    else:
+        known = (each for each in events.tables if not each.is_lazy)
+        tables = (each.proved({name}).source for each in known if each.source.num_rows)
+    first = next(iter(tables), None)
+    return None if first is None else first.column(name)[0].as_py()
+
+
 def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
     """Say which of the columns named are text by a few values, and what would make them numbers."""
     told = list[str]()
