@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.planning.nodes import SequenceScan, Union, find, reading
 
 # Of more events than this a sample is looked at: slices of so many events, evenly apart. Where it
 # has too few events of the query's types, all are.
@@ -34,15 +36,41 @@ class _SeenTypes(NamedTuple):
         return found
 
 
+def _keys_of(plan: EnginePlan) -> tuple[str, ...]:
+    """The attributes that all events of a match agree on, which all of them have."""
+    if find(plan.operators, Union) is not None:
+        return ()
+    components = (*plan.positives, *plan.negatives)
+    tests = (each for each in reading(plan.operators).tests if not each.attributes)
+    return tuple(t.attribute for t in tests if t.is_declared_by(components))
+
+
+def _alike(plan: EnginePlan) -> frozenset[str] | None:
+    """The types of which a match, or a negative component beside it, may have two; None for all."""
+    components = (*plan.positives, *plan.negatives)
+    if find(plan.operators, SequenceScan) is None or any(c.types is None for c in components):
+        return None
+    every = Counter(name for each in components for name in each.types or ())
+    return frozenset(name for name, count in every.items() if count > 1)
+
+
 class TieShare:
     """The events of some types that were counted, and those of them that share their order key.
 
-    Without `types` every event counts. Pieces of a stream are added one after the other.
+    Without `types` every event counts. Pieces of a stream are added one after the other. Of events
+    that are all there are only those tie that agree on the `keys` of the query, and of two events
+    of one type those alone that are `alike`: a match may have both, or None says that of all.
     """
 
-    def __init__(self, types: frozenset[str] | None) -> None:
+    def __init__(
+        self,
+        types: frozenset[str] | None,
+        keys: tuple[str, ...] = (),
+        alike: frozenset[str] | None = None,
+    ) -> None:
         self.events = self.tied = 0
-        self.is_sample = False
+        self.is_sample = self._is_by_key = False
+        self._keys, self._alike = keys, alike
         self._types = types
         self._seen: _SeenTypes | None = None
         # How many of the last order key were counted, or what tells the last events.
@@ -57,7 +85,7 @@ class TieShare:
         has_several = plan.has_series or len(plan.positives) + len(plan.negatives) > 1
         if plan.schema.is_ordered_by_row or not has_several:
             return None
-        return cls(plan.types_wanted)
+        return cls(plan.types_wanted, _keys_of(plan), _alike(plan))
 
     @property
     def is_large(self) -> bool:
@@ -68,14 +96,44 @@ class TieShare:
         """Count events that are all there are; of many a sample."""
         if events.tie is None:
             return
-        count = len(events)
+        count, ranges = len(events), [(0, len(events))]
         if count > MANY:
-            for begin in np.linspace(0, count - SLICE, MANY // SLICE, dtype=np.int64).tolist():
-                self._add(events, begin, begin + SLICE)
+            begins = np.linspace(0, count - SLICE, MANY // SLICE, dtype=np.int64).tolist()
+            ranges = [(begin, begin + SLICE) for begin in begins]
+            for begin, end in ranges:
+                self._add(events, begin, end)
             self.is_sample = self.events >= LEAST
         if not self.is_sample:
-            self.events = self.tied = 0
+            self.events, self.tied, ranges = 0, 0, [(0, count)]
             self._add(events, 0, count)
+        self._keys = tuple(name for name in self._keys if name in events.columns)
+        if self.is_large and (self._keys or self._alike is not None):
+            self.tied = sum([self._confused(events, begin, end) for begin, end in ranges])
+            self._is_by_key = True
+
+    def _confused(self, events: Events, begin: int, end: int) -> int:
+        """How many events of a range share order key and keys with one that may be in a match."""
+        assert events.tie is not None
+        seen = self._is_seen(events, begin, end)
+        places = np.arange(begin, end) if seen is None else begin + np.flatnonzero(seen)
+        marks = [events.tie[places]]
+        for name in self._keys:
+            column = events.columns[name].take(places)
+            valid = column.valid if column.dictionary is None else column.values >= 0
+            if valid is not None:
+                places, column = places[valid], column.take(np.flatnonzero(valid))
+                marks = [each[valid] for each in marks]  # NULL agrees with nothing
+            marks.append(column.values)
+        marks = [events.types[places], *marks[::-1]]
+        order = np.lexsort(marks)
+        types, *keys = (each[order] for each in marks)
+        is_new = np.any([each[1:] != each[:-1] for each in keys], axis=0)
+        groups = np.concatenate([[0], np.cumsum(is_new)])[: len(order)]
+        sizes = np.bincount(groups, minlength=1)
+        others = np.bincount(groups[1:], (types[1:] != types[:-1]) & ~is_new, len(sizes)) > 0
+        among = [self._alike is None or name in self._alike for name in events.type_names]
+        found = (sizes[groups] > 1) & (others[groups] | np.array([*among, True])[types])
+        return int(np.count_nonzero(found))
 
     def add(self, events: Events, *, follows: bool, admitted: int | None = None) -> None:
         """Count the next events of a stream; `follows` if the first ties with the last before.
@@ -166,10 +224,13 @@ class TieShare:
             share = f"{percent} % of a sample of {self.events:,} events that the query sees"
         is_named = seq not in (None, MERGED_ORDER)
         key, kind = (f"time and `{seq}`", " without repeating") if is_named else ("time", "")
+        keys = " and ".join(f"`{name}`" for name in self._keys)
+        of = f" of the same {keys}" if self._is_by_key else f", whatever their {keys}"
+        of = of if keys else ""
         by_row = f"seq=\"{ROW_ORDER}\"  (--seq '{ROW_ORDER}')"
         return (
-            f"{share} share their {key} with another, and neither of two such events is before the"
-            f" other: name with  seq=…  (--seq …)  a column of integers that numbers events{kind},"
+            f"{share} share their {key} with another{of}, and neither of two such events is before"
+            f" the other: name with  seq=…  (--seq …)  a column of integers that numbers events{kind},"
             f" or say  {by_row}  if they stand in their order in the input"
         )
 
