@@ -1,5 +1,7 @@
 """The statements of a script, each bound to what it reads, with the plan that runs them."""
 
+# long because: the way of a statement from its text to its plan is read as one.
+
 from __future__ import annotations
 
 import gc
@@ -13,12 +15,11 @@ from sase.api.checks import check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
-from sase.binding.binder import bind
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
+from sase.binding.set_aside import fits_other_events, reason_of, without_source
 from sase.binding.streams import NamedStream
-from sase.binding.types import UNKNOWN
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BindingError, BudgetError, StatementWarning
@@ -134,12 +135,12 @@ class CompiledScript:
         for query in self.graph.order:
             missing = [name for name in query.sources if name in (aside or {})]
             if aside is not None and missing:
-                aside[query.name] = self._without_source(query, missing[0])
+                aside[query.name] = without_source(query, missing[0], self.graph)
                 continue
             try:
                 found[query.name] = self._known(query, sources, streams)
             except BindingError as problem:
-                if aside is None or not self._fits_others(query, streams):
+                if aside is None or not fits_other_events(query, self.graph, streams, self.params):
                     raise
                 aside[query.name] = problem
                 continue
@@ -162,22 +163,6 @@ class CompiledScript:
         if self._infer(known, query, sources, streams):
             known = self._query(query, sources, streams)
         return known
-
-    def _without_source(self, query: NamedQuery, name: str | None) -> BindingError:
-        message = f"this reads `{name}`, which is set aside"
-        return self.graph.error("set-aside", message, query)
-
-    def _fits_others(self, query: NamedQuery, streams: Mapping[str | None, NamedStream]) -> bool:
-        """Whether a statement would be right for events with other types and attributes."""
-        schema = streams[query.sources[0]].schema
-        bare = replace(schema, types=None, columns=None, has_others=False, clock=schema.time_type)
-        if not any(name in self.sources for name in query.sources):
-            bare = without_types(self.graph.schema_read(query, streams))
-        try:
-            bind(query.tree, bare, source=self.graph.source, parameters=self.params or {})
-        except BindingError:
-            return False
-        return True
 
     def _before(
         self, query: NamedQuery, streams: Mapping[str | None, NamedStream]
@@ -447,23 +432,6 @@ class CompiledScript:
             shows_all,
             given.names.on_bad_row,
         )
-
-
-def reason_of(problem: BindingError) -> str:
-    """What is wrong with a statement, on one line."""
-    errors = (each for each in problem.diagnostics if each.severity == "error")
-    return "; ".join(each.sentence for each in errors)
-
-
-def without_types(schema: Schema) -> Schema:
-    """The attributes that a script says itself, of any type."""
-    types = tuple(
-        replace(each, attributes=tuple((name, UNKNOWN) for name, _ in each.attributes))
-        if each.attributes is not None
-        else each
-        for each in schema.types or ()
-    )
-    return replace(schema, types=types)
 
 
 def names_statements(text: object) -> bool:

@@ -1,5 +1,7 @@
 """A script, several queries of which some read what others find, and the matcher that runs it."""
 
+# long because: a script and its matcher are read together.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A warning of simultaneous events counts those that a query may confuse: of one key, in one match."""
+"""A warning of simultaneous events counts those that a query may confuse, of one key."""
 
 from __future__ import annotations
 

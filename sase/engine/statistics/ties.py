@@ -230,8 +230,8 @@ class TieShare:
         by_row = f"seq=\"{ROW_ORDER}\"  (--seq '{ROW_ORDER}')"
         return (
             f"{share} share their {key} with another{of}, and neither of two such events is before"
-            f" the other: name with  seq=…  (--seq …)  a column of integers that numbers events{kind},"
-            f" or say  {by_row}  if they stand in their order in the input"
+            " the other: name with  seq=…  (--seq …)  a column of integers that numbers events"
+            f"{kind}, or say  {by_row}  if they stand in their order in the input"
         )
 
     def checkpoint(self) -> list[int]:
