@@ -15,9 +15,10 @@ from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
 from sase.planning.nodes import Operator
 from sase.planning.preflight import foreseen
-from sase.planning.statistics import Statistics
+from sase.planning.statistics import ALL_EVENTS, Statistics
 
 if TYPE_CHECKING:
+    from sase.engine.pipeline.batch import RowsInMemory
     from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
     from sase.engine.sources import Files
@@ -28,6 +29,8 @@ EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
 # Of so many events a small one costs little where a component is very rare: joins by a tree, or
 # match windows below runs, may then save most.
 ENOUGH_FOR_RARE = 1_000_000
+# What is sampled to say what is expected where a run takes no sample.
+SAMPLE = 100_000
 # Without a key a query may find any number of matches, which is worth knowing of so many events; of
 # series of any length that may be listed much fewer are many.
 MANY, MANY_IN_SERIES, BY_FAR = 1_000, 24, 1_000
@@ -52,7 +55,6 @@ def run(
     """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
-    from sase.engine.pipeline.fused.neighbours import has_rare
 
     check_bounds(threads, max_matches)
     given = statistics_in(stats)
@@ -65,15 +67,11 @@ def run(
             rows, plan = planned()
         return batch.searched(plan, rows, guard=guard, **settings)
 
-    def planned() -> tuple[batch.RowsInMemory | Files, EnginePlan]:
+    def planned() -> tuple[RowsInMemory | Files, EnginePlan]:
         most = batch.most_held(guard)
         rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
-        if isinstance(rows, batch.RowsInMemory) and statistics is None:
-            sample = sample_that_pays(known, rows.inputs.num_rows)
-            if sample or rows.inputs.num_rows >= ENOUGH_FOR_RARE:
-                rows, events = rows.load(known.reading, threads)
-                sample = sample or LEAST_SAMPLE * has_rare(known.reading, events)
-                statistics = known.measured(events, sample) if sample else None
+        if statistics is None:
+            rows, statistics = sampled(known, rows, threads)
         made = known.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
         if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory
@@ -92,6 +90,55 @@ def _warn_of_too_many(
     warning = foreseen(plan, statistics, max_matches, room // 2, margin)
     if warning is not None:
         warn(BudgetWarning(warning), stacklevel=8)
+
+
+def sampled(
+    known: CompiledQuery, rows: RowsInMemory | Files, threads: int | None = 1
+) -> tuple[RowsInMemory | Files, Statistics | None]:
+    """Take the sample by which a run over rows chooses its plan, if one pays, of loaded rows."""
+    from sase.engine.pipeline.batch import RowsInMemory
+    from sase.engine.pipeline.fused.neighbours import has_rare
+
+    if not isinstance(rows, RowsInMemory):
+        return rows, None
+    sample = sample_that_pays(known, rows.inputs.num_rows)
+    if not sample and rows.inputs.num_rows < ENOUGH_FOR_RARE:
+        return rows, None
+    rows, events = rows.load(known.reading, threads)
+    sample = sample or LEAST_SAMPLE * has_rare(known.reading, events)
+    return rows, known.measured(events, sample) if sample else None
+
+
+def measured(
+    known: CompiledQuery,
+    given: Statistics | None,
+    guard: RunGuard | None = None,
+    *,
+    samples: bool = True,
+) -> tuple[Statistics | None, Statistics | None]:
+    """The statistics that choose the plan of a run, and those that say what is expected of it.
+
+    Both are those that are `given`. Where a run takes none a larger sample says what is expected,
+    or footers where events are too many to be held.
+    """
+    from sase.engine.columns import Inputs
+    from sase.engine.pipeline.batch import RowsInMemory, most_held, read
+    from sase.engine.statistics import from_footers
+
+    events, choosing = known.source.events, given
+    if given is not None or events is None:
+        return given, given
+    if isinstance(events, Inputs) and not events.num_rows:  # as of a schema alone
+        return None, Statistics(0, source=ALL_EVENTS)
+    rows = read(known.reading, events, most_held(guard), guard)
+    if samples:
+        rows, choosing = sampled(known, rows)
+    if choosing is not None:
+        return choosing, choosing
+    if not isinstance(rows, RowsInMemory):
+        return None, from_footers(rows, known.schema)
+    loaded = rows.load(known.reading)[1] if rows.loaded is None else rows.loaded
+    return None, known.measured(loaded, SAMPLE)
 
 
 def sample_that_pays(known: CompiledQuery, events: int) -> int:

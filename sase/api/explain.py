@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from sase.api.checks import check_output
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
 from sase.api.compiled_script import CompiledScript, names_statements, script_of
+from sase.api.execution import measured
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.set_results import plan_of_histories
@@ -38,14 +39,11 @@ from sase.planning.optimizer import Optimized
 from sase.planning.physical import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
 from sase.planning.shared_scans import shared_scans
-from sase.planning.statistics import ALL_EVENTS, Statistics
+from sase.planning.statistics import Statistics
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
     from sase.engine.report import FusedUse, Report
-
-# What is sampled where someone waits for an explanation, and not for the fastest answer.
-SAMPLE = 100_000
 
 
 @takes_input_options
@@ -70,7 +68,8 @@ def explain(
 ) -> Explanation:
     """The plan of a query: as text with `str`, as JSON, as a graph, or as a page.
 
-    With `events` it says what is expected of them, by `stats` or a sample, and with `analyze` what
+    With `events` the plan is that of a run over them, by the same sample if it takes one, or by
+    `stats`. It says what is expected, by these or a sample of its own, and with `analyze` what
     happened when it ran, or with `pushed` when they were pushed to a matcher, in batches of so many
     rows. Without any a `schema` says which attributes there are, and else every type is taken to
     have those that the query names. `output` is the form of the result, as `match`
@@ -100,7 +99,7 @@ def explain_statement(
 ) -> Explanation:
     """The explanation of a statement of a script, over its own events, or by their schema."""
     schema: Any = None if own is not None else script.bound.queries[query.name].source
-    kept = {"schema": schema, "params": script.params}
+    kept = {"schema": schema, "params": script.params, "samples": False}
     return explain_by([script.recipe], query.written, own, **kept, **given)[0]
 
 
@@ -119,9 +118,10 @@ def explain_by(
     off: Collection[str] = (),
     timeout: object = None,
     max_memory: object = None,
+    samples: bool = True,
     **options: Unpack[InputKeywords],
 ) -> list[Explanation]:
-    """The same by each of some recipes; the query is bound, and its events are measured, once."""
+    """The same by each of some recipes; `samples` is off of statements, whose runs take none."""
     check_off(off)
     limits = limits_of(timeout, max_memory)
     if not (analyze or limits.are_none):
@@ -143,19 +143,17 @@ def explain_by(
             query, source,
             params=params, plan=recipes[0], limit=limit, output=output, assumes=assumes,
         )  # fmt: skip
-        statistics = statistics_in(stats)
-        if statistics is None and source.events is not None:
-            statistics = measured(known, guard)
+        samples = samples and pushed is None
+        choosing, statistics = measured(known, statistics_in(stats), guard, samples=samples)
         check_of(guard)(0)
         loaded = pushed is None and _are_loaded(known)
     explanations = []
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
-        made = by_recipe.optimized(statistics, off, loaded=loaded)
+        made = by_recipe.optimized(choosing, off, loaded=loaded)
         form = _form(by_recipe, made, statistics, output)
         if analyze:
-            found = analyzed(by_recipe, made, statistics, pushed, guard)
-            found = replace(found, form=form)
+            found = replace(analyzed(by_recipe, made, statistics, pushed, guard), form=form)
         else:
             notes = _notes(by_recipe, made, assumes=assumes)
             paths = _physical(by_recipe, made, form)
@@ -246,23 +244,6 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
         time_unit=roles.time_unit,
     )
     return with_longest(schema, roles.longest)
-
-
-def measured(known: CompiledQuery, guard: RunGuard | None = None) -> Statistics | None:
-    """Statistics of events: of a sample, or of footers where they are too many to be held."""
-    from sase.engine.columns import Inputs
-    from sase.engine.pipeline.batch import held, most_held
-    from sase.engine.sources import Files
-    from sase.engine.statistics import from_footers
-
-    events = known.source.events
-    if isinstance(events, Inputs) and not events.num_rows:  # as of a schema alone
-        return Statistics(0, source=ALL_EVENTS)
-    loaded = held(known.unoptimized, events, most_held(guard), guard)
-    if loaded is not None:
-        return known.measured(loaded[1], SAMPLE)
-    assert isinstance(events, Files)
-    return from_footers(events, known.schema)
 
 
 def analyzed(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sase.planning.cost_values import BLOCK
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -18,7 +20,7 @@ class Options:
     alone is in no checkpoint.
     """
 
-    block: int = 1 << 17
+    block: int = BLOCK
     chunk: int = 1 << 16
     stack: int = 1 << 10
     fused: bool = True

@@ -20,6 +20,7 @@ from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, Equivalenc
 from sase.binding.text import condition_text
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
+from sase.planning.cost_values import BLOCK
 from sase.planning.probabilities import absence, clear_since, preceded, ratio, shape_of
 from sase.planning.selectivity import assumed, conjunction, selectivity
 from sase.planning.split import negations_of, window_of
@@ -117,8 +118,11 @@ class Cardinalities:
 
     @cached_property
     def walked(self) -> float:
-        """The length of the walk back."""
-        return self.reach(self.construction.window or self.scan.window)
+        """The length of the walk back: the window, or as far as stacks hold what has left it."""
+        reach = self.reach(self.construction.window or self.scan.window)
+        if self.construction.window is None:
+            reach += BLOCK / 2 / max(self.statistics.rows, 1) * self.span
+        return min(reach, self.span)
 
     def tuples(self, level: int, reach: float, last: int | None = None) -> float:
         """Ordered tuples of events from a level to the last, or another one, within a window."""

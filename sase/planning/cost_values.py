@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+# Events of a block: stacks drop what has left the window once for each.
+BLOCK = 1 << 17
 # No plan takes more state than this if another takes less: runs may be more than fit.
 MOST_BYTES = 1 << 30
 # What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.

@@ -6,7 +6,7 @@ with the first alternative of each later choice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sase.planning.cost import cost_of
@@ -14,13 +14,10 @@ from sase.planning.cost_values import MOST_BYTES, Cost
 from sase.planning.driver import RewriteCall, RewriteStep, Trace
 from sase.planning.nodes import Operator, branches_of
 from sase.planning.recipes import Choice, Entry, Recipe
-from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics
 
 # The parameter of rewrites that look at costs themselves.
 CHEAPER = ("where", "cheaper")
-# `on = "each"` stands for every equivalence test in turn.
-_EACH = "each"
 # Unless that one takes longer than anyone waits: an hour.
 LONGEST = 3600 * 10**9
 
@@ -104,7 +101,7 @@ def _choose(
     """
     usual = [call for entry in rest for call in _usual(entry)]
     started: list[Trace] = []
-    for calls in _expanded(choice, trace.plan):
+    for calls in choice.alternatives:
         after = trace.after(calls, statistics, off)
         if all(after.plan != other.plan for other in started):
             started.append(after)
@@ -136,26 +133,5 @@ def _applied(steps: Iterable[RewriteStep]) -> tuple[RewriteCall, ...]:
 def _usual(entry: Entry) -> tuple[RewriteCall, ...]:
     """What stands for an entry while others are judged; what is taken by its cost comes later."""
     if isinstance(entry, Choice):
-        return _on(None, entry.alternatives[0])
+        return entry.alternatives[0]
     return () if CHEAPER in entry.parameters else (entry,)
-
-
-def _expanded(choice: Choice, plan: Operator) -> Iterator[tuple[RewriteCall, ...]]:
-    """The alternatives, with one for each equivalence test where that is asked for."""
-    for calls in choice.alternatives:
-        if any(_EACH in dict(call.parameters).values() for call in calls) and tests_of(plan):
-            yield from (_on(test.attribute, calls) for test in tests_of(plan))
-        else:
-            yield _on(None, calls)
-
-
-def _on(attribute: str | None, calls: Sequence[RewriteCall]) -> tuple[RewriteCall, ...]:
-    """Rewrites with an attribute in the place of "each"; without one they choose themselves."""
-
-    def named(call: RewriteCall) -> RewriteCall:
-        given = [(name, attribute if value == _EACH else value) for name, value in call.parameters]
-        return RewriteCall(
-            call.rewrite, tuple((name, value) for name, value in given if value is not None)
-        )
-
-    return tuple(map(named, calls))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import sase
+from sase.api import execution
+from sase.api.compiled_query import CompiledQuery
 from sase.api.explain import ASSUMED
 from sase.binding.schema_file import schema_from
 from sase.errors import BindingError, PlanError
@@ -59,8 +62,58 @@ def test_with_events_there_are_estimates_and_reasons_and_nothing_runs() -> None:
     assert any(
         "partitioned on id: 20 values, removes" in r for r in explanation.operators[0].reasons
     )
-    assert explanation.notes == ()
-    assert explanation.choices
+    assert (explanation.notes, explanation.choices) == ((), ())
+
+
+def by_the_run(query: str, given: pa.Table, **options: Any) -> tuple[Any, Any]:
+    """The statistics by which a run over events plans, and those by which EXPLAIN does."""
+    used: list[Any] = []
+
+    def kept(known: CompiledQuery, statistics: Any = None, *rest: Any, **more: Any) -> Any:
+        used.append(statistics)
+        return optimized(known, statistics, *rest, **more)
+
+    optimized = CompiledQuery.optimized
+    with patch.object(CompiledQuery, "optimized", kept):
+        sase.match(query, given)
+        sase.explain(query, given, **options)
+    by_run, by_explain = used
+    return by_run, by_explain
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        (QUERY, {}),
+        ("EVENT SEQ(A a, C c) WITHIN 5", {}),  # a small sample, as many matches may come
+        ("EVENT SEQ(A a, B+ b[], R c) WHERE earliest_maximal WITHIN 5", {"rare": True}),
+        (QUERY, {"sampled": True}),
+    ],
+)
+def test_explain_plans_by_the_statistics_of_the_run(
+    query: str, options: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = EVENTS
+    if options.get("rare"):
+        given = pa.concat_tables([EVENTS] * 3).set_column(0, "ts", pa.array(range(3 * ROWS)))
+        kinds = given["type"].to_pylist()
+        kinds[500] = "R"
+        given = given.set_column(1, "type", pa.array(kinds))
+        monkeypatch.setattr(execution, "ENOUGH_FOR_RARE", 3 * ROWS)
+    if options.get("sampled"):
+        monkeypatch.setattr(execution, "EVENTS_PER_SAMPLED", 1)
+        monkeypatch.setattr(execution, "LEAST_SAMPLE", ROWS // 2)
+    by_run, by_explain = by_the_run(query, given)
+    assert by_run == by_explain
+    assert (by_run is None) == (query == QUERY and not options)
+
+
+def test_what_is_pushed_is_planned_without_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "EVENTS_PER_SAMPLED", 1)
+    monkeypatch.setattr(execution, "LEAST_SAMPLE", ROWS // 2)
+    by_run, by_explain = by_the_run(QUERY, EVENTS, pushed=100, analyze=True)
+    assert by_run is not None
+    assert by_explain is None
 
 
 def test_without_events_every_type_is_taken_to_have_what_the_query_names() -> None:
@@ -106,7 +159,8 @@ def test_statistics_come_back_from_a_file(tmp_path: Path) -> None:
     assert first.statistics is not None
     path = tmp_path / "stats.json"
     path.write_text(statistics_to_json(first.statistics), encoding="utf-8")
-    for given in (path, str(path), first.statistics):
+    first = sase.explain(QUERY, EVENTS, stats=first.statistics)
+    for given in (path, str(path)):
         assert sase.explain(QUERY, EVENTS, stats=given) == first
     # And without the events they were measured on.
     schema = schema_from({"columns": {"ts": "integer", "id": "integer", "v": "integer"}})

@@ -20,24 +20,19 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.optimizer import Alternative, Optimized, _best
+from sase.planning.optimizer import Optimized, _best
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made, written
 
 TWO_KEYS = "EVENT SEQ(A a, B b) WHERE [few, many] WITHIN 5000"
 ABSENT = "EVENT SEQ(A a, !(N n), B b) WHERE [many] AND a.v < b.v WITHIN 5000"
-EACH = '{one_of = [[{rewrite = "partition_stacks", on = "each"}], []]}'
+NEGATION = '{one_of = [["push_negation_into_construction"], []]}'
 STACKS = '"use_active_instance_stacks"'
 
 
 def keys(plan: Optimized) -> list[list[str]]:
     partitions = require(plan.plan, SequenceScan).partitions
     return [[test.attribute for test in key] for key in partitions]
-
-
-def taken(choice: tuple[Alternative, ...]) -> str:
-    (only,) = [str(each) for each in choice if each.is_taken]
-    return only
 
 
 def two_keys(few: float, many: float, rows: int = 50_000) -> Statistics:
@@ -56,16 +51,16 @@ def test_a_key_with_many_values_beats_one_with_few(
     few: float, many: float, best: str, tmp_path: Path
 ) -> None:
     """Of equal ones the first is taken."""
-    recipe = written(tmp_path, f"{STACKS}, {EACH}")
+    recipe = written(tmp_path, f'{STACKS}, "partition_stacks"')
     plan = made(TWO_KEYS, two_keys(few, many), recipe)
     assert keys(plan) == [[best]]
-    assert [taken(choice) for choice in plan.choices] == [f"partition_stacks(on={best})"]
 
 
-def test_a_composite_key_is_taken_where_both_attributes_remove_much() -> None:
-    plan = made(TWO_KEYS, two_keys(0.1, 0.1))
+@pytest.mark.parametrize("few", [0.001, 0.1, 0.9])
+def test_the_key_has_all_attributes_whatever_they_remove(few: float) -> None:
+    plan = made(TWO_KEYS, two_keys(few, 0.1))
     assert keys(plan) == [["few", "many"]]
-    assert taken(plan.choices[0]) == "build_composite_key"
+    assert plan.choices == ()
 
 
 def test_without_the_composite_key_the_best_single_one_is_left() -> None:
@@ -100,49 +95,26 @@ def absence(condition: float, forbidding: int = 30_000) -> Statistics:
     )
 
 
-def test_negation_is_pushed_where_much_is_built() -> None:
-    plan = made(ABSENT, absence(0.5))
-    assert find(plan.plan, Negation) is None
-    assert len(require(plan.plan, SequenceConstruction).negations) == 1
-    assert any("push_negation_into_construction" in taken(choice) for choice in plan.choices)
-
-
-@pytest.mark.parametrize(
-    ("condition", "forbidding", "is_first"),
-    [(0.99, 30_000, True), (0.01, 30_000, False), (0.99, 1, False)],
-)
-def test_absence_that_cannot_be_pushed_is_checked_first_where_it_removes_more(
-    condition: float, forbidding: int, is_first: bool
+@pytest.mark.parametrize("condition", [0.001, 0.5])
+@pytest.mark.parametrize("forbidding", [1, 3_000_000])
+def test_conditions_and_negation_are_pushed_whatever_they_remove(
+    condition: float, forbidding: int
 ) -> None:
-    """Of the selection and absence one removes next to nothing; searching the index is dearer."""
-    plan = made(
-        ABSENT.replace("AND", "AND n.w > a.w AND"),
-        absence(condition, forbidding),
-        off=["push_conditions_into_construction"],
-    )
-    kinds = [type(operator) for operator in reversed(chain(plan.plan))]
-    assert (kinds.index(Negation) < kinds.index(Selection)) == is_first
-    assert taken(plan.choices[-1]) == ("negate_before_selection" if is_first else "none of them")
+    plan = made(ABSENT, absence(condition, forbidding))
+    assert find(plan.plan, Negation) is None
+    construction = require(plan.plan, SequenceConstruction)
+    assert len(construction.negations) == len(construction.conditions) == 1
+    assert plan.choices == ()
 
 
-def test_what_can_never_be_pushed_is_no_choice() -> None:
-    query = "EVENT SEQ(A a, B b, !(N n)) WHERE [many] WITHIN 5000"
-    plan = made(query, absence(0.5))
-    assert find(plan.plan, Negation) is not None
-    every = [str(each) for choice in plan.choices for each in choice]
-    assert not any("push_negation" in each or "negate_before" in each for each in every)
-
-
-@pytest.mark.parametrize(("window", "by_time"), [(5, True), (100_000, False)])
-def test_absence_is_looked_up_by_time_where_gaps_are_short(window: int, by_time: bool) -> None:
-    """And where no other operator has the key of both attributes."""
-    query = f"EVENT SEQ(A a, B b, !(N n)) WHERE [few, many] WITHIN {window}"
+def test_absence_is_never_looked_up_among_all_keys() -> None:
+    """However short gaps are expected to be."""
+    query = "EVENT SEQ(A a, B b, !(N n)) WHERE [few, many] WITHIN 5"
     every = ("a b", "a n", "b n", "a b n")
     agreements = {("few", each): 0.3 for each in every} | {("many", each): 0.1 for each in every}
     statistics = known(A=30_000, B=30_000, N=30_000, agreements=agreements)
     plan = made(query, statistics, off=["build_composite_key"])
-    assert require(plan.plan, Negation).by_time is by_time
-    assert not require(made(query, statistics).plan, Negation).by_time
+    assert not require(plan.plan, Negation).by_time
 
 
 def test_conditions_are_pushed_in_the_order_that_statistics_tell(tmp_path: Path) -> None:
@@ -167,29 +139,12 @@ def test_without_statistics_the_first_alternative_is_taken(tmp_path: Path) -> No
     assert keys(made(TWO_KEYS, None, written(tmp_path, f"{STACKS}, {nothing_first}"))) == []
 
 
-def test_each_without_statistics_is_the_first_test(tmp_path: Path) -> None:
-    plan = made(TWO_KEYS, None, written(tmp_path, f"{STACKS}, {EACH}"))
-    assert keys(plan) == [["few"]]
-    assert [str(step.call) for step in plan.steps][-1] == "partition_stacks"
-
-
-def test_each_where_there_is_no_test_is_declined(tmp_path: Path) -> None:
-    only = '{one_of = [[{rewrite = "partition_stacks", on = "each"}]]}'
-    recipe = written(tmp_path, f"{STACKS}, {only}")
-    plan = made("EVENT SEQ(A a, B b) WITHIN 5", known(A=9, B=9), recipe)
-    assert keys(plan) == []
-    assert plan.choices == ()
-    assert plan.steps[-1].declined == "there is no equivalence test that all components are under"
-
-
-def test_a_later_choice_of_each_counts_as_usual_when_an_earlier_one_is_made(
-    tmp_path: Path,
-) -> None:
-    """The window in construction is judged with the partitions that come after it."""
+def test_a_later_choice_counts_as_usual_when_an_earlier_one_is_made(tmp_path: Path) -> None:
+    """The window in construction is judged with the negation that comes after it."""
     window = '{one_of = [["push_window_into_construction"], []]}'
-    recipe = written(tmp_path, f"{STACKS}, {window}, {EACH}")
-    statistics = two_keys(0.001, 0.5)
-    plan = made(TWO_KEYS, statistics, recipe)
+    recipe = written(tmp_path, f'{STACKS}, "partition_stacks", {window}, {NEGATION}')
+    statistics = absence(0.5)
+    plan = made(ABSENT, statistics, recipe)
     assert plan.choices[0][0].cost == cost_of(plan.plan, statistics)
 
 
@@ -197,13 +152,14 @@ def test_a_later_choice_of_each_counts_as_usual_when_an_earlier_one_is_made(
 
 
 def test_alternatives_are_recorded_with_the_cost_of_the_whole_plan(tmp_path: Path) -> None:
-    recipe = written(tmp_path, f"{STACKS}, {EACH}")
+    keys = '{one_of = [[{rewrite = "partition_stacks", on = "few"}], ["partition_stacks"], []]}'
+    recipe = written(tmp_path, f"{STACKS}, {keys}")
     statistics = two_keys(0.5, 0.001)
     plan = made(TWO_KEYS, statistics, recipe)
     (choice,) = plan.choices
     assert [str(each) for each in choice] == [
         "partition_stacks(on=few)",
-        "partition_stacks(on=many)",
+        "partition_stacks",
         "none of them",
     ]
     costs = [each.cost.nanoseconds for each in choice]
@@ -214,13 +170,10 @@ def test_alternatives_are_recorded_with_the_cost_of_the_whole_plan(tmp_path: Pat
     assert nothing.choices == (), "what is off is no alternative"
 
 
-def test_alternatives_that_make_the_same_plan_count_once() -> None:
-    """One test: the composite key declines, and the key on each is the key on the one."""
-    plan = made("EVENT SEQ(A a, B b) WHERE [many] WITHIN 5000", known(A=9_000, B=9_000))
-    assert [str(each) for each in plan.choices[0]] == [
-        "partition_stacks",
-        "none of them",
-    ]
+def test_alternatives_that_make_the_same_plan_count_once(tmp_path: Path) -> None:
+    """There is no condition to be pushed, and no negation."""
+    recipe = written(tmp_path, f"{STACKS}, {NEGATION}")
+    assert made(TWO_KEYS, two_keys(0.1, 0.1), recipe).choices == ()
 
 
 def test_the_taken_plan_is_never_dearer_than_the_first_alternatives() -> None:

@@ -8,12 +8,11 @@ from typing import Any
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
-from sase.planning.driver import RewriteCall
 from sase.planning.explain import Explanation, described
-from sase.planning.explain.value import Expected, ExplainedForm, Measured
+from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
 from sase.planning.physical import Feed, PhysicalPath
-from sase.planning.recipes import Choice, Recipe, read_recipe
+from sase.planning.recipes import read_recipe
 from sase.planning.statistics import (
     Admission,
     Agreement,
@@ -91,26 +90,17 @@ PHYSICAL = (
     PhysicalPath("fused scan", Feed.LOADED, "all by one kernel", None, 900_000, "keys have NULLs"),
     PhysicalPath("fused lines", Feed.LOADED, "runs by one kernel", "the plan has no runs"),
 )
-SETTLED = {"push_conditions_into_construction", "push_negation_into_construction"}
+CHOICE = (
+    ExplainedAlternative("merge_runs", 41_000_000.0, False),
+    ExplainedAlternative("none of them", 27_000_000.0, True),
+)
 
 
 def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> Explanation:
     """The explanation of a query's plan by a recipe."""
-    plans = settled(read_recipe(recipe))
+    plans = read_recipe(recipe)
     made = optimized(plans, basic_plan(bind_text(query, TABLE)), statistics)
     return described(query, plans, made, statistics, **known)
-
-
-def settled(recipe: Recipe) -> Recipe:
-    """The recipe without choices of where conditions and absence are decided: costs may change."""
-    entries: list[RewriteCall | Choice] = []
-    for each in recipe.entries:
-        names = (
-            {call.rewrite for call in each.alternatives[0]} if isinstance(each, Choice) else set()
-        )
-        is_settled = isinstance(each, Choice) and not names.isdisjoint(SETTLED)
-        entries += each.alternatives[0] if is_settled and isinstance(each, Choice) else (each,)
-    return replace(recipe, entries=tuple(entries))
 
 
 def expecting(explanation: Explanation) -> Explanation:
@@ -126,18 +116,21 @@ def expecting(explanation: Explanation) -> Explanation:
 EXAMPLES = {
     "nothing known": explained(Q3, "basic"),
     "expected": expecting(explained(THEFT, "optimized", STATISTICS)),
-    "measured": expecting(
-        explained(
-            THEFT,
-            "optimized",
-            STATISTICS,
-            measured=MEASURED,
-            results=18_231,
-            nanoseconds=38_400_000,
-            physical=PHYSICAL,
-            form=ExplainedForm("all", 1_140.0, 18_240.0, ("a negative component",)),
-            notes=["the whole stream is one slice"],
-        )
+    "measured": replace(
+        expecting(
+            explained(
+                THEFT,
+                "optimized",
+                STATISTICS,
+                measured=MEASURED,
+                results=18_231,
+                nanoseconds=38_400_000,
+                physical=PHYSICAL,
+                form=ExplainedForm("all", 1_140.0, 18_240.0, ("a negative component",)),
+                notes=["the whole stream is one slice"],
+            )
+        ),
+        choices=(CHOICE,),
     ),
     "hostile": explained(HOSTILE, "basic"),
     "branches": explained(CHOICES, "optimized", STATISTICS),

@@ -56,7 +56,7 @@ def test_nothing_known() -> None:
 
 def test_expected() -> None:
     assert str(EXAMPLES["expected"]) == dedent("""\
-        plan optimized: by cost: partitions, windows, conditions and negation where they are cheapest
+        plan optimized: keys, windows, conditions and absences bound the search; the rest by cost
         statistics from a sample of 50,000 events: 1,000,000 events
         results: about 1,140 expected
 
