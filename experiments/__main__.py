@@ -1,9 +1,10 @@
-"""The experiments: `python -m experiments list | run NAME… | run all | report | compare OLD NEW`.
+"""The experiments: `python -m experiments list | run NAME… | report | compare OLD NEW | regret`.
 
 python -m experiments run fig8 fig9        measure, into experiments/results
 python -m experiments run --quick all      at most ten minutes, into build/experiments/quick
 python -m experiments report --quick       report.html and report.md beside those results
 python -m experiments compare HEAD~3 HEAD  two commits in turn, ratios with confidence
+python -m experiments regret --cells 50    default plans beside every recipe, over a drawn grid
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from experiments import compare, machine
+from experiments import compare, machine, regret_grid
 from experiments.core import reporting
 from experiments.core.experiment import SIZES, Experiment
 from experiments.core.running import PLACES, run
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
             )
         parser_of_sizes.add_argument("--results", type=Path, metavar="DIR", help="their folder")
     compare.add_arguments(actions.add_parser("compare", help="compare two commits"))
+    regret_grid.add_arguments(actions.add_parser("regret", help="compare plans with recipes"))
     return parser
 
 
