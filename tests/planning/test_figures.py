@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,11 @@ import sase
 from experiments.rare_streams import rare_stream
 from sase.generate.uniform import uniform_events
 from sase.planning.cardinality import Cardinalities
+from sase.planning.cost_values import BLOCK
 from sase.planning.nodes import SequenceConstruction, require
 from sase.planning.split import negations_of
 from sase.planning.statistics import UNKNOWN_AGREEMENT, Statistics
-from tests.planning.plans import figures, known
+from tests.planning.plans import figures, known, written
 
 Times = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -343,3 +346,14 @@ def test_without_a_measured_agreement_that_of_the_attribute_counts() -> None:
     )
     assert figures(query, measured).agreement([many, few], components[:2]) == 0.3
     assert figures(query, measured).agreement([many], components[:1]) == 1.0
+
+
+def test_a_walk_without_a_window_goes_back_as_far_as_stacks_hold_events(tmp_path: Path) -> None:
+    """They drop what has left the window once for each block: half a block later, in the mean."""
+    stacks = '"use_active_instance_stacks", "push_window_into_scan"'
+    query, statistics = "EVENT SEQ(A a, B b) WITHIN 100", known(span=10**7, A=10**6, B=10**6)
+    without = written(tmp_path, stacks)
+    assert figures(query, statistics, without).walked == 100 + 5 * BLOCK / 2
+    within = written(tmp_path, f'{stacks}, "push_window_into_construction"')
+    assert figures(query, statistics, within).walked == 100
+    assert figures(query, known(span=1000, A=500, B=500), without).walked == 1000
