@@ -18,6 +18,7 @@ from sase.binding.naming import check_variables, written_in
 from sase.binding.scope import Scope
 from sase.binding.several_places import by_variable
 from sase.lang import ast
+from sase.lang.printer import to_text
 from sase.nearest import did_you_mean
 from sase.source import Span
 
@@ -324,7 +325,8 @@ def _check_quantifier(
             "negative-series",
             "a negative component stands for the absence of one event: it takes no + * ? or {n}",
             quantifier.span,
-            "leave the quantifier out: no event of the kind may occur, so neither may several",
+            f"write  {to_text(replace(part, quantifier=None))} : no event of the kind may occur, so"
+            " neither may several",
         )
     elif max(quantifier.minimum, maximum or 0) > INT64_MAX:
         error(

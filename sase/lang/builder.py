@@ -220,6 +220,8 @@ class _Builder:
         match part:
             case ast.Group(pattern=ast.Component() as inner, quantifier=None, variable=None):
                 part = inner if not inner.negated else part
+            case ast.Sequence():
+                part = ast.Group(part, span=part.span)
         return replace(part, negated=True, span=span)
 
     def any_test(self, span: Span, *names: ast.Name | None) -> ast.AnyTest:

@@ -59,6 +59,7 @@ _PHRASES: tuple[tuple[set[str], set[str], str], ...] = (
     ({"INTEGER", "STRING"}, _CONSTANTS | _NAMES, "a literal, such as  10  or  'text'"),
     ({"COLON", "INTEGER"}, _CONSTANTS, "a number"),
     ({"QMARK", "NAME"}, _QUANTIFIERS | _NAMES, "a variable or a quantifier ( + * ? {n,m} )"),
+    ({"QMARK"}, _QUANTIFIERS, "a quantifier ( + * ? {n,m} )"),
     ({"_EVENTS"}, {"_EVENTS", "INCLUSIVE"} | _NAMES, "a unit of time, or EVENTS"),
     ({"COMPARISON"}, _COMPARISONS | _ARITHMETIC | {"NAME", "DOT", "LSQB", "LPAR"},
      "a comparison ( = != < <= > >= IN BETWEEN LIKE IS )"),

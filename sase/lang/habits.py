@@ -37,6 +37,10 @@ def _at_component(scene: Scene) -> bool:
     return "_BANG" in scene.accepted
 
 
+def _behind_inner_sequence(scene: Scene) -> bool:
+    return scene.accepted == {"PLUS", "STAR", "QMARK", "LBRACE"}
+
+
 def _in_script(scene: Scene) -> bool:
     return scene.entry == "script"
 
@@ -100,6 +104,9 @@ HABITS = (
           "write  EVENT SEQ(A x, B y)"),
     Habit("(?:seq|set)", r"[^(,)]*", "the components are listed in brackets",
           "write  SEQ(A x, B y)"),
+    Habit(r"\)", r".*", "a SEQ among other components has a quantifier",
+          "list its components without it; what repeats is written  SEQ(B b, C c)+ g[]",
+          _behind_inner_sequence),
     Habit(f"{NAME} as", NAME, "a variable follows its event type directly",
           "leave out the AS:  A {here}", in_pattern, back=1),
     Habit(f"{STRATEGY}", r"and|or|∧|∨|&&|,", "the conditions of a strategy stand in braces",
