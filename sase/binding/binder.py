@@ -88,7 +88,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
         scope.components, scope.choices = branch.components, _present(pattern, branch)
         bound = _bind_clauses(query, written, scope)
     else:
-        open_ = {**_present(pattern, pattern.branches[0]), **dict.fromkeys(pattern.choices)}
+        open_ = dict.fromkeys(pattern.choices | _choices(pattern.components))
         scope.components, scope.choices = pattern.components, open_
         scope.alternatives = pattern.alternatives
         bound = _bind_clauses(query, written, scope)
@@ -121,10 +121,15 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
 
 
 def _present(pattern: BoundPattern, branch: BoundBranch) -> dict[str, int | None]:
-    """How often each group with `?` is there in a branch; of those inside of groups it is open."""
-    inside = (each.group.choices for each in pattern.components if each.group is not None)
-    open_ = dict.fromkeys(chain.from_iterable(inside))
-    return {**open_, **{name: int(name in branch.present) for name in pattern.choices}}
+    """How often each group with `?` is there in a branch; of those in its iterations it is open."""
+    open_ = dict.fromkeys(_choices(branch.components))
+    names = pattern.choices | _choices(pattern.components)
+    return {**{name: int(name in branch.present) for name in names}, **open_}
+
+
+def _choices(components: Sequence[BoundComponent]) -> frozenset[str]:
+    """The variables of groups with `?` inside of repeated groups."""
+    return frozenset[str]().union(*(each.group.choices for each in components if each.group))
 
 
 def _names(components: Sequence[BoundComponent]) -> frozenset[str]:
@@ -140,7 +145,7 @@ def _bind_branch(
     scope: Scope,
 ) -> BoundQuery:
     """The query of one branch: what is asked of variables that it does not have is not asked."""
-    absent = _names(pattern.components) - _names(scope.components)
+    absent = _names(pattern.components) - _names(scope.components) - scope.choices.keys()
     inside = [each.group.variables for each in pattern.components if each.group is not None]
     every = (*pattern.components, *chain.from_iterable(inside))
     negative = {each.variable for each in every if each.is_absent}

@@ -156,7 +156,10 @@ def _of_branches(
     if isinstance(condition, Truth) and condition.value:
         return
     given = scope.iteration and scope.components[scope.iteration[0]]
-    placing = _Placing(condition, chosen, scope.components, given)
+    further = frozenset(
+        each.component.index for each in chosen if _is_at_hand(each.component, remaining)
+    )
+    placing = _Placing(condition, chosen, scope.components, further, given)
     mentioned = variables_in(conjunct)
     forbidden = [c for c in scope.components if c.is_absent and c.named and c.variable in mentioned]
     outer = [each for each in forbidden if each.negated]
@@ -225,6 +228,8 @@ class _Placing:
     condition: Condition
     chosen: tuple[_AtHand, ...]
     components: tuple[BoundComponent, ...]
+    # The groups of which it mentions the iteration at hand, or what precedes that.
+    at_hand: frozenset[int]
     # The group within whose iterations it is asked, of a negative sequence.
     given: BoundComponent | None = None
 
@@ -252,12 +257,27 @@ class _Placing:
         if last.group is None or any(part.rank == Part.ALL.rank for part in parts):
             yield self.conjunct(last, When.of(parts))
         elif last.index in at:
-            iterations = When.FURTHER if any(p.is_earlier for p in parts) else When.EVERY
             for number in at[last.index].branches:
-                yield self._in_iteration(last, last.group, number, iterations)
+                for iterations in self._iterations(last.index):
+                    yield self._in_iteration(last, last.group, number, iterations)
         else:
             for number in range(len(last.group.branches)):
                 yield self._in_iteration(last, last.group, number, When.FIRST)
+
+    def _looks_back(self, component: int) -> bool:
+        """Whether it holds for every iteration of a group but the first."""
+        is_earlier = any(each.part.is_earlier for each in self._of(component))
+        return is_earlier and component in self.at_hand
+
+    def _iterations(self, component: int) -> tuple[When, ...]:
+        """At which iterations of a group it is decided, of which it mentions no end.
+
+        One on the first alone is known within that, and when a further one begins.
+        """
+        if self._looks_back(component):
+            return (When.FURTHER,)
+        is_first = any(each.part is Part.FIRST for each in self._of(component))
+        return (When.FIRST, When.FURTHER) if is_first else (When.EVERY,)
 
     def of_sequence(self) -> Conjunct:
         """What events of a negative sequence must fulfil to forbid: asked at the last of them."""
@@ -361,8 +381,7 @@ class _Placing:
             index = each.component.index
             if index == without:
                 continue
-            parts = [found.part for found in self._of(index)]
-            yield Quantified(index, any(part.is_earlier for part in parts), each.chosen)
+            yield Quantified(index, self._looks_back(index), each.chosen)
             for inner in self._within(index):
                 yield replace(inner, branches=each.chosen)
 

@@ -28,8 +28,8 @@ def of_iterations(
 ) -> Iterator[Condition]:
     """A condition for every iteration at hand of each group of which it mentions a variable.
 
-    One that mentions something earlier is asked of every iteration but the first. Of a group one
-    iteration may be given.
+    One of which what remains mentions the iteration at hand and something earlier is asked of every
+    iteration but the first. Of a group one iteration may be given.
     """
     at_hand = {name for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE}
     groups = [each for each in branch.iterations if each[0].names & at_hand]
@@ -49,8 +49,7 @@ def of_iterations(
         if left is None or names(conjunct) & absent & negated:
             continue
         mentioned = list(_mentions(left))
-        earlier = {name for name, kind in mentioned if kind in _EARLIER}
-        if any(group.names & earlier and number == 1 for group, _, number in here.values()):
+        if any(number == 1 and _looks_back(group, mentioned) for group, _, number in here.values()):
             continue
         placed = {name: number for name, (_, _, number) in here.items()}
         remaining = resolved(left, branch.iterations, placed)
@@ -60,7 +59,15 @@ def of_iterations(
         parts = asked.parts | set(_finished(mentioned, branch))
         parts |= set(_begun(left, parts, branch, placed))
         parts |= set(_of_absences({own.get(name, name) for name in names(conjunct)}, scope))
+        if _ends_at_nothing(mentioned, {number for number, _ in parts}, branch):
+            continue
         yield replace(asked, parts=parts)
+
+
+def _looks_back(group: RepeatedGroup, mentioned: list[tuple[str, IndexKind | None]]) -> bool:
+    """Whether it mentions g[i-1] or g[..i-1], or g[1] beside the iteration at hand."""
+    kinds = {kind for name, kind in mentioned if name in group.names}
+    return bool(kinds & set(_EARLIER)) and bool(kinds - set(_ELSEWHERE))
 
 
 def _of_absences(mentioned: set[str], scope: Scope) -> Iterator[tuple[int, Part]]:
@@ -118,6 +125,20 @@ def _begun(
             yield numbers[0], Part.FIRST if must else Part.WHOLE
 
 
+def _ends_at_nothing(
+    mentioned: list[tuple[str, IndexKind | None]], numbers: set[int], branch: Branch
+) -> bool:
+    """Whether the last that a condition mentions is g[1] of a group that has no iteration."""
+    kinds, begin = set[IndexKind | None](), 0
+    for group, chosen in branch.iterations:
+        own = {kind for name, kind in mentioned if name == group.name}
+        if own and not chosen:
+            kinds, begin = own, group.columns[0].place
+    positive = {n for n, each in enumerate(branch.elements) if not each.component.negated}
+    before = {number for number in positive if branch.elements[number].place < begin}
+    return kinds == {IndexKind.FIRST} and numbers <= before
+
+
 def _numbers(branch: Branch, group: RepeatedGroup, iteration: int) -> list[int]:
     """The elements of an iteration."""
     place = (group.name, iteration)
@@ -132,8 +153,6 @@ def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None
     match node:
         case ast.InGroup(ast.Name(name)):
             chosen = next((of for group, of in iterations if group.name == name), ())
-            if placed is None and node.index.kind is IndexKind.FIRST and not chosen:
-                return ast.Null()  # in a result, which has no iteration
             return _of_group(node, chosen, (placed or {}).get(name))
         case tuple():
             return tuple(resolved(part, iterations, placed) for part in node)
@@ -156,7 +175,7 @@ def _of_group(node: ast.InGroup, chosen: tuple[Branch, ...], number: int | None)
         name = of_iterations_up_to(variable.text, ends[kind])
         return ast.Indexed(replace(variable, text=name), ast.Index(IndexKind.ALL), reference.name)
     ones = {IndexKind.FIRST: 1, IndexKind.LAST: len(chosen), IndexKind.PREVIOUS: (number or 0) - 1}
-    if kind not in ones or (kind is IndexKind.FIRST and not chosen):
+    if kind not in ones:
         raise NotImplementedError(f"the index {node.index.text or kind.value} of a group")
     return _of_one(reference, variable, chosen, ones[kind])
 

@@ -117,10 +117,15 @@ class Branch:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A written pattern: its branches in their order, and all groups `(…)? g`."""
+    """A written pattern: its branches in their order."""
 
     branches: tuple[Branch, ...]
-    groups: frozenset[str]
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """All groups `(…)? g`, those inside of repeated groups included."""
+        inside = (each.groups for each in self.repeated)
+        return frozenset().union(*(each.groups for each in self.branches), *inside)
 
     @property
     def forbidding(self) -> frozenset[str]:
@@ -191,7 +196,7 @@ def written_out(pattern: ast.Pattern) -> Pattern:
     for branch in branches:
         if not any(map(must_bind, branch.parts)):
             raise ValueError("a branch without a positive element that cannot be empty")
-    return Pattern(branches, frozenset(group for branch in branches for group in branch.groups))
+    return Pattern(branches)
 
 
 def _counted(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:

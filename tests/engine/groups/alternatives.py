@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.engine.groups.queries import Drawn, Writer, drawn_by
+from tests.engine.groups.queries import Drawn, Writer, drawn_as_written
 
 # There are as many ways to write a match out as branches and iterations of groups together.
 MOST_EVENTS = {1: 7, 2: 5, 3: 4}
@@ -17,8 +17,9 @@ class BranchWriter(Writer):
         one = super().pattern()
         inner = one[4:-1] if one.startswith("SEQ(") else one
         if self.chance(40):
-            event, other = self.component(form=self.one("", "", "+")), self.component(form="")
-            choice = self.one(f"({event} OR {other})", f"({event})?", f"(SEQ({event}, {other}))?")
+            form, event = self.one("({} OR {})", "({})?", "(SEQ({}, {}))?"), self.component
+            forms = (self.one("", "", "+"), "")[: form.count("{}")]
+            choice = form.format(*(event(form=each) for each in forms))
             return f"SEQ({choice}, {inner})" if self.chance(40) else f"SEQ({inner}, {choice})"
         if self.chance(50):
             event = self.component(form="")
@@ -27,6 +28,6 @@ class BranchWriter(Writer):
 
 
 def draw(seed: int) -> Drawn:
-    """A query and a stream of a seed; it may be one that is refused."""
+    """A query and a stream of a seed, in which types mostly follow one another as it is written."""
     random = Random(seed)
-    return drawn_by(BranchWriter(random), random, MOST_EVENTS)
+    return drawn_as_written(BranchWriter(random), random, MOST_EVENTS)

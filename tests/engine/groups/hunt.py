@@ -4,8 +4,10 @@
 
 tries the queries of the numbers from SEED on: with a repeated group, or in the form of one in
 several branches (`branches`), beside negative groups (`beside`), with these in its iterations
-(`inside`), beside sets (`sets`), or any of these whose matches are not to overlap (`apart`). It
-prints each that fails, and how many were refused, found nothing, and found matches.
+(`inside`), beside sets (`sets`), whose conditions mention other iterations in an OR (`earlier`), or
+any of these whose matches are not to overlap (`apart`). It prints each that fails, how many were
+refused, found nothing, and found matches, and how many of those that were not refused mention
+another iteration in an OR.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from tests.engine.groups import alternatives, apart, beside, inside, queries, sets
+from tests.engine.groups import alternatives, apart, beside, earlier, inside, queries, sets
 from tests.engine.groups.comparing import run
 from tests.engine.groups.queries import Drawn
 
@@ -25,6 +27,7 @@ FORMS: Mapping[str, Callable[[int], Drawn]] = {
     "beside": beside.draw,
     "inside": inside.draw,
     "sets": sets.draw,
+    "earlier": earlier.draw,
     "apart": apart.draw,
 }
 FAULT = "faults"
@@ -48,6 +51,7 @@ def hunt(first: int, count: int, draw: Callable[[int], Drawn]) -> Counter[str]:
             seen["refused"] += 1
         else:
             seen["with matches" if comparison.wanted else "without matches"] += 1
+            seen["of another iteration in an OR"] += comparison.drawn.has_earlier_in_or
     return seen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
@@ -36,9 +37,18 @@ class Drawn:
     types: dict[str, dict[str, str]] | None = None
     output: Literal["all", "non_overlap"] = "all"
 
+    @property
+    def has_earlier_in_or(self) -> bool:
+        """Whether WHERE has an OR, and what another iteration than the one at hand has."""
+        where = re.split(" (?:WITHIN|HAVING|RETURN) ", self.text.partition(" WHERE ")[2])[0]
+        return " OR " in where and re.search(r"g\d\[(1|i-1)\]", where) is not None
+
 
 class Writer:
     """Writes a query."""
+
+    # How many of a hundred conjuncts are an OR beside what another iteration has.
+    earlier_in_or = 35
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -46,6 +56,8 @@ class Writer:
         # The types that components admit, in the order in which they are written.
         self.admitted: list[str] = []
         self.groups: list[str] = []
+        # The variables of groups with `?`.
+        self.optional: list[str] = []
         self.names = names("abcdefhjklmnopqrsuvwxyz")
         self.may_end = False
         self.branches = 0
@@ -85,9 +97,18 @@ class Writer:
                     parts.append(self.component(group, self.one("", "", "+")))
                     continue
             parts.append(self.component(group))
+        if self.chance(12):
+            parts.insert(self.random.randrange(len(parts) + 1), self.choice(group))
         if self.chance(15) and not any("!" in part for part in parts):
             self.random.shuffle(parts)
         return parts[0] if len(parts) == 1 else f"SEQ({', '.join(parts)})"
+
+    def choice(self, group: str) -> str:
+        """A group with `?`, with a variable of its own."""
+        inside, name = self.component(group, self.one("", "", "+")), next(self.names)
+        self.optional.append(name)
+        self.branches += 1
+        return f"({inside})? {name}"
 
     def repeated(self) -> str:
         group = f"g{len(self.groups) + 1}"
@@ -118,7 +139,9 @@ class Writer:
 
     # ------------------------------------------------------------ conditions
 
-    def value(self, others: bool = True) -> str:
+    def value(self) -> str:
+        if self.optional and self.chance(20):
+            return f"{self.one(*self.optional)}.len"
         each = self.one(*self.variables)
         attribute = self.one("v", "v", "w")
         if each.negated:
@@ -163,7 +186,29 @@ class Writer:
             return f"{left} + {right} {sign} {self.random.randrange(6)}"
         return f"{left} {sign} {right}"
 
+    def earlier(self) -> str:
+        """A condition on the first iteration, or the one before."""
+        single = [v for v in self.variables if v.group and not v.negated and v.form in ("", "?")]
+        if not single:
+            return self.atom()
+        each, attribute = self.one(*single), self.one("v", "v", "w")
+        g, value = each.group, f"{each.name}.{attribute}"
+        left = f"{g}[{self.one('1', '1', '1', 'i-1')}].{value}"
+        other = self.one(
+            *(str(number) for number in range(4)),
+            f"{g}[{self.one('1', 'i-1')}].{self.one(*[v for v in single if v.group == g]).name}.v",
+            f"{self.one('min', 'max', 'count')}({g}[{self.one('', '..i-1')}].{value})",
+            f"{g}.len",
+            self.value(),
+        )
+        return f"{left} {self.one('<', '<=', '=', '!=', '>', '>=', '!=')} {other}"
+
     def conjunct(self) -> str:
+        if self.chance(self.earlier_in_or):
+            parts = [self.atom(), self.earlier()]
+            self.random.shuffle(parts)
+            form = self.one("{} OR {}", "{} OR {}", "{} OR ({} AND {})", "{} AND ({} OR {})")
+            return f"({form})".format(*parts, self.one(self.atom, self.earlier)())
         if self.chance(25):
             return f"({self.atom()} {self.one('OR', 'OR', 'AND')} {self.atom()})"
         return self.atom()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import settings
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.groups.alternatives import draw
+from tests.engine.groups import alternatives, earlier, queries
 from tests.engine.groups.comparing import compared
+from tests.engine.groups.queries import Drawn
 from tests.seeds import draw_numbers
 
 QUERIES = {
@@ -87,7 +89,20 @@ def test_pushes_and_snapshots_in_between_find_the_same(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.random
-def test_the_engine_is_the_naive_matcher_for_drawn_branches() -> None:
+@pytest.mark.parametrize("draw", [alternatives.draw, earlier.draw])
+def test_the_engine_is_the_naive_matcher_for_drawn_branches(draw: Callable[[int], Drawn]) -> None:
     for number in draw_numbers(settings().max_examples * 3):
         fault = compared(number, draw)
         assert fault is None, fault
+
+
+@pytest.mark.parametrize(
+    ("draw", "least"), [(queries.draw, 60), (alternatives.draw, 60), (earlier.draw, 160)]
+)
+def test_conditions_mention_other_iterations_in_an_or(
+    draw: Callable[[int], Drawn], least: int
+) -> None:
+    drawn = [draw(number) for number in range(300)]
+    asked = [each.text for each in drawn if each.has_earlier_in_or]
+    assert len(asked) >= least
+    assert sum(".len" in text for text in asked) >= least // 10
