@@ -22,7 +22,7 @@ from sase.engine.match_graph.candidates import Binding, CandidateEvents
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.sampling import drawn
-from sase.engine.match_graph.slots import Levels, SlotAutomaton, Slots
+from sase.engine.match_graph.slots import SlotAutomaton
 from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_from, totals
 from sase.engine.match_graph.walk import GraphWalk
 from sase.engine.resources import Check, no_check
@@ -38,7 +38,7 @@ class MatchSet:
     @classmethod
     def over(
         cls,
-        pattern: Levels | SlotAutomaton,
+        slots: SlotAutomaton,
         partitions: Sequence[CandidateEvents],
         span: int | None = None,
         options: GraphOptions = GRAPH_OPTIONS,
@@ -48,7 +48,6 @@ class MatchSet:
 
         `check` is called between the pieces of each pass over them, which it ends by an exception.
         """
-        slots = Slots(pattern) if isinstance(pattern, Levels) else pattern
         return cls(Graph(slots, partitions, span, options, check))
 
     # ------------------------------------------------------------ counts

@@ -1,17 +1,13 @@
-"""The automaton of a pattern: a slot for each number of events that a component can hold.
+"""The automaton of a pattern as a graph of slots, one for each step of its paths.
 
-Of `A a, B{2,} b[]` the slots are a₁, b₁, b₂, b₃ with b₃ going round; a match is a path through
-(place, slot) pairs, and every binding is exactly one path. So counting bindings is counting paths.
-
-    a₁ ──► b₁ ──► b₂ ──► b₃ ⟲        opens: a₁        closes: b₂, b₃
-
-The first slot of a component is for events that begin it, the others for further ones.
+A match is a path through (place, slot) pairs, and every binding is exactly one path. So counting
+bindings is counting paths (`planning/automaton/unrolled.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,28 +16,7 @@ import numpy as np
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
 from sase.engine.match_graph.candidates import Neighbours
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The least and the greatest number of events by component; None is no upper bound."""
-
-    minimum: tuple[int, ...]
-    maximum: tuple[int | None, ...]
-
-    def __post_init__(self) -> None:
-        if not self.minimum or len(self.minimum) != len(self.maximum):
-            raise ValueError("levels need a minimum and a maximum for each of the components")
-        for least, most in zip(self.minimum, self.maximum, strict=True):
-            if least < 0 or (most is not None and most < max(least, 1)):
-                raise ValueError(f"a component cannot take from {least} to {most} events")
-
-    def __len__(self) -> int:
-        return len(self.minimum)
-
-    def skipped(self, after: int, before: int) -> bool:
-        """Whether all components between these two may stay empty."""
-        return not any(self.minimum[after + 1 : before])
+from sase.planning.automaton.unrolled import ROOT, Step, Unrolled
 
 
 @dataclass(frozen=True)
@@ -49,6 +24,7 @@ class Slot:
     """A step of matches: an event of a component, its first or a `further` one.
 
     It is admitted by its bit of the number `bit`. An iteration of a group `begins` with some.
+    `rank` is the place of its variable in the order of first writing.
     """
 
     level: int
@@ -56,38 +32,49 @@ class Slot:
     further: bool
     opens: bool
     closes: bool
-    begins: bool = field(default=False, kw_only=True)
+    begins: bool
+    rank: int
 
 
 class SlotAutomaton:
     """The slots of a pattern in order, and which come right before which.
 
     `sources` are those of strictly earlier events, `tied` those of simultaneous ones, which are
-    earlier slots. `levels` has a length: as many components as there are.
+    earlier slots. `levels` are the components.
     """
 
-    # Whether lengths do not say which component each event of a match is of, but slots do.
-    is_told = False
-
-    def __init__(
-        self,
-        levels: Sized,
-        slots: Sequence[Slot],
-        sources: Sequence[tuple[int, ...]],
-        tied: Sequence[tuple[int, ...]],
-    ) -> None:
-        self.levels, self.all = levels, tuple(slots)
-        self.sources, self.tied = tuple(sources), tuple(tied)
+    def __init__(self, unrolled: Unrolled) -> None:
+        automaton = unrolled.automaton
+        self.levels = range(1 + max(each.level for each in automaton.states))
+        # Whether lengths do not say which component each event of a match is of, but slots do.
+        self.is_told = not automaton.is_chain
+        opening, steps = set(unrolled.steps(ROOT)), unrolled.reached
+        numbers = {step: number for number, step in enumerate(steps)}
+        self.all = tuple(_slot(unrolled, step, opens=step in opening) for step in steps)
+        self.sources = _sources(numbers, (unrolled.steps(step.target) for step in steps))
+        self.tied = _sources(numbers, (unrolled.beside(step.target) for step in steps))
 
     def __len__(self) -> int:
         return len(self.all)
 
     def order(self, lengths: tuple[int, ...], path: tuple[int, ...]) -> Any:
-        """How matches of the same events are ordered: by what comes last."""
-        return lengths[::-1]
+        """How matches of the same events are ordered, from what comes last back.
+
+        By the lengths of components; where these say less, by the variables of events, then by the
+        lengths of iterations.
+        """
+        if not self.is_told:
+            return lengths[::-1]
+        slots = [self.all[slot] for slot in reversed(path)]
+        return [slot.rank for slot in slots], _iterations(slots)
 
     def bits(self, events: int) -> int:
-        """Bound the bits of the number of matches of so many events, by the slots of each."""
+        """Bound the bits of the number of matches of so many events.
+
+        By the choices of events, and of the begins of components; else by the slots of each.
+        """
+        if not self.is_told:
+            return events + (len(self.levels) - 1) * (events + 1).bit_length()
         return events * (len(self) + 1).bit_length()
 
     @cached_property
@@ -175,57 +162,31 @@ class SlotAutomaton:
         return Automaton(*(frozen(np.asarray(column, np.int64)) for column in columns))
 
 
-class Slots(SlotAutomaton):
-    """The slots of components one after the other."""
-
-    levels: Levels
-
-    def __init__(self, levels: Levels) -> None:
-        numbered = [each for level in range(len(levels)) for each in _slots_of_level(levels, level)]
-        sources = [
-            tuple(n for n, source in enumerate(numbered) if source.leads_to(target, levels))
-            for target in numbered
-        ]
-        super().__init__(levels, numbered, sources, [()] * len(numbered))
-
-    def bits(self, events: int) -> int:
-        """Bound the bits by the choices of events, and of the begins of components."""
-        return events + (len(self.levels) - 1) * (events + 1).bit_length()
+def _slot(unrolled: Unrolled, step: Step, *, opens: bool) -> Slot:
+    state, closes = unrolled.automaton.states[step.state], unrolled.closes(step.target)
+    return Slot(state.level, state.number, step.further, opens, closes, step.begins, state.rank)
 
 
-@dataclass(frozen=True)
-class NumberedSlot(Slot):
-    """The `rank`-th event of a component, or that and every later one if the slot `repeats`."""
-
-    rank: int
-    repeats: bool
-
-    def leads_to(self, target: NumberedSlot, levels: Levels) -> bool:
-        """Whether an event in it may come right before one in another."""
-        if self.level == target.level:
-            return (self == target and self.repeats) or self.rank + 1 == target.rank
-        satisfied = self.rank >= levels.minimum[self.level]
-        is_later = self.level < target.level
-        skips = is_later and levels.skipped(self.level, target.level)
-        return not target.further and satisfied and skips
+def _sources(
+    numbers: dict[Step, int], following: Iterable[Iterable[Step]]
+) -> tuple[tuple[int, ...], ...]:
+    """The slots before each, by what may come behind each."""
+    found: list[list[int]] = [[] for _ in numbers]
+    for source, steps in enumerate(following):
+        for step in steps:
+            found[numbers[step]].append(source)
+    return tuple(map(tuple, found))
 
 
-def _slots_of_level(levels: Levels, level: int) -> list[NumberedSlot]:
-    least, most = levels.minimum[level], levels.maximum[level]
-    last = max(least, 2) if most is None else most
-    opens, ends = levels.skipped(-1, level), levels.skipped(level, len(levels))
-    return [
-        NumberedSlot(
-            level,
-            level,
-            rank > 1,
-            opens=opens and rank == 1,
-            closes=ends and rank >= least,
-            rank=rank,
-            repeats=most is None and rank == last,
-        )
-        for rank in range(1, last + 1)
-    ]
+def _iterations(slots: Sequence[Slot]) -> list[int]:
+    """How many events each iteration has, with those behind it, from the last one back."""
+    found, size = list[int](), 0
+    for slot in slots:
+        size += 1
+        if slot.begins:
+            found.append(size)
+            size = 0
+    return found
 
 
 def _bits_of(slots: Iterable[int]) -> int:

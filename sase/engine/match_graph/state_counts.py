@@ -10,12 +10,13 @@ from sase.engine.kernels.match_graph import state_counts as of
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.match_graph.candidates import CandidateEvents
 from sase.engine.match_graph.graph import frames_of, places_of
-from sase.engine.match_graph.states import CountingStates, StateTables, tables
+from sase.engine.match_graph.state_tables import StateTables, tables
 from sase.engine.resources import Check, no_check
+from sase.planning.automaton.automaton import PatternAutomaton
 
 
 def count_by_states(
-    automaton: CountingStates,
+    automaton: PatternAutomaton,
     partitions: Sequence[CandidateEvents],
     span: int | None = None,
     check: Check = no_check,
@@ -44,7 +45,7 @@ def count_by_states(
 
 
 def _closing(found: StateTables) -> int:
-    """As bits the levels whose events a match may end with."""
+    """As bits the states whose events a match may end with."""
     arcs = np.flatnonzero(found.closes[found.alone.targets])
     moves = np.searchsorted(found.alone.bounds, arcs, side="right") - 1
     return int(np.bitwise_or.reduce(1 << (moves // 2), initial=0))

@@ -7,11 +7,11 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from sase.engine.match_graph import Binding, CandidateEvents, Levels, Neighbours
-from sase.engine.match_graph.state_slots import StateSlots
+from sase.engine.match_graph import Binding, CandidateEvents, Neighbours, SlotAutomaton
+from tests.engine.match_graph.automata import Bounds
 
 
-def bindings(levels: Levels, partitions: list[CandidateEvents], span: int | None) -> list[Binding]:
+def bindings(levels: Bounds, partitions: list[CandidateEvents], span: int | None) -> list[Binding]:
     """The matches in the defined order."""
     found = [
         Binding(number, places, lengths)
@@ -25,7 +25,7 @@ def bindings(levels: Levels, partitions: list[CandidateEvents], span: int | None
     return sorted(found, key=lambda binding: order(partitions, binding))
 
 
-def paths(states: StateSlots, partitions: list[CandidateEvents], span: int | None):
+def paths(states: SlotAutomaton, partitions: list[CandidateEvents], span: int | None):
     """The matches of states in the defined order."""
     found = []
 
@@ -58,8 +58,7 @@ def paths(states: StateSlots, partitions: list[CandidateEvents], span: int | Non
 
     def key(binding: Binding):
         ends, earlier, _ = order(partitions, binding)
-        levels = [states.all[slot].level for slot in binding.slots]
-        return ends, earlier, [states.ranks[level] for level in reversed(levels)]
+        return ends, earlier, [states.all[slot].rank for slot in reversed(binding.slots)]
 
     return sorted(found, key=key)
 
@@ -76,11 +75,8 @@ def is_series(candidates: CandidateEvents, places: tuple[int, ...], span: int | 
     return within and all(one < other for one, other in pairwise(ties))
 
 
-def cuts(levels: Levels, size: int) -> Iterator[tuple[int, ...]]:
-    ranges = [
-        range(least, (size if most is None else most) + 1)
-        for least, most in zip(levels.minimum, levels.maximum, strict=True)
-    ]
+def cuts(levels: Bounds, size: int) -> Iterator[tuple[int, ...]]:
+    ranges = [range(least, (size if most is None else most) + 1) for least, most in levels]
     return (lengths for lengths in product(*ranges) if sum(lengths) == size)
 
 

@@ -7,12 +7,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent
-from sase.engine.match_graph import Binding, CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph import Binding, CandidateEvents, Edge, MatchSet, SlotAutomaton
 from sase.engine.match_graph.options import GraphOptions
-from sase.engine.match_graph.state_slots import StateSlots
-from sase.engine.match_graph.states import SubsetStates
 from tests.engine.match_graph import brute
+from tests.engine.match_graph.automata import Bounds, slots_of
 
 BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3, None), (1, 3),
           (0, 2), (2, 3)]  # fmt: skip
@@ -20,14 +18,16 @@ BOUNDS = [(1, 1), (1, None), (1, None), (0, 1), (0, None), (2, 2), (2, None), (3
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    levels: Levels
+    levels: Bounds
     partitions: list[CandidateEvents]
     span: int | None
     values: list[list[float | None]]
-    states: StateSlots | None = None
+    states: SlotAutomaton | None = None
 
     def set(self, options: GraphOptions) -> MatchSet:
-        return MatchSet.over(self.states or self.levels, self.partitions, self.span, options)
+        return MatchSet.over(
+            self.states or slots_of(self.levels), self.partitions, self.span, options
+        )
 
     @cached_property
     def bindings(self) -> list[Binding]:
@@ -56,8 +56,7 @@ class Input:
 def random_input(seed: int) -> Input:
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 4))
-    bounds = [BOUNDS[each] for each in random.integers(0, len(BOUNDS), count)]
-    levels = Levels(tuple(least for least, _ in bounds), tuple(most for _, most in bounds))
+    levels = tuple(BOUNDS[each] for each in random.integers(0, len(BOUNDS), count))
     sizes = random.integers(3, 9, int(random.integers(1, 4)))
     owners = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
     with_edges = random.random() < 0.5
@@ -82,19 +81,10 @@ def random_input(seed: int) -> Input:
 def input_with_sets(seed: int) -> Input:
     """The same where components are members of sets, without edges."""
     given, random = random_input(seed), np.random.default_rng(seed)
-    bounds = zip(given.levels.minimum, given.levels.maximum, strict=True)
     first = int(random.integers(0, len(given.levels) + 1))
-    components = [
-        BoundComponent(
-            n, f"c{n}", True, None, is_series=most != 1, minimum=least, maximum=most,
-            set_of=int(n >= first),
-        )
-        for n, (least, most) in enumerate(bounds)
-    ]  # fmt: skip
     partitions = [replace(each, edge=None) for each in given.partitions]
-    ranks = random.permutation(len(components)).tolist()
-    states = StateSlots(SubsetStates(components), ranks, are_tied=True)
-    return replace(given, partitions=partitions, states=states)
+    ranks = random.permutation(len(given.levels)).tolist()
+    return replace(given, partitions=partitions, states=slots_of(given.levels, first, ranks))
 
 
 def bits(random: np.random.Generator, size: int, count: int):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.match_graph import CandidateEvents, Edge, Levels, MatchSet
+from sase.engine.match_graph import CandidateEvents, Edge, MatchSet
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
+from tests.engine.match_graph.automata import slots_of
 
-SERIES = Levels((1,), (None,))
-ENCLOSED = Levels((1, 1, 1), (1, None, 1))
+SERIES = slots_of(((1, None),))
+ENCLOSED = slots_of(((1, 1), (1, None), (1, 1)))
 
 
 def events(begins: list[int], takes: list[int], edge: Edge | None = None) -> CandidateEvents:

@@ -8,11 +8,12 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from sase.engine.match_graph import Binding, CandidateEvents, Levels, MatchSet
+from sase.engine.match_graph import Binding, CandidateEvents, MatchSet
 from sase.engine.match_graph.aggregates import listed, plain
 from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.sampling import estimated, wilson
 from sase.errors import BudgetError
+from tests.engine.match_graph.automata import slots_of
 from tests.engine.match_graph.sizes import SERIES, events, series
 
 
@@ -35,7 +36,7 @@ def test_wilson_is_the_interval_of_the_books():
 
 def test_the_order_is_that_of_the_language():
     """Of two cuts of the same events the one with the shorter last component comes first."""
-    two = MatchSet.over(Levels((1, 1), (None, None)), [events([3] * 3, [3] * 3)])
+    two = MatchSet.over(slots_of(((1, None), (1, None))), [events([3] * 3, [3] * 3)])
     assert [(match.places, match.lengths) for match in two] == [
         ((0, 1), (1, 1)),
         ((1, 2), (1, 1)),
@@ -103,14 +104,6 @@ def test_a_span_reaches_below_the_least_measure():
     ones, places = np.ones(3, np.int64), np.arange(3)
     candidates = CandidateEvents(places, places, measures, ones, ones)
     assert MatchSet.over(SERIES, [candidates], span=5).count() == 4
-
-
-@pytest.mark.parametrize(
-    "bounds", [((), ()), ((1,), (1, 1)), ((2,), (1,)), ((-1,), (1,)), ((0,), (0,))]
-)
-def test_wrong_bounds_are_refused(bounds):
-    with pytest.raises(ValueError, match="component"):
-        Levels(*bounds)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from sase.binding.bound import Part
 from sase.binding.parts import with_values
 from sase.engine.columns.arrays import Numbers
-from sase.engine.match_graph import CandidateEvents, Edge, Neighbours
-from sase.engine.match_graph.group_states import IterationStates
+from sase.engine.match_graph import Edge, Neighbours
 from sase.engine.match_graph.slots import SlotAutomaton
-from sase.engine.match_graph.state_slots import StateSlots
-from sase.engine.match_graph.states import CountingStates
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.groups.events import GroupEvents
@@ -29,7 +26,6 @@ from sase.engine.operators.kleene.match_set_evaluation import (
     NeighbourConditions,
     PreviousAndCurrent,
     filter_of_pairs,
-    have_ties,
 )
 from sase.engine.operators.programs.group_states import NfaState
 from sase.planning.iteration_paths import Adjacent, Element, absent_in, adjacent_in, adjacent_to
@@ -45,21 +41,6 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
     def _elements(self) -> Sequence[NfaState]:
         """The states of the automaton, and what may not be between two of them."""
         return (*self._groups.states, *self._groups.negatives)
-
-    @cached_property
-    def _iterations(self) -> IterationStates:
-        return IterationStates(self.node.components)
-
-    def _automaton(self) -> CountingStates:
-        """The states that count."""
-        return self._iterations
-
-    def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
-        """What matches are paths through: only members of a set bind simultaneous events."""
-        states = self._groups.states
-        ranks, owners = map(self._groups.rank, states), [each.level for each in states]
-        are_tied = self.node.has_sets and any(map(have_ties, candidates))
-        return StateSlots(self._iterations, list(ranks), owners, are_tied=are_tied)
 
     # ------------------------------------------------------------ neighbours
 

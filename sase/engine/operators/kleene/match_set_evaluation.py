@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import Condition, Conjunct, Part, Reference, ranks_of
+from sase.binding.bound import Condition, Conjunct, Part, Reference
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import ProgramLayout
@@ -24,14 +25,11 @@ from sase.engine.match_graph import (
     Binding,
     CandidateEvents,
     Edge,
-    Levels,
     MatchSet,
     Neighbours,
+    SlotAutomaton,
 )
-from sase.engine.match_graph.slots import SlotAutomaton, Slots
 from sase.engine.match_graph.state_counts import count_by_states
-from sase.engine.match_graph.state_slots import StateSlots
-from sase.engine.match_graph.states import CountingStates, SubsetStates
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.sets import SetBindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
@@ -39,6 +37,9 @@ from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
+from sase.planning.automaton.automaton import PatternAutomaton
+from sase.planning.automaton.build import automaton_of
+from sase.planning.automaton.unrolled import Unrolled
 from sase.planning.nodes import Evaluation as How
 from sase.planning.nodes import RunEvaluation
 from sase.planning.paths import neighbours
@@ -155,12 +156,8 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
         """What matches are paths through."""
-        if self.node.has_sets:
-            ranks, are_tied = ranks_of(self.node.components), any(map(have_ties, candidates))
-            return StateSlots(self._automaton(), ranks, are_tied=are_tied)
-        components = self._context.components
-        bounds = self.node.bounds or [(each.minimum, each.maximum) for each in components]
-        return Slots(_levels(bounds, max(map(len, candidates), default=0)))
+        are_tied = self.node.has_sets and any(map(have_ties, candidates))
+        return SlotAutomaton(Unrolled(self._automaton(candidates), are_tied))
 
     def _formed(self, found: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
         """Matches with what lengths do not say: by the slots of the events."""
@@ -174,11 +171,20 @@ class MatchSetEvaluationState(RunEvaluationBase):
         if self.tests_neighbours or not (self.node.has_sets or self.node.has_groups):
             return self.collected().matches.count()
         candidates = [self._candidates(part) for part in self._partitions(None)]
-        return count_by_states(self._automaton(), candidates, self._span, self._context.check)
+        automaton = self._automaton(candidates)
+        return count_by_states(automaton, candidates, self._span, self._context.check)
 
-    def _automaton(self) -> CountingStates:
-        """The states that count."""
-        return SubsetStates(self.node.components)
+    def _automaton(self, candidates: Sequence[CandidateEvents]) -> PatternAutomaton:
+        """The automaton, with as many events of a component as those of a partition can tell."""
+        limit = 1 + max(map(len, candidates), default=0)
+        own = [(each.minimum, each.maximum) for each in self.node.components]
+        components = [
+            replace(each, minimum=min(least, limit), maximum=most and min(most, limit))
+            for each, (least, most) in zip(
+                self.node.components, self.node.bounds or own, strict=True
+            )
+        ]
+        return automaton_of(components, self.node.strategy)
 
     @property
     def _span(self) -> int | None:
@@ -213,15 +219,6 @@ class MatchSetEvaluationState(RunEvaluationBase):
         """Whether neighbours in a match may stand at two places of a partition."""
         numbers, tested = events[NUMBER], self._neighbours
         return lambda earlier, later, pair: tested.evaluate(numbers[earlier], numbers[later], pair)
-
-
-def _levels(bounds: Sequence[tuple[int, int | None]], events: int) -> Levels:
-    """The bounds of components, as far as so many events of a partition can tell."""
-    most = events + 1
-    return Levels(
-        tuple(min(least, most) for least, _ in bounds),
-        tuple(None if greatest is None else min(greatest, most) for _, greatest in bounds),
-    )
 
 
 class NeighbourConditions:

@@ -1,0 +1,77 @@
+"""The configurations of an automaton as kernels count them: arcs by state, and where matches end.
+
+    root ──► c ──► cp ⟲ p ──► b        closes: b
+       └───► p ⟲ p ──► cp
+
+Those are of `SET(C c, P+ p[]), B b`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.match_graph.state_counts import Arcs
+from sase.planning.automaton.automaton import PatternAutomaton
+from sase.planning.automaton.unrolled import ROOT, Configuration, Step, Unrolled
+
+
+class StateTables(NamedTuple):
+    """The states as kernels read them: arcs between those, and through simultaneous events."""
+
+    alone: Arcs
+    tied: Arcs
+    settled: NDArray[np.int64]
+    closes: NDArray[np.int64]
+
+
+def tables(automaton: PatternAutomaton, most_tied: int) -> StateTables:
+    """The configurations that are reached, where at most so many events are simultaneous."""
+    alone, tied = Unrolled(automaton), Unrolled(automaton, are_tied=True)
+    numbers, waiting = {ROOT: 0}, [ROOT]
+    arcs, tied_arcs = list[tuple[int, int, int]](), list[tuple[int, int, int]]()
+
+    def reach(
+        source: Configuration,
+        step: Step,
+        layer: list[Configuration],
+        found: list[tuple[int, int, int]],
+    ) -> None:
+        if step.target not in numbers:
+            numbers[step.target] = len(numbers)
+            layer.append(step.target)
+        found.append((2 * step.state + step.further, numbers[source], numbers[step.target]))
+
+    for each in waiting:
+        for step in alone.steps(each):
+            reach(each, step, waiting, arcs)
+    layer = list[Configuration]()
+    for each in waiting if most_tied > 1 else ():
+        for step in tied.steps(each):
+            reach(each, step, layer, tied_arcs)
+    for _ in range(most_tied - 1):
+        further = list[Configuration]()
+        for each in layer:
+            for step in tied.beside(each):
+                reach(each, step, further, tied_arcs)
+        layer = further
+    settled = [numbers[each.settled] for each in numbers]
+    closes = [int(alone.closes(each)) for each in numbers]
+    states = len(automaton.states)
+    return StateTables(
+        _arcs(arcs, states), _arcs(tied_arcs, states), _column(settled), _column(closes)
+    )
+
+
+def _arcs(found: list[tuple[int, int, int]], states: int) -> Arcs:
+    rows = np.array(sorted(found), np.int64).reshape(-1, 3)
+    bounds = np.searchsorted(rows[:, 0], np.arange(2 * states + 1))
+    return Arcs(_column(bounds), _column(rows[:, 1]), _column(rows[:, 2]))
+
+
+def _column(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    return frozen(np.asarray(values, np.int64))

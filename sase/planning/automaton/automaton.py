@@ -1,0 +1,200 @@
+"""The automaton of a pattern (NFAb): states, and the edges by which an event is bound.
+
+Sequences, series, sets and repeated groups are shapes of the same value. Of `SEQ(A a, B+ b[], C c)`
+under skip till next match:
+
+    START ──► a ──► b ⟲ ──► c ──► END
+
+It describes one branch of a pattern, and says nothing of how its runs are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from sase.binding.bound import BoundComponent
+
+START, END = -1, -2
+
+
+class Bind(Enum):
+    """What an event is to its component."""
+
+    BEGIN = "begin"  # the only event, or the first one of a series
+    TAKE = "take"  # a further event of a series
+
+
+class Waits(Enum):
+    """Whether a run that can bind an event by an edge must do so under skip till next match."""
+
+    ALWAYS = "always"  # a further event, another member of the set at hand, another iteration
+    WHEN_FULL = "when full"  # the next element, if the run can bind nothing more where it is
+    NEVER = "never"  # behind an optional element that is passed over
+
+
+class Ignore(Enum):
+    """Which events a run may ignore; an event that it can neither ignore nor bind ends it."""
+
+    ANY = "any event"
+    UNLESS_WAITED = "an event that it does not wait for"
+    UNLESS_MOVED = "an event with which it cannot move"
+    OTHER_PARTITION = "an event of another partition"
+    NEVER = "no event"
+
+
+class At(Enum):
+    """What has happened when a condition is checked."""
+
+    BEGIN = "begun"
+    TAKE = "taken"
+    FINISH = "finished"
+    LEAVE = "left"
+
+
+class Moment(NamedTuple):
+    """When a condition is checked: at a state; for `LEAVE` at a group.
+
+    A set is finished at its first state.
+    """
+
+    at: At
+    number: int
+
+
+class Count(NamedTuple):
+    """The least and the greatest number of events or iterations; None is no bound."""
+
+    least: int
+    most: int | None
+
+    @property
+    def cap(self) -> int:
+        """Up to which number counts differ in what may follow."""
+        return max(self.least, 1) if self.most is None else self.most
+
+    def admits(self, count: int) -> bool:
+        """Whether a count lies within both bounds."""
+        return self.least <= count and self.has_room(count)
+
+    def has_room(self, count: int) -> bool:
+        """Whether a count does not exceed the greatest one."""
+        return self.most is None or count <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state in which an event is bound: of a component, or of an element of an iteration.
+
+    `number` is its bit among the states that an event may begin or be taken at. `level` is the
+    place of its component in the pattern. In a group, `branch`, `place` and `slot` are the branch,
+    the place among its elements and the number of the variable. `rank` is the place of its variable
+    in the order of first writing.
+    """
+
+    number: int
+    component: BoundComponent
+    level: int
+    element: int
+    count: Count
+    rank: int
+    branch: int = 0
+    place: int = 0
+    slot: int = 0
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it may bind further events."""
+        return not self.component.is_single
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What is entered and left as a whole: a component, a set of several, or a repeated group."""
+
+    states: tuple[int, ...]
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A repeated group: how many iterations it has, and the states of each of its branches."""
+
+    element: int
+    iterations: Count
+    branches: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A move of a run from a state, or `START`, to that of the event bound with it, or `END`.
+
+    It is open if the source's component, or every member of its set, has its least number where it
+    `leaves` that; if a group has as many `iterations` as are admitted; and if the conditions on
+    what is `finished` hold, in order, what is passed over included. `passed` are the optional
+    elements at the beginning of an iteration that the edge `begins`. `inside` a set it leads from
+    member to member.
+    """
+
+    source: int
+    target: int
+    bind: Bind = Bind.BEGIN
+    waits: Waits = Waits.WHEN_FULL
+    inside: bool = False
+    leaves: bool = False
+    begins: bool = False
+    iterations: tuple[int, Count] | None = None
+    finished: tuple[Moment, ...] = ()
+    passed: tuple[Moment, ...] = ()
+
+
+@dataclass(frozen=True)
+class PatternAutomaton:
+    """The automaton of one branch of a pattern.
+
+    Edges are ordered by source, those of `START` last; of a source those to `END` last.
+    """
+
+    states: tuple[State, ...]
+    elements: tuple[Element, ...]
+    groups: tuple[Group, ...]
+    edges: tuple[Edge, ...]
+    ignore: Ignore
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether it has neither sets nor groups, so that the order of its events is its own."""
+        return not self.groups and all(each.component.set_of is None for each in self.states)
+
+    def members(self, state: int) -> tuple[int, ...]:
+        """The states of a state's component or set."""
+        element = self.elements[self.states[state].element]
+        return element.states if element.group is None else (state,)
+
+    def is_of_set(self, state: int) -> bool:
+        """Whether a state is that of a member of a set."""
+        return len(self.members(state)) > 1
+
+    def group_of(self, state: int) -> Group | None:
+        """The group whose iterations a state is in."""
+        number = self.elements[self.states[state].element].group
+        return None if number is None else self.groups[number]
+
+    def after(self, source: int) -> tuple[Edge, ...]:
+        """The edges from a state, or from `START`."""
+        return self._after.get(source, ())
+
+    @cached_property
+    def _after(self) -> dict[int, tuple[Edge, ...]]:
+        found: dict[int, tuple[Edge, ...]] = {}
+        for edge in self.edges:
+            found[edge.source] = (*found.get(edge.source, ()), edge)
+        return found
+
+    @property
+    def ends(self) -> Iterator[Edge]:
+        """The edges with which a match ends."""
+        return (edge for edge in self.edges if edge.target == END)

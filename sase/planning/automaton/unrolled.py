@@ -1,0 +1,149 @@
+"""The automaton with its counts written out: a match is a path, and each binding exactly one.
+
+Of `SEQ(A a, B{2,} b[])` the steps are a₁, b₁, b₂ and a further b, which goes round:
+
+    a₁ ──► b₁ ──► b₂ ⟲        begins: a₁        closes: b₂
+
+A configuration says how many events the component at hand, or each member of its set, has, and how
+many iterations its group. Counts that make no difference to what follows are not told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sase.planning.automaton.automaton import END, START, Bind, Edge, PatternAutomaton
+
+
+class Configuration(NamedTuple):
+    """The state at hand, and the counts of its component, of the members of its set, of its group.
+
+    In a set the state is the first member that has an event. Where simultaneous events led to it,
+    `fresh` are as bits the series that bound one of these.
+    """
+
+    state: int
+    counts: tuple[int, ...] = ()
+    iterations: int = 0
+    fresh: int | None = None
+
+    @property
+    def settled(self) -> Configuration:
+        """The configuration when time has gone on."""
+        return self._replace(fresh=None)
+
+
+class Step(NamedTuple):
+    """An event bound at a state, a `further` one of its series or not, and where that leads.
+
+    With it an iteration of a group may begin.
+    """
+
+    state: int
+    further: bool
+    begins: bool
+    target: Configuration
+
+
+ROOT = Configuration(START)
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """The configurations of an automaton, and what events may do in them.
+
+    `are_tied` says whether a set may bind simultaneous events, one by one to different members.
+    """
+
+    automaton: PatternAutomaton
+    are_tied: bool = False
+
+    def steps(self, at: Configuration) -> Iterator[Step]:
+        """What an event may do that is later than those before."""
+        for step in self._open_steps(at.settled):
+            yield self._freshened(step, 0) if self.are_tied else step
+
+    def beside(self, at: Configuration) -> Iterator[Step]:
+        """What another event of the same time may do: no series binds two of these."""
+        if at.fresh is None or not self.automaton.is_of_set(at.state):
+            return
+        for step in self._open_steps(at.settled, inside=True):
+            if not at.fresh >> step.state & 1:
+                yield self._freshened(step, at.fresh)
+
+    def closes(self, at: Configuration) -> bool:
+        """Whether a match may end there."""
+        return any(edge.target == END and self._is_open(at, edge) for edge in self._after(at))
+
+    @cached_property
+    def reached(self) -> tuple[Step, ...]:
+        """All steps of paths; those that simultaneous events come to behind what they left."""
+        found = dict.fromkeys(self.steps(ROOT))
+        waiting = list(found)
+        for step in waiting:
+            for each in (*self.steps(step.target), *self.beside(step.target)):
+                if each not in found:
+                    found[each] = None
+                    waiting.append(each)
+        return tuple(sorted(found, key=self._distance))
+
+    def _distance(self, step: Step) -> tuple[int, int]:
+        _, counts, iterations, fresh = step.target
+        place = self.automaton.states[step.state]
+        return place.element, sum(counts) + iterations + place.place + (fresh or 0).bit_count()
+
+    def _after(self, at: Configuration) -> tuple[Edge, ...]:
+        return self.automaton.after(at.state)
+
+    def _open_steps(self, at: Configuration, *, inside: bool = False) -> Iterator[Step]:
+        for edge in self._after(at):
+            if edge.target != END and (edge.inside or not inside) and self._is_open(at, edge):
+                yield self._entered(at, edge)
+
+    def _is_open(self, at: Configuration, edge: Edge) -> bool:
+        if edge.leaves and not self._is_complete(at):
+            return False
+        if edge.iterations is not None and not edge.iterations[1].admits(at.iterations):
+            return False
+        if not self._stays(edge):
+            return True
+        count = at.counts[self.automaton.members(at.state).index(edge.target)]
+        is_further = edge.bind is Bind.TAKE
+        own = self.automaton.states[edge.target].count
+        return is_further == (count > 0) and own.has_room(count + 1)
+
+    def _is_complete(self, at: Configuration) -> bool:
+        """Whether the component, or each member of the set, has its least number of events."""
+        states = self.automaton.states
+        members = zip(self.automaton.members(at.state), at.counts, strict=True)
+        return all(count >= states[member].count.least for member, count in members)
+
+    def _stays(self, edge: Edge) -> bool:
+        """Whether an edge binds a further event, or another member of the set."""
+        return edge.inside or edge.bind is Bind.TAKE
+
+    def _entered(self, at: Configuration, edge: Edge) -> Step:
+        target, members = self.automaton.states[edge.target], self.automaton.members(edge.target)
+        counts = list(at.counts) if self._stays(edge) else [0] * len(members)
+        own = members.index(edge.target)
+        counts[own] = min(counts[own] + 1, target.count.cap)
+        group, iterations = self.automaton.group_of(edge.target), 0
+        if group is not None:
+            # Only a group is repeated: behind another element its first iteration begins.
+            is_same = at.state != START and self.automaton.group_of(at.state) is group
+            iterations = at.iterations * is_same + edge.begins
+            iterations = min(iterations, group.iterations.cap)
+        first = next(member for member, count in zip(members, counts, strict=True) if count)
+        found = Configuration(first, tuple(counts), iterations)
+        return Step(edge.target, edge.bind is Bind.TAKE, edge.begins, found)
+
+    def _freshened(self, step: Step, before: int) -> Step:
+        """The step of a simultaneous event, behind series that bound one of these."""
+        fresh = 0
+        if self.automaton.is_of_set(step.state):
+            is_series = self.automaton.states[step.state].count.most != 1
+            fresh = before | is_series << step.state
+        return step._replace(target=step.target._replace(fresh=fresh))
