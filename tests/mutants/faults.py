@@ -64,6 +64,7 @@ MATCH_WINDOWS, CONJUNCTS = (
 )
 
 SCRIPTS = "sase/engine/scripts"
+PATTERN = "sase/planning/automaton"
 GRAPH, PASSES = "sase/engine/match_graph", "sase/engine/kernels/match_graph/passes.py"
 MERGE = f"{SCRIPTS}/stream_merge.py"
 
@@ -788,9 +789,9 @@ FAULTS = [
     ),
     Fault(
         "to-pass-over-a-group-stands-in-the-way",
-        f"{OPERATORS}/programs/group_states.py",
-        "passed = replace(path.past(_Check(self.end_of(group))), is_first=False)",
-        "passed = path.past(_Check(self.end_of(group)))",
+        f"{PATTERN}/build.py",
+        "_outer(_past(path, At.LEAVE, own.group), element + 1)",
+        "_outer(replace(_past(path, At.LEAVE, own.group), waits=path.waits), element + 1)",
         "groups",
     ),
     Fault(
@@ -1250,23 +1251,23 @@ FAULTS = [
     ),
     Fault(
         "iterations-in-any-order",
-        f"{GRAPH}/state_slots.py",
-        "for step in steps], _iterations(steps)",
-        "for step in steps], []",
+        f"{GRAPH}/slots.py",
+        "for slot in slots], _iterations(slots)",
+        "for slot in slots], []",
         "graphs",
     ),
     Fault(
         "groups-left-too-soon",
-        f"{GRAPH}/group_states.py",
-        "iterations >= own.minimum)",
-        "iterations >= 1)",
+        f"{PATTERN}/build.py",
+        "CountRange(group.iterations.least, None)",
+        "CountRange(1, None)",
         "graphs",
     ),
     Fault(
         "iterations-of-the-first-branch",
-        f"{GRAPH}/group_states.py",
-        "for branch in range(len(self.parts[number])):",
-        "for branch in range(1):",
+        f"{PATTERN}/build.py",
+        "for branch in group.branches:",
+        "for branch in group.branches[:1]:",
         "graphs",
     ),
     Fault(

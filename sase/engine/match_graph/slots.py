@@ -16,7 +16,7 @@ import numpy as np
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import Automaton
 from sase.engine.match_graph.candidates import Neighbours
-from sase.planning.automaton.unrolled import ROOT, Step, Unrolled
+from sase.planning.automaton.unrolled import ROOT, PathStep, Unrolled
 
 
 @dataclass(frozen=True)
@@ -162,13 +162,13 @@ class SlotAutomaton:
         return Automaton(*(frozen(np.asarray(column, np.int64)) for column in columns))
 
 
-def _slot(unrolled: Unrolled, step: Step, *, opens: bool) -> Slot:
+def _slot(unrolled: Unrolled, step: PathStep, *, opens: bool) -> Slot:
     state, closes = unrolled.automaton.states[step.state], unrolled.closes(step.target)
     return Slot(state.level, state.number, step.further, opens, closes, step.begins, state.rank)
 
 
 def _sources(
-    numbers: dict[Step, int], following: Iterable[Iterable[Step]]
+    numbers: dict[PathStep, int], following: Iterable[Iterable[PathStep]]
 ) -> tuple[tuple[int, ...], ...]:
     """The slots before each, by what may come behind each."""
     found: list[list[int]] = [[] for _ in numbers]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.state_counts import Arcs
 from sase.planning.automaton.automaton import PatternAutomaton
-from sase.planning.automaton.unrolled import ROOT, Configuration, Step, Unrolled
+from sase.planning.automaton.unrolled import ROOT, Configuration, PathStep, Unrolled
 
 
 class StateTables(NamedTuple):
@@ -37,7 +37,7 @@ def tables(automaton: PatternAutomaton, most_tied: int) -> StateTables:
 
     def reach(
         source: Configuration,
-        step: Step,
+        step: PathStep,
         layer: list[Configuration],
         found: list[tuple[int, int, int]],
     ) -> None:

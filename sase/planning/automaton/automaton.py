@@ -10,7 +10,6 @@ It describes one branch of a pattern, and says nothing of how its runs are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -65,7 +64,7 @@ class Moment(NamedTuple):
     number: int
 
 
-class Count(NamedTuple):
+class CountRange(NamedTuple):
     """The least and the greatest number of events or iterations; None is no bound."""
 
     least: int
@@ -86,7 +85,7 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PatternState:
     """A state in which an event is bound: of a component, or of an element of an iteration.
 
     `number` is its bit among the states that an event may begin or be taken at. `level` is the
@@ -99,7 +98,7 @@ class State:
     component: BoundComponent
     level: int
     element: int
-    count: Count
+    count: CountRange
     rank: int
     branch: int = 0
     place: int = 0
@@ -112,7 +111,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class PatternElement:
     """What is entered and left as a whole: a component, a set of several, or a repeated group."""
 
     states: tuple[int, ...]
@@ -120,11 +119,11 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PatternGroup:
     """A repeated group: how many iterations it has, and the states of each of its branches."""
 
     element: int
-    iterations: Count
+    iterations: CountRange
     branches: tuple[tuple[int, ...], ...]
 
 
@@ -146,7 +145,7 @@ class Edge:
     inside: bool = False
     leaves: bool = False
     begins: bool = False
-    iterations: tuple[int, Count] | None = None
+    iterations: tuple[int, CountRange] | None = None
     finished: tuple[Moment, ...] = ()
     passed: tuple[Moment, ...] = ()
 
@@ -158,9 +157,9 @@ class PatternAutomaton:
     Edges are ordered by source, those of `START` last; of a source those to `END` last.
     """
 
-    states: tuple[State, ...]
-    elements: tuple[Element, ...]
-    groups: tuple[Group, ...]
+    states: tuple[PatternState, ...]
+    elements: tuple[PatternElement, ...]
+    groups: tuple[PatternGroup, ...]
     edges: tuple[Edge, ...]
     ignore: Ignore
 
@@ -178,10 +177,16 @@ class PatternAutomaton:
         """Whether a state is that of a member of a set."""
         return len(self.members(state)) > 1
 
-    def group_of(self, state: int) -> Group | None:
+    def group_of(self, state: int) -> PatternGroup | None:
         """The group whose iterations a state is in."""
         number = self.elements[self.states[state].element].group
         return None if number is None else self.groups[number]
+
+    def repeats(self, edge: Edge) -> bool:
+        """Whether an edge begins another iteration of the group that its source is in."""
+        if not edge.begins or edge.source == START:
+            return False
+        return self.states[edge.source].element == self.states[edge.target].element
 
     def after(self, source: int) -> tuple[Edge, ...]:
         """The edges from a state, or from `START`."""
@@ -193,8 +198,3 @@ class PatternAutomaton:
         for edge in self.edges:
             found[edge.source] = (*found.get(edge.source, ()), edge)
         return found
-
-    @property
-    def ends(self) -> Iterator[Edge]:
-        """The edges with which a match ends."""
-        return (edge for edge in self.edges if edge.target == END)

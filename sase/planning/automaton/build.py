@@ -13,14 +13,14 @@ from sase.planning.automaton.automaton import (
     START,
     At,
     Bind,
-    Count,
+    CountRange,
     Edge,
-    Element,
-    Group,
     Ignore,
     Moment,
     PatternAutomaton,
-    State,
+    PatternElement,
+    PatternGroup,
+    PatternState,
     Waits,
 )
 
@@ -47,26 +47,26 @@ def automaton_of(components: Sequence[BoundComponent], strategy: StrategyName) -
 
 def _states(
     components: Sequence[BoundComponent],
-) -> tuple[tuple[State, ...], tuple[Element, ...], tuple[Group, ...]]:
-    states, elements, groups = list[State](), list[Element](), list[Group]()
+) -> tuple[tuple[PatternState, ...], tuple[PatternElement, ...], tuple[PatternGroup, ...]]:
+    states, elements, groups = list[PatternState](), list[PatternElement](), list[PatternGroup]()
     ranks, index = _ranks(components), 1 + max(each.index for each in components)
     for levels in elements_of(components):
         first, number, group = len(states), len(elements), components[levels[0]].group
         for level in levels if group is None else ():
             own = components[level]
-            count = Count(own.minimum, own.maximum)
-            states.append(State(len(states), own, level, number, count, ranks[level]))
+            count = CountRange(own.minimum, own.maximum)
+            states.append(PatternState(len(states), own, level, number, count, ranks[level]))
         for branch, each in enumerate(() if group is None else group.branches):
             for place in each.positive:
                 own = replace(each.elements[place], index=index + len(states))
-                count, slot = Count(own.minimum, own.maximum), each.variables[place]
+                count, slot = CountRange(own.minimum, own.maximum), each.variables[place]
                 at = branch, place, slot
                 rank = ranks[levels[0]] + slot
-                states.append(State(len(states), own, levels[0], number, count, rank, *at))
+                states.append(PatternState(len(states), own, levels[0], number, count, rank, *at))
         if group is not None:
             groups.append(_group(components[levels[0]], number, states[first:]))
         own_group = None if group is None else len(groups) - 1
-        elements.append(Element(tuple(range(first, len(states))), own_group))
+        elements.append(PatternElement(tuple(range(first, len(states))), own_group))
     return tuple(states), tuple(elements), tuple(groups)
 
 
@@ -79,11 +79,11 @@ def _ranks(components: Sequence[BoundComponent]) -> dict[int, int]:
     return dict(zip(order, accumulate(sizes, initial=0), strict=False))
 
 
-def _group(component: BoundComponent, element: int, states: Sequence[State]) -> Group:
+def _group(component: BoundComponent, element: int, states: Sequence[PatternState]) -> PatternGroup:
     assert component.group is not None
     branches = range(len(component.group.branches))
     of = tuple(tuple(each.number for each in states if each.branch == n) for n in branches)
-    return Group(element, Count(component.minimum, component.maximum), of)
+    return PatternGroup(element, CountRange(component.minimum, component.maximum), of)
 
 
 class _Edges:
@@ -112,7 +112,7 @@ class _Edges:
             branch = group.branches[own.branch]
             yield from self._rest(path, group, branch[branch.index(source) + 1 :])
 
-    def _rest(self, path: Edge, group: Group, rest: Sequence[int]) -> Iterator[Edge]:
+    def _rest(self, path: Edge, group: PatternGroup, rest: Sequence[int]) -> Iterator[Edge]:
         """The rest of an iteration, another one, and what follows the group."""
         if rest:
             yield replace(path, target=rest[0])
@@ -121,10 +121,10 @@ class _Edges:
             return
         number = self._of.groups.index(group)
         most = group.iterations.most
-        below = Count(0, None if most is None else most - 1)
+        below = CountRange(0, None if most is None else most - 1)
         again = replace(path, waits=Waits.ALWAYS, iterations=(number, below))
         yield from self._iteration(again, group)
-        left = replace(path, iterations=(number, Count(group.iterations.least, None)))
+        left = replace(path, iterations=(number, CountRange(group.iterations.least, None)))
         moments = (*path.finished, Moment(At.LEAVE, number))
         yield from self._outer(replace(left, finished=moments), group.element + 1)
 
@@ -145,7 +145,7 @@ class _Edges:
         if group.iterations.least == 0:
             yield from self._outer(_past(path, At.LEAVE, own.group), element + 1)
 
-    def _iteration(self, path: Edge, group: Group) -> Iterator[Edge]:
+    def _iteration(self, path: Edge, group: PatternGroup) -> Iterator[Edge]:
         """The beginnings of an iteration: its first element, or one behind what may be empty."""
         for branch in group.branches:
             edge = replace(path, begins=True)

@@ -36,7 +36,7 @@ class Configuration(NamedTuple):
         return self._replace(fresh=None)
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """An event bound at a state, a `further` one of its series or not, and where that leads.
 
     With it an iteration of a group may begin.
@@ -61,12 +61,12 @@ class Unrolled:
     automaton: PatternAutomaton
     are_tied: bool = False
 
-    def steps(self, at: Configuration) -> Iterator[Step]:
+    def steps(self, at: Configuration) -> Iterator[PathStep]:
         """What an event may do that is later than those before."""
         for step in self._open_steps(at.settled):
             yield self._freshened(step, 0) if self.are_tied else step
 
-    def beside(self, at: Configuration) -> Iterator[Step]:
+    def beside(self, at: Configuration) -> Iterator[PathStep]:
         """What another event of the same time may do: no series binds two of these."""
         if at.fresh is None or not self.automaton.is_of_set(at.state):
             return
@@ -79,7 +79,7 @@ class Unrolled:
         return any(edge.target == END and self._is_open(at, edge) for edge in self._after(at))
 
     @cached_property
-    def reached(self) -> tuple[Step, ...]:
+    def reached(self) -> tuple[PathStep, ...]:
         """All steps of paths; those that simultaneous events come to behind what they left."""
         found = dict.fromkeys(self.steps(ROOT))
         waiting = list(found)
@@ -90,7 +90,7 @@ class Unrolled:
                     waiting.append(each)
         return tuple(sorted(found, key=self._distance))
 
-    def _distance(self, step: Step) -> tuple[int, int]:
+    def _distance(self, step: PathStep) -> tuple[int, int]:
         _, counts, iterations, fresh = step.target
         place = self.automaton.states[step.state]
         return place.element, sum(counts) + iterations + place.place + (fresh or 0).bit_count()
@@ -98,7 +98,7 @@ class Unrolled:
     def _after(self, at: Configuration) -> tuple[Edge, ...]:
         return self.automaton.after(at.state)
 
-    def _open_steps(self, at: Configuration, *, inside: bool = False) -> Iterator[Step]:
+    def _open_steps(self, at: Configuration, *, inside: bool = False) -> Iterator[PathStep]:
         for edge in self._after(at):
             if edge.target != END and (edge.inside or not inside) and self._is_open(at, edge):
                 yield self._entered(at, edge)
@@ -125,22 +125,20 @@ class Unrolled:
         """Whether an edge binds a further event, or another member of the set."""
         return edge.inside or edge.bind is Bind.TAKE
 
-    def _entered(self, at: Configuration, edge: Edge) -> Step:
+    def _entered(self, at: Configuration, edge: Edge) -> PathStep:
         target, members = self.automaton.states[edge.target], self.automaton.members(edge.target)
         counts = list(at.counts) if self._stays(edge) else [0] * len(members)
         own = members.index(edge.target)
         counts[own] = min(counts[own] + 1, target.count.cap)
         group, iterations = self.automaton.group_of(edge.target), 0
         if group is not None:
-            # Only a group is repeated: behind another element its first iteration begins.
-            is_same = at.state != START and self.automaton.group_of(at.state) is group
-            iterations = at.iterations * is_same + edge.begins
-            iterations = min(iterations, group.iterations.cap)
+            before = at.iterations if self.automaton.repeats(edge) or not edge.begins else 0
+            iterations = min(before + edge.begins, group.iterations.cap)
         first = next(member for member, count in zip(members, counts, strict=True) if count)
         found = Configuration(first, tuple(counts), iterations)
-        return Step(edge.target, edge.bind is Bind.TAKE, edge.begins, found)
+        return PathStep(edge.target, edge.bind is Bind.TAKE, edge.begins, found)
 
-    def _freshened(self, step: Step, before: int) -> Step:
+    def _freshened(self, step: PathStep, before: int) -> PathStep:
         """The step of a simultaneous event, behind series that bound one of these."""
         fresh = 0
         if self.automaton.is_of_set(step.state):

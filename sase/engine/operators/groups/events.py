@@ -18,8 +18,9 @@ from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
-from sase.engine.operators.programs.group_states import GroupStates, NfaState
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.scan_filter import ScanFilter
+from sase.planning.automaton.automaton import PatternState
 from sase.planning.iteration_paths import is_of_negative, is_of_one_event
 from sase.planning.nodes import RunEvaluation
 
@@ -35,7 +36,7 @@ class GroupEvents(RunEvaluationBase):
         super().__init__(node, context, **others)
 
     @property
-    def _elements(self) -> Sequence[NfaState]:
+    def _elements(self) -> Sequence[PatternState]:
         """What events may be, by bit."""
         return self._groups.states
 
@@ -44,14 +45,13 @@ class GroupEvents(RunEvaluationBase):
         """The components of the elements."""
         return tuple(each.component for each in self._elements)
 
-    def _of_iterations(self) -> Iterator[tuple[NfaState, IterationConjunct]]:
+    def _of_iterations(self) -> Iterator[tuple[PatternState, IterationConjunct]]:
         """What is asked of elements of iterations."""
         for each in self._elements:
-            if each.group is not None:
-                branch = self._groups.group(each.group).branches[each.branch]
-                for conjunct in branch.conjuncts:
-                    if conjunct.element == each.element:
-                        yield each, conjunct
+            group = self.node.components[each.level].group
+            for conjunct in () if group is None else group.branches[each.branch].conjuncts:
+                if conjunct.element == each.place:
+                    yield each, conjunct
 
     def _simple(self) -> tuple[ScanFilter, ScanFilter]:
         """The conditions on one event: on each of a state, and on its first alone."""
@@ -91,7 +91,7 @@ class GroupEvents(RunEvaluationBase):
         return len(self._elements)
 
 
-def condition_on_one(conjunct: IterationConjunct, state: NfaState) -> Condition | None:
+def condition_on_one(conjunct: IterationConjunct, state: PatternState) -> Condition | None:
     """A condition on each event of an element alone, as one on a component by itself."""
     is_alone = is_of_negative if state.component.negated else is_of_one_event
     if not is_alone(conjunct, state.slot):

@@ -27,7 +27,7 @@ from sase.engine.operators.kleene.match_set_evaluation import (
     PreviousAndCurrent,
     filter_of_pairs,
 )
-from sase.engine.operators.programs.group_states import NfaState
+from sase.planning.automaton.automaton import PatternState
 from sase.planning.iteration_paths import Adjacent, Element, absent_in, adjacent_in, adjacent_to
 
 
@@ -38,7 +38,7 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
     """
 
     @cached_property
-    def _elements(self) -> Sequence[NfaState]:
+    def _elements(self) -> Sequence[PatternState]:
         """The states of the automaton, and what may not be between two of them."""
         return (*self._groups.states, *self._groups.negatives)
 
@@ -67,10 +67,10 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
         for conjunct in self.node.early:
             yield from adjacent_to(conjunct, self.node.components)
 
-    def _element(self, at: Element) -> NfaState:
+    def _element(self, at: Element) -> PatternState:
         """The state of an element, or what is negative."""
         where = at.level, at.branch, at.element
-        return next(e for e in self._elements if (e.level, e.branch, e.element) == where)
+        return next(e for e in self._elements if (e.level, e.branch, e.place) == where)
 
     def _pair(self, earlier: Element, later: Element, *, begins: bool) -> Neighbours:
         """Neighbours, the later of which begins an iteration, or does not."""

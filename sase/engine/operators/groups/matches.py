@@ -36,9 +36,9 @@ def shape_of(states: GroupStates) -> Shape:
         group = states.levels.index(level)
         groups.append(group)
         first.append(len(rows))
-        for branch in range(len(component.group.branches)):
+        for branch in states.automaton.groups[group].branches:
             row = [0] * widest
-            for each in states.of_branch(group, branch):
-                row[each.slot] = each.number
+            for number in branch:
+                row[states.states[number].slot] = number
             rows.append(row)
     return Shape(np.array(groups), np.array(first), np.array(rows))

@@ -8,6 +8,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.groups import automaton as of
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.sets import nodes as set_nodes
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
 from sase.engine.operators.programs.group_states import GroupStates
@@ -51,7 +52,8 @@ def _check_iterations(
     """Check counts of iterations and the nodes before them; the nodes that begin one."""
     begins = np.zeros(len(used), np.bool_)
     before = cells[used, nodes.PREVIOUS]
-    groups = np.array([-1 if s.group is None else s.group for s in states.states], np.int64)
+    numbers = [states.automaton.elements[each.element].group for each in states.states]
+    groups = np.array([NOTHING if each is None else each for each in numbers], np.int64)
     own = groups[cells[used, nodes.LEVEL]]
     for group in range(len(states.levels)):
         count, back = states.count_at(group), states.before_at(group)

@@ -25,9 +25,10 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, EVENT, EVENT_BEFORE, HEAD, ROOT
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
-from sase.engine.operators.programs.group_states import GroupStates, NfaState
+from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.programs.set_states import bits
+from sase.planning.automaton.automaton import PatternState
 
 # Where nodes are looked up of which runs are the same from then on: a power of two.
 PLACES = 1 << 12
@@ -51,7 +52,7 @@ class GroupProgram(SeriesProgram):
         ordered = sorted(terms, key=lambda term: term.moment)
         awaited = [each.awaited if isinstance(each, GroupTerm) else 0 for each in ordered]
         self._states = states
-        self.automaton: NfaGraph = states.automaton(asked, self.code.fresh, awaited)
+        self.automaton: NfaGraph = states.graph(asked, self.code.fresh, awaited)
 
     def cells(self, nodes: int) -> Numbers:
         """Nodes, of which the first is the root."""
@@ -103,8 +104,8 @@ def outer_terms(conjunct: Conjunct, states: GroupStates) -> Iterator[Term]:
         return
     own = component if when in (When.EVERY, When.FURTHER) else None
     state = states.states[states.numbers[component]]
-    if when is When.WHOLE and states.set_of(state):  # decided where the set is left
-        state = states.states[states.set_of(state)[0]]
+    if when is When.WHOLE:  # decided where the set is left, if it is in one
+        state = states.states[states.automaton.members(state.number)[0]]
     for moment in states.moments_of(state, when):
         yield GroupTerm(condition, moment, own=own, quantified=quantified)
 
@@ -120,7 +121,7 @@ def _checked(conjunct: Conjunct, check: MemberCheck, states: GroupStates) -> Ite
 
 
 def iteration_terms(
-    conjunct: IterationConjunct, state: NfaState, states: GroupStates
+    conjunct: IterationConjunct, state: PatternState, states: GroupStates
 ) -> Iterator[Term]:
     """A condition that is asked of iterations, at its moments."""
     at_hand, when = states.components[state.level].index, conjunct.when

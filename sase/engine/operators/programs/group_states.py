@@ -1,4 +1,4 @@
-"""The automaton of a pattern with repeated groups: its states, and the edges between them."""
+"""The automaton of a pattern with repeated groups as kernels read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent, RepeatedGroup, When, ranks_of
+from sase.binding.bound import BoundComponent, RepeatedGroup, When
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupPlace
 from sase.engine.kernels.groups import automaton as of
@@ -17,6 +17,20 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.programs.set_states import SetStates, bits
+from sase.lang.ast import StrategyName
+from sase.planning.automaton.automaton import (
+    END,
+    START,
+    At,
+    Bind,
+    CountRange,
+    Edge,
+    Moment,
+    PatternAutomaton,
+    PatternState,
+    Waits,
+)
+from sase.planning.automaton.build import automaton_of
 
 # The moments at which a conjunct is asked, by `When`.
 MOMENTS_OF = {
@@ -29,65 +43,19 @@ MOMENTS_OF = {
 
 
 @dataclass(frozen=True)
-class NfaState:
-    """A state: a component by itself, or an element of a branch of a group.
-
-    `number` is its own, `level` that of the component of the pattern, `group` counts groups alone,
-    `slot` is the number of the variable.
-    """
-
-    number: int
-    component: BoundComponent
-    level: int
-    group: int | None = None
-    branch: int = 0
-    element: int = 0
-    slot: int = 0
-
-
-@dataclass(frozen=True)
-class _Check:
-    """A moment at which conditions are asked; from the second iteration on it is a later one."""
-
-    moment: int
-    group: int | None = None
-
-
-@dataclass(frozen=True)
-class _Path:
-    """What must hold on the way from a state, and what a run waits for on it."""
-
-    checks: tuple[_Check, ...] = ()
-    group: int | None = None
-    least: int = 0
-    most: int | None = None
-    is_first: bool = True
-    repeats: bool = False
-
-    def past(self, *checks: _Check) -> _Path:
-        """Past something that is left empty, or finished."""
-        return replace(self, checks=(*self.checks, *checks))
-
-
-@dataclass(frozen=True)
-class _Edge:
-    path: _Path
-    target: int = NOTHING
-    is_take: bool = False
-    begins: bool = False
-    later: tuple[_Check, ...] = ()
-    inside: bool = False
-
-
-@dataclass(frozen=True)
 class GroupStates:
-    """The states of a pattern, by level, branch and element, and how they follow one another.
+    """The states of a pattern, and the words of nodes that know of their groups and sets.
 
-    Words of nodes begin at `at`: those that all nodes have, two of each group, and those of sets.
+    Words begin at `at`: those that all nodes have, two of each group, and those of sets.
     """
 
     components: tuple[BoundComponent, ...]
     tests: int
+
+    @cached_property
+    def automaton(self) -> PatternAutomaton:
+        """The states and edges; which events a run may ignore is no matter of these."""
+        return automaton_of(self.components, StrategyName.SKIP_TILL_ANY_MATCH)
 
     @property
     def at(self) -> int:
@@ -115,13 +83,6 @@ class GroupStates:
         found = SetStates(self.flat, self._words)
         return found if found.sets else None
 
-    def set_of(self, state: NfaState) -> tuple[int, ...]:
-        """The states of its set; none of a component by itself."""
-        if self.members is None:
-            return ()
-        own = self.members.elements[self.members.element_of[state.number]]
-        return own if len(own) > 1 else ()
-
     def count_at(self, group: int) -> int:
         """The word of how many iterations there are."""
         return self.at + of.OWN_WORDS + of.WORDS_OF_GROUP * group
@@ -130,31 +91,26 @@ class GroupStates:
         """The word of the node before the iteration at hand."""
         return self.count_at(group) + 1
 
-    @cached_property
-    def states(self) -> tuple[NfaState, ...]:
+    @property
+    def states(self) -> tuple[PatternState, ...]:
         """All states, those of earlier levels first."""
-        return self._numbered(0, self.components, negated=False)
+        return self.automaton.states
 
     @cached_property
-    def negatives(self) -> tuple[NfaState, ...]:
+    def negatives(self) -> tuple[PatternState, ...]:
         """The negative elements of iterations, numbered behind the states."""
-        return self._numbered(len(self.states), (*self.components, *self.flat), negated=True)
-
-    def _numbered(
-        self, first: int, others: Sequence[BoundComponent], *, negated: bool
-    ) -> tuple[NfaState, ...]:
-        """States by level, branch and element, with indexes that no other component has."""
-        found, index = list[NfaState](), 1 + max(each.index for each in others)
-        for level, component in enumerate(self.components):
-            if component.group is None:
-                found += [] if negated else [NfaState(len(found), component, level)]
-                continue
-            for branch, each in enumerate(component.group.branches):
-                for place, element in enumerate(each.elements):
-                    if element.negated == negated:
-                        at = level, self.levels.index(level), branch, place, each.variables[place]
-                        own = replace(element, index=index + len(found))
-                        found.append(NfaState(first + len(found), own, *at))
+        index = 1 + max(each.index for each in (*self.components, *self.flat))
+        found = list[PatternState]()
+        for group, level in enumerate(self.levels):
+            for branch, each in enumerate(self.group(group).branches):
+                for place, own in enumerate(each.elements):
+                    if own.negated:
+                        number, slot = len(self.states) + len(found), each.variables[place]
+                        negative = replace(own, index=index + len(found))
+                        at = self.automaton.groups[group].element, CountRange(0, 0), NOTHING
+                        found.append(
+                            PatternState(number, negative, level, *at, branch, place, slot)
+                        )
         return tuple(found)
 
     def group(self, group: int) -> RepeatedGroup:
@@ -162,10 +118,6 @@ class GroupStates:
         found = self.components[self.levels[group]].group
         assert found is not None
         return found
-
-    def of_branch(self, group: int, branch: int) -> list[NfaState]:
-        """The states of a branch of a group."""
-        return [each for each in self.states if (each.group, each.branch) == (group, branch)]
 
     @cached_property
     def flat(self) -> tuple[BoundComponent, ...]:
@@ -175,7 +127,12 @@ class GroupStates:
     @cached_property
     def numbers(self) -> dict[int, int]:
         """The states of components that are no groups, by their indexes in the pattern."""
-        return {each.component.index: each.number for each in self.states if each.group is None}
+        components = self.automaton.elements
+        return {
+            each.component.index: each.number
+            for each in self.states
+            if components[each.element].group is None
+        }
 
     @cached_property
     def places(self) -> dict[int, GroupPlace]:
@@ -183,16 +140,14 @@ class GroupStates:
         return {self.components[level].index: self._place(g) for g, level in enumerate(self.levels)}
 
     def _place(self, group: int) -> GroupPlace:
-        own = [each for each in self.states if each.group == group]
-        slots, branches = (
-            tuple(tuple(s.number for s in own if getattr(s, kind) == n) for n in range(count))
-            for kind, count in (
-                ("slot", len(self.group(group).variables)),
-                ("branch", len(self.group(group).branches)),
-            )
+        own, branches = self.group(group), self.automaton.groups[group].branches
+        states = [self.states[number] for each in branches for number in each]
+        slots = tuple(
+            tuple(each.number for each in states if each.slot == slot)
+            for slot in range(len(own.variables))
         )
         words = self.count_at(group), self.before_at(group)
-        return GroupPlace(group, own[-1].number, *words, slots, branches)
+        return GroupPlace(group, states[-1].number, *words, slots, branches)
 
     # ------------------------------------------------------------ moments
 
@@ -206,22 +161,30 @@ class GroupStates:
         return of.PHASES * len(self.states) + group
 
     def moments_of(
-        self, state: NfaState, when: When, iterations: When = When.EVERY
+        self, state: PatternState, when: When, iterations: When = When.EVERY
     ) -> Iterator[int]:
         """The moments at which a condition of a state is asked."""
         first, later = of.PHASES * state.number, of.PHASES * state.number + MOMENTS
         phases = {When.EVERY: (first, later), When.FURTHER: (later,), When.FIRST: (first,)}
-        for phase in phases[iterations] if state.group is not None else (first,):
+        in_group = self.automaton.group_of(state.number) is not None
+        for phase in phases[iterations] if in_group else (first,):
             yield from (phase + moment for moment in MOMENTS_OF[when])
 
     # ------------------------------------------------------------ arrays
 
-    def automaton(
+    def graph(
         self, asked: Container[int], fresh: Sequence[tuple[int, int, int]], awaited: Sequence[int]
     ) -> NfaGraph:
         """The automaton, with checks of the moments at which something is asked."""
         edges, checks = list[list[int]](), list[tuple[int, int]]()
-        rows = [self._row(state, edges, checks, asked) for state in (*self.states, None)]
+        rows = list[list[int]]()
+        for state in (*self.states, None):
+            found = self.automaton.after(START if state is None else state.number)
+            ends = sum(each.target == END for each in found)
+            last = len(edges) + len(found)
+            behind = [len(edges), last - ends, last - ends, last]
+            edges += [self._lowered(each, checks, asked) for each in found]
+            rows.append([*self._head(state), *behind, *self._tail(state)])
         return NfaGraph(
             frozen(np.array(rows, np.int64)),
             _table(edges, of.EDGE_WIDTH),
@@ -232,142 +195,64 @@ class GroupStates:
             NOTHING if self.members is None else self.members.at,
         )
 
-    def _row(
-        self,
-        state: NfaState | None,
-        edges: list[list[int]],
-        checks: list[tuple[int, int]],
-        asked: Container[int],
-    ) -> list[int]:
-        found = list(self._behind(state))
-        ends = [each for each in found if each.target == NOTHING]
-        onward = [each for each in found if each.target != NOTHING]
-        places = [len(edges), len(edges) + len(onward), len(edges) + len(found)]
-        edges += [self._lowered(each, checks, asked) for each in (*onward, *ends)]
-        behind = [places[0], places[1], places[1], places[2]]
+    def _head(self, state: PatternState | None) -> list[int]:
+        """What a row has before the edges: bounds, words of its group, and places."""
         if state is None:
-            return [0, 0, 0, *[NOTHING] * 7, *behind, NOTHING, 0, NOTHING, NOTHING]
-        component, group = state.component, state.group
-        outer = self.components[state.level]
-        most = NOTHING if component.maximum is None else component.maximum
-        limit = NOTHING if group is None or outer.maximum is None else outer.maximum
+            return [0, 0, 0, *[NOTHING] * 7]
+        group = self.automaton.elements[state.element].group
         words = (NOTHING,) * 3
         if group is not None:
             words = group, self.count_at(group), self.before_at(group)
-        place = state.level, state.branch, state.slot, self.rank(state)
-        least, own = component.minimum, self.set_of(state)
-        held = (0, NOTHING, NOTHING)
-        if own and self.members is not None:
-            count_at = self.members.count_at(state.number)
-            held = bits(own), count_at, self.members.entry(own)
-        return [least, most, int(not component.is_single), *words, *place, *behind, limit, *held]
+        count = state.count.least, _bound(state.count.most)
+        return [
+            *count, int(state.is_series), *words,
+            state.level, state.branch, state.slot, state.rank,
+        ]  # fmt: skip
 
-    def rank(self, state: NfaState) -> int:
-        """The place of its variable among all, in the order of first writing."""
-        level, own = state.level, self.set_of(state)
-        if own:
-            ranks = ranks_of(self.flat)
-            level = self.states[own[0]].level + sorted(ranks[n] for n in own).index(
-                ranks[state.number]
-            )
-        return (
-            sum(
-                1 if each.group is None else len(each.group.variables)
-                for each in self.components[:level]
-            )
-            + state.slot
-        )
+    def _tail(self, state: PatternState | None) -> list[int]:
+        """What it has behind them: the most iterations, and words of the set."""
+        if state is None:
+            return [NOTHING, 0, NOTHING, NOTHING]
+        group = self.automaton.group_of(state.number)
+        most = NOTHING if group is None else _bound(group.iterations.most)
+        if self.members is None or not self.automaton.is_of_set(state.number):
+            return [most, 0, NOTHING, NOTHING]
+        own = self.automaton.members(state.number)
+        return [most, bits(own), self.members.count_at(state.number), self.members.entry(own)]
 
     def _lowered(
-        self, edge: _Edge, checks: list[tuple[int, int]], asked: Container[int]
+        self, edge: Edge, checks: list[tuple[int, int]], asked: Container[int]
     ) -> list[int]:
-        path = edge.path
-        counted = NOTHING if path.group is None else self.count_at(path.group)
-        most = NOTHING if path.most is None else path.most
+        counted, least, most = NOTHING, 0, NOTHING
+        if edge.iterations is not None:
+            group, (least, limit) = edge.iterations
+            # Kernels ask for fewer iterations than a number, and nothing where there is none.
+            counted, most = self.count_at(group), NOTHING if limit is None else limit + 1
         places = list[int]()
-        for given in (path.checks, edge.later):
+        for moments in (edge.finished, edge.passed):
             places.append(len(checks))
-            checks += [
-                (each.moment, NOTHING if each.group is None else self.count_at(each.group))
-                for each in given
-                if each.moment in asked
-                or (each.group is not None and each.moment + MOMENTS in asked)
-            ]
+            checks += [each for each in map(self._check, moments) if self._is_asked(each, asked)]
             places.append(len(checks))
-        flags = int(path.is_first), int(path.repeats), int(edge.inside)
-        head = edge.target, int(edge.is_take), int(edge.begins), counted, path.least, most
+        waits = int(edge.waits is not Waits.NEVER)
+        flags = waits, int(self.automaton.repeats(edge)), int(edge.inside)
+        head = edge.target, int(edge.bind is Bind.TAKE), int(edge.begins), counted, least, most
         return [*head, *places, *flags]
 
-    # ------------------------------------------------------------ edges
+    def _check(self, moment: Moment) -> tuple[int, int]:
+        """A moment, and the word of a count: from the second iteration on it is a later moment."""
+        if moment.at is At.LEAVE:
+            return self.end_of(moment.number), NOTHING
+        group = self.automaton.elements[self.states[moment.number].element].group
+        counted = NOTHING if group is None else self.count_at(group)
+        return of.PHASES * moment.number + FINISH, counted
 
-    def _finish(self, state: NfaState) -> _Check:
-        return _Check(of.PHASES * state.number + FINISH, state.group)
+    def _is_asked(self, check: tuple[int, int], asked: Container[int]) -> bool:
+        moment, counted = check
+        return moment in asked or (counted != NOTHING and moment + MOMENTS in asked)
 
-    def _behind(self, state: NfaState | None) -> Iterator[_Edge]:
-        """The edges from a state, or from the root."""
-        if state is None:
-            yield from self._outer(0, _Path())
-            return
-        own = self.set_of(state) or (state.number,)
-        for each in (self.states[number] for number in own):
-            if not each.component.is_single:
-                yield _Edge(_Path(), each.number, is_take=True, inside=len(own) > 1)
-            if each is not state:
-                yield _Edge(_Path(), each.number, inside=True)
-        path = _Path((self._finish(self.states[own[0]]),))
-        if state.group is None:
-            yield from self._outer(self.states[own[-1]].level + 1, path)
-        else:
-            branch = self.of_branch(state.group, state.branch)
-            yield from self._rest(branch[branch.index(state) + 1 :], state, path)
 
-    def _rest(self, rest: list[NfaState], state: NfaState, path: _Path) -> Iterator[_Edge]:
-        """The rest of an iteration, and what may follow it."""
-        assert state.group is not None
-        if rest:
-            yield _Edge(path, rest[0].number)
-            if rest[0].component.minimum == 0:
-                passed = replace(path.past(self._finish(rest[0])), is_first=False)
-                yield from self._rest(rest[1:], state, passed)
-            return
-        group, outer = state.group, self.components[state.level]
-        again = replace(path, group=group, most=outer.maximum, is_first=True, repeats=True)
-        for branch in range(len(self.group(group).branches)):
-            yield from self._iteration(group, branch, again)
-        left = replace(path, group=group, least=outer.minimum).past(_Check(self.end_of(group)))
-        yield from self._outer(state.level + 1, left)
-
-    def _outer(self, level: int, path: _Path) -> Iterator[_Edge]:
-        """What begins at a level, or behind it if that may be empty."""
-        if level == len(self.components):
-            yield _Edge(path)
-            return
-        component = self.components[level]
-        if component.group is None:
-            state = self.states[self.numbers[component.index]]
-            members = self.set_of(state)
-            for number in members or (state.number,):
-                yield _Edge(path, number)
-            if component.minimum == 0 and not members:
-                passed = replace(path.past(self._finish(state)), is_first=False)
-                yield from self._outer(level + 1, passed)
-            return
-        group = self.levels.index(level)
-        for branch in range(len(component.group.branches)):
-            yield from self._iteration(group, branch, path)
-        if component.minimum == 0:
-            passed = replace(path.past(_Check(self.end_of(group))), is_first=False)
-            yield from self._outer(level + 1, passed)
-
-    def _iteration(self, group: int, branch: int, path: _Path) -> Iterator[_Edge]:
-        """The beginnings of an iteration: its first element, or past what of it may be empty."""
-        later: tuple[_Check, ...] = ()
-        for state in self.of_branch(group, branch):
-            yield _Edge(path, state.number, begins=True, later=later)
-            if state.component.minimum > 0:
-                return
-            later = (*later, self._finish(state))
-            path = replace(path, is_first=False)
+def _bound(most: int | None) -> int:
+    return NOTHING if most is None else most
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> Numbers:
