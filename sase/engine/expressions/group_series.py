@@ -7,28 +7,12 @@ from dataclasses import dataclass, field
 
 from sase.binding.bound import Aggregate, Part, Quantified
 from sase.binding.bound import Reference as EventReference
-from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Term, Variable
+from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Variable
 from sase.engine.expressions.set_series import NO_SETS, SetWords, loop_row
 from sase.engine.kernels.groups import automaton
 from sase.engine.kernels.kleene import predicates
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
-
-
-@dataclass(frozen=True)
-class GroupTerm(Term):
-    """A condition or a value of a pattern with repeated groups.
-
-    `at_hand` is the group, by its component, of which an iteration is at hand: that of the newest
-    event, or one that is `given`. `own_variable` is its variable whose newest event `i` means. It
-    is asked once the `awaited` members of a set, as bits of states, have events.
-    """
-
-    quantified: tuple[Quantified, ...] = ()
-    at_hand: int | None = None
-    own_variable: int | None = None
-    given: bool = False
-    awaited: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,8 +39,6 @@ class GroupFills(Fills):
 
     def __post_init__(self) -> None:
         term = self.term
-        if not isinstance(term, GroupTerm):
-            return
         if term.given and term.at_hand is not None:
             self._add((term.at_hand, None), (0, 0, predicates.GIVEN, 0, 0, 0, 0))
         ordered = sorted(term.quantified, key=lambda each: each.inner is not None)
@@ -135,7 +117,7 @@ class GroupFills(Fills):
         return 0 if component == self.term.own else self._loops[(component, None)]
 
     def _is_of_own(self, variable: int) -> bool:
-        return isinstance(self.term, GroupTerm) and self.term.own_variable == variable
+        return self.term.own_variable == variable
 
     def _ranges(self, component: int, variable: int) -> bool:
         """Whether a series of an iteration is one of whose events there is one at hand."""
@@ -143,7 +125,7 @@ class GroupFills(Fills):
 
     def _is_own(self, component: int, variable: int) -> bool:
         term = self.term
-        is_of_it = isinstance(term, GroupTerm) and term.at_hand == component
+        is_of_it = term.at_hand == component
         return is_of_it and self._is_of_own(variable) and term.judged is None
 
     def _series(self, component: int, variable: int) -> int:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sase.binding.aggregates import UserAggregate
-from sase.binding.bound import Aggregate, Condition, Expression, Operation, Part, Predicate
+from sase.binding.bound import (
+    Aggregate,
+    Condition,
+    Expression,
+    Operation,
+    Part,
+    Predicate,
+    Quantified,
+)
 from sase.binding.bound import Reference as EventReference
 from sase.binding.parts import references
 from sase.binding.types import Kind
@@ -42,13 +50,22 @@ class Term:
     """A condition or a value, and the moment at which it is decided.
 
     `own` is the component whose newest event its `i` means, `judged` the negative component
-    whose event is given beside the match. Over all other series it ranges.
+    whose event is given beside the match. Over all other series it ranges; of a pattern with
+    repeated groups over what is `quantified`. `at_hand` is the group, by its component, of which an
+    iteration is at hand: that of the newest event, or one that is `given`. `own_variable` is its
+    variable whose newest event `i` means. It is checked once the `awaited` members of a set, as
+    bits of states, have events.
     """
 
     term: Condition | Expression
     moment: int = 0
     own: int | None = None
     judged: int | None = None
+    quantified: tuple[Quantified, ...] = ()
+    at_hand: int | None = None
+    own_variable: int | None = None
+    given: bool = False
+    awaited: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,10 @@ from typing import NamedTuple
 
 from sase.binding.bound import Aggregate
 from sase.binding.bound import Reference as EventReference
-from sase.engine.expressions.series import BEFORE, Fills, Term
+from sase.engine.expressions.series import BEFORE, Fills
 from sase.engine.kernels.kleene import predicates
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
-
-
-@dataclass(frozen=True)
-class SetTerm(Term):
-    """A condition that is asked once some members, as bits of levels, have events."""
-
-    awaited: int = 0
 
 
 class SetWords(NamedTuple):

@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from sase.binding.bound import BoundComponent
+from sase.binding.bound import BoundComponent, Condition, Quantified, When
 
 START, END = -1, -2
 
@@ -150,6 +150,27 @@ class Edge:
     passed: tuple[Moment, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition at one moment; a conjunct may have several.
+
+    `own` is the component whose newest event its `i` means; in an iteration of `group`, `variable`
+    is. Both are indexes in the pattern. It is checked in some `iterations`, if the `awaited` states
+    of a set have events by then, and ranges over the `quantified` series and groups. One on an
+    iteration `is_single` if it is on one event alone.
+    """
+
+    condition: Condition
+    moment: Moment
+    own: int | None = None
+    quantified: tuple[Quantified, ...] = ()
+    awaited: tuple[int, ...] = ()
+    group: int | None = None
+    variable: int | None = None
+    iterations: When = When.EVERY
+    is_single: bool = False
+
+
 @dataclass(frozen=True)
 class PatternAutomaton:
     """The automaton of one branch of a pattern.
@@ -162,6 +183,7 @@ class PatternAutomaton:
     groups: tuple[PatternGroup, ...]
     edges: tuple[Edge, ...]
     ignore: Ignore
+    checks: tuple[Check, ...] = ()
 
     @property
     def is_chain(self) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from sase.binding.bound import BoundComponent, elements_of, ranks_of
+from sase.binding.bound import (
+    BoundComponent,
+    BoundQuery,
+    Conjunct,
+    ConjunctClass,
+    elements_of,
+    ranks_of,
+)
 from sase.lang.ast import StrategyName
 from sase.planning.automaton.automaton import (
     END,
@@ -23,6 +30,7 @@ from sase.planning.automaton.automaton import (
     PatternState,
     Waits,
 )
+from sase.planning.automaton.checks import checks_of
 
 IGNORE = {
     StrategyName.STRICT_CONTIGUITY: Ignore.NEVER,
@@ -33,8 +41,24 @@ IGNORE = {
 }
 
 
-def automaton_of(components: Sequence[BoundComponent], strategy: StrategyName) -> PatternAutomaton:
-    """The automaton of positive components under a strategy."""
+def automata_of(query: BoundQuery) -> tuple[PatternAutomaton, ...]:
+    """The automata of the branches of a query, with all that is asked of what they bind."""
+    return tuple(
+        automaton_of(
+            branch.positives,
+            branch.strategy,
+            [each for each in branch.conjuncts if each.kind is not ConjunctClass.NEGATIVE],
+        )
+        for branch in query.branches or (query,)
+    )
+
+
+def automaton_of(
+    components: Sequence[BoundComponent],
+    strategy: StrategyName,
+    conjuncts: Sequence[Conjunct] = (),
+) -> PatternAutomaton:
+    """The automaton of positive components under a strategy, with the checks of conjuncts."""
     states, elements, groups = _states(components)
     bare = PatternAutomaton(states, elements, groups, (), IGNORE[strategy])
     edges = [
@@ -42,7 +66,8 @@ def automaton_of(components: Sequence[BoundComponent], strategy: StrategyName) -
         for source in (*range(len(states)), START)
         for edge in sorted(_Edges(bare).behind(source), key=lambda edge: edge.target == END)
     ]
-    return replace(bare, edges=tuple(edges))
+    checks = tuple(checks_of(bare, components, conjuncts))
+    return replace(bare, edges=tuple(edges), checks=checks)
 
 
 def _states(

@@ -7,7 +7,6 @@ from typing import ClassVar, TypeAlias
 
 from sase.binding.bound import Conjunct, EquivalenceTest, Quantified
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.groups.iteration_checks import (
@@ -88,7 +87,7 @@ class GroupAbsence(SeriesAbsence):
     def _terms(self, negation: NegativeComponent) -> Sequence[Term]:
         index = negation.component.index
         return [
-            GroupTerm(each.condition, judged=index, quantified=_quantified(each, index))
+            Term(each.condition, judged=index, quantified=_quantified(each, index))
             for each in negation.conditions
             if not set(each.references) <= {index}
         ]

@@ -9,7 +9,6 @@ import numpy as np
 
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups import automaton as automata
 from sase.engine.kernels.groups.automaton import GroupBuffer
 from sase.engine.kernels.groups.runs import advance_automaton
@@ -17,12 +16,12 @@ from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene import runs as of
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.events import GroupEvents, condition_on_one
+from sase.engine.operators.groups.events import GroupEvents
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.groups.saved_automaton import check_automaton_runs
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.programs.group_program import GroupProgram, iteration_terms, outer_terms
+from sase.engine.operators.programs.group_program import GroupProgram, run_terms_of
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.taken_matches import TakenMatches
@@ -56,17 +55,10 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
 
     def _programmed(self) -> SeriesProgram:
         """The conditions on several events, by moment."""
-        terms = list(self._terms())
+        terms = list(run_terms_of(self.node, self._groups))
         return GroupProgram(
             self._context, self._groups, self._rest, terms, self._groups.moments, of_runs=True
         )
-
-    def _terms(self) -> Iterator[Term]:
-        for edge in self.node.conditions:
-            yield from outer_terms(edge.conjunct, self._groups)
-        for state, conjunct in self._of_iterations():
-            if condition_on_one(conjunct, state) is None:
-                yield from iteration_terms(conjunct, state, self._groups)
 
     # ------------------------------------------------------------ matches
 

@@ -48,10 +48,8 @@ class GroupEvents(RunEvaluationBase):
     def _of_iterations(self) -> Iterator[tuple[PatternState, IterationConjunct]]:
         """What is asked of elements of iterations."""
         for each in self._elements:
-            group = self.node.components[each.level].group
-            for conjunct in () if group is None else group.branches[each.branch].conjuncts:
-                if conjunct.element == each.place:
-                    yield each, conjunct
+            for conjunct in self._groups.conjuncts(each):
+                yield each, conjunct
 
     def _simple(self) -> tuple[ScanFilter, ScanFilter]:
         """The conditions on one event: on each of a state, and on its first alone."""

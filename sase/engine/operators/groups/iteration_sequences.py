@@ -14,7 +14,6 @@ from sase.binding.bound import BoundNegation, Conjunct
 from sase.engine.blocks.block import Block
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.forbidden_groups import ASKED, forbid_iterations_by_sequences
 from sase.engine.kernels.jit.signatures import frozen
@@ -67,9 +66,7 @@ class IterationSequence(GroupSequencesInGaps):
         self.forbid(found, keep, at_end=False)
 
     def _term(self, conjunct: Conjunct, term: Term) -> Term:
-        found = super()._term(conjunct, term)
-        assert isinstance(found, GroupTerm)
-        return replace(found, at_hand=self._at_hand, given=True)
+        return replace(super()._term(conjunct, term), at_hand=self._at_hand, given=True)
 
     def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
         program = self._program

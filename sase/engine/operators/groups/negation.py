@@ -13,7 +13,7 @@ from sase.binding.parts import references, with_values
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupTerm
+from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.iteration_checks import forbid_iterations
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Checkpoint, Context, bound_of
@@ -133,13 +133,13 @@ class _IterationAbsence(IndexedEvents):
         super().__init__(negation, Negation(node, (negation,), node.window), own)
         at_hand = context.components[place.level].index
         self.simple: list[tuple[int, Condition]] = list(own.negative_conditions(negation))
-        terms = list[GroupTerm]()
+        terms = list[Term]()
         for each in place.conjuncts:
             if all(_is_of(value, at_hand, place.slot) for value in references(each.condition)):
                 self.simple.append((place.component.index, _alone(each.condition, place)))
                 continue
             terms.append(
-                GroupTerm(
+                Term(
                     each.condition,
                     judged=at_hand,
                     quantified=each.quantified,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Conjunct
-from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.forbidden_groups import forbid_groups_by_sequences
 from sase.engine.operators.contract import Context
@@ -28,7 +28,7 @@ class GroupSequencesInGaps(SequencesInGaps):
 
     def _term(self, conjunct: Conjunct, term: Term) -> Term:
         ranges = tuple(each for each in conjunct.quantified if each.component != term.judged)
-        return GroupTerm(term.term, term.moment, term.own, term.judged, ranges)
+        return replace(term, quantified=ranges)
 
     def _make_program(self, joint: Context, terms: list[Term], moments: int) -> GroupProgram:
         return GroupProgram(joint, self._states, self.rest, terms, moments)

@@ -7,28 +7,22 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sase.binding.bound import (
-    Conjunct,
-    ConjunctClass,
     EquivalenceTest,
-    IterationConjunct,
-    MemberCheck,
-    Quantified,
-    When,
 )
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupTerm
 from sase.engine.expressions.series import Term, words_read
 from sase.engine.kernels.groups import automaton as of
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.groups.leading_runs import READ_WIDTH, LeadingRuns
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.run_nodes import BEGIN, EVENT, EVENT_BEFORE, HEAD, ROOT
+from sase.engine.kernels.kleene.run_nodes import EVENT, EVENT_BEFORE, HEAD, ROOT
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
-from sase.engine.operators.programs.set_states import bits
-from sase.planning.automaton.automaton import PatternState
+from sase.engine.operators.programs.terms import term_of
+from sase.planning.automaton.build import automaton_of
+from sase.planning.nodes import RunEvaluation
 
 # Where nodes are looked up of which runs are the same from then on: a power of two.
 PLACES = 1 << 12
@@ -50,7 +44,7 @@ class GroupProgram(SeriesProgram):
         super().__init__(context, tests, terms, moments, of_runs=of_runs, groups=states)
         asked = {each.moment for each in terms} if of_runs else ()
         ordered = sorted(terms, key=lambda term: term.moment)
-        awaited = [each.awaited if isinstance(each, GroupTerm) else 0 for each in ordered]
+        awaited = [each.awaited for each in ordered]
         self._states = states
         self.automaton: NfaGraph = states.graph(asked, self.code.fresh, awaited)
 
@@ -85,60 +79,9 @@ class GroupProgram(SeriesProgram):
         return LeadingRuns(frozen(np.array(read, np.int64)), np.zeros((PLACES, 2), np.int64))
 
 
-def outer_terms(conjunct: Conjunct, states: GroupStates) -> Iterator[Term]:
-    """A condition that is asked of no iteration, at its moments."""
-    condition, component, when = conjunct.condition, conjunct.component, conjunct.when
-    if conjunct.kind is ConjunctClass.CONSTANT or component is None:
-        for state in states.states:
-            first = of.PHASES * state.number + BEGIN
-            yield from (Term(condition, first + phase) for phase in (0, of.PHASES // 2))
-        return
-    for check in conjunct.checks:
-        yield from _checked(conjunct, check, states)
-    if conjunct.checks:
-        return
-    quantified = conjunct.quantified
-    if component in states.places:
-        moment = states.end_of(states.places[component].number)
-        yield GroupTerm(condition, moment, quantified=quantified)
-        return
-    own = component if when in (When.EVERY, When.FURTHER) else None
-    state = states.states[states.numbers[component]]
-    if when is When.WHOLE:  # decided where the set is left, if it is in one
-        state = states.states[states.automaton.members(state.number)[0]]
-    for moment in states.moments_of(state, when):
-        yield GroupTerm(condition, moment, own=own, quantified=quantified)
-
-
-def _checked(conjunct: Conjunct, check: MemberCheck, states: GroupStates) -> Iterator[Term]:
-    """A condition where one of several members is bound last."""
-    own = check.component if check.when in (When.EVERY, When.FURTHER) else None
-    awaited = bits([states.numbers[each] for each in check.awaited])
-    for moment in states.moments_of(states.states[states.numbers[check.component]], check.when):
-        yield GroupTerm(
-            conjunct.condition, moment, own=own, quantified=check.quantified, awaited=awaited
-        )
-
-
-def iteration_terms(
-    conjunct: IterationConjunct, state: PatternState, states: GroupStates
-) -> Iterator[Term]:
-    """A condition that is asked of iterations, at its moments."""
-    at_hand, when = states.components[state.level].index, conjunct.when
-    own = state.slot if when in (When.EVERY, When.FURTHER) else None
-    for moment in states.moments_of(state, when, conjunct.iterations):
-        yield GroupTerm(
-            conjunct.condition,
-            moment,
-            quantified=but_own(conjunct.quantified, at_hand, own),
-            at_hand=at_hand,
-            own_variable=own,
-        )
-
-
-def but_own(
-    quantified: Sequence[Quantified], component: int, variable: int | None
-) -> tuple[Quantified, ...]:
-    """Without the series whose newest event is meant."""
-    own = (component, variable)
-    return tuple(q for q in quantified if variable is None or (q.component, q.inner) != own)
+def run_terms_of(node: RunEvaluation, states: GroupStates) -> Iterator[Term]:
+    """The conditions of a pattern with groups with their moments; those on one event left out."""
+    conjuncts = [edge.conjunct for edge in node.conditions]
+    for check in automaton_of(node.components, node.strategy, conjuncts).checks:
+        if check.group is None or not check.is_single:
+            yield from (term_of(check, moment) for moment in states.moments_of(check))

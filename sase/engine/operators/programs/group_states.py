@@ -8,21 +8,23 @@ from functools import cached_property
 
 import numpy as np
 
-from sase.binding.bound import BoundComponent, RepeatedGroup, When
+from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup, When
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupPlace
 from sase.engine.kernels.groups import automaton as of
 from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
+from sase.engine.kernels.kleene.run_nodes import FINISH, HEAD, MOMENTS
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.programs.set_states import SetStates, bits
+from sase.engine.operators.programs.terms import PLACES
 from sase.lang.ast import StrategyName
 from sase.planning.automaton.automaton import (
     END,
     START,
     At,
     Bind,
+    Check,
     CountRange,
     Edge,
     Moment,
@@ -31,15 +33,6 @@ from sase.planning.automaton.automaton import (
     Waits,
 )
 from sase.planning.automaton.build import automaton_of
-
-# The moments at which a conjunct is asked, by `When`.
-MOMENTS_OF = {
-    When.EVENT: (BEGIN,),
-    When.FIRST: (BEGIN,),
-    When.EVERY: (BEGIN, TAKE),
-    When.FURTHER: (TAKE,),
-    When.WHOLE: (FINISH,),
-}
 
 
 @dataclass(frozen=True)
@@ -119,6 +112,13 @@ class GroupStates:
         assert found is not None
         return found
 
+    def conjuncts(self, state: PatternState) -> Iterator[IterationConjunct]:
+        """The conditions on an element of an iteration."""
+        group = self.components[state.level].group
+        for each in () if group is None else group.branches[state.branch].conjuncts:
+            if each.element == state.place:
+                yield each
+
     @cached_property
     def flat(self) -> tuple[BoundComponent, ...]:
         """The components of the states."""
@@ -160,15 +160,17 @@ class GroupStates:
         """The moment at which a group is finished."""
         return of.PHASES * len(self.states) + group
 
-    def moments_of(
-        self, state: PatternState, when: When, iterations: When = When.EVERY
-    ) -> Iterator[int]:
-        """The moments at which a condition of a state is asked."""
-        first, later = of.PHASES * state.number, of.PHASES * state.number + MOMENTS
+    def moments_of(self, check: Check) -> Iterator[int]:
+        """The numbers of the moment of a check, by the iterations in which it is."""
+        at, number = check.moment
+        if at is At.LEAVE:
+            yield self.end_of(number)
+            return
+        first = of.PHASES * number + PLACES[at]
+        later = first + MOMENTS
         phases = {When.EVERY: (first, later), When.FURTHER: (later,), When.FIRST: (first,)}
-        in_group = self.automaton.group_of(state.number) is not None
-        for phase in phases[iterations] if in_group else (first,):
-            yield from (phase + moment for moment in MOMENTS_OF[when])
+        in_group = self.automaton.group_of(number) is not None
+        yield from phases[check.iterations] if in_group else (first,)
 
     # ------------------------------------------------------------ arrays
 

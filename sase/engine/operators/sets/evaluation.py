@@ -34,7 +34,8 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
-from sase.engine.operators.programs.set_program import SetProgram, set_terms
+from sase.engine.operators.programs.set_program import SetProgram
+from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.sets.saved_sets import check_members
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches
@@ -84,7 +85,7 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
 
     def _programmed(self) -> SetProgram:
         """The conditions on several events, by moment."""
-        return SetProgram(self._context, self._rest, list(set_terms(self.node)))
+        return SetProgram(self._context, self._rest, list(run_terms(self.node)))
 
     # ------------------------------------------------------------ matches
 

@@ -17,8 +17,9 @@ from sase.engine.kernels.sets.nodes import SetBuffer
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation
-from sase.engine.operators.programs.set_program import SetProgram, set_terms
+from sase.engine.operators.programs.set_program import SetProgram
 from sase.engine.operators.programs.set_states import bits
+from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.sets.saved_sets import check_rows
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.lang.ast import StrategyName
@@ -50,7 +51,7 @@ class SetLineEvaluationState(IncrementalEvaluation):
 
     def _programmed(self) -> SetProgram:
         """The conditions on several events, by moment."""
-        return SetProgram(self._context, self._rest, list(set_terms(self.node)))
+        return SetProgram(self._context, self._rest, list(run_terms(self.node)))
 
     def _pattern_of(self) -> lines.LinePattern:
         """Levels and comparisons as kernels read them."""
