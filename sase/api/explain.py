@@ -24,6 +24,7 @@ from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.collapse import FEW_AGREE
 from sase.planning.explain import Explanation, described
+from sase.planning.explain.automaton import explained_automata
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import (
@@ -160,7 +161,7 @@ def explain_by(
             found = described(
                 query, recipe, made, statistics, notes=notes, form=form, physical=paths
             )
-        explanations.append(found)
+        explanations.append(replace(found, automata=explained_automata(known.bound)))
     return explanations
 
 

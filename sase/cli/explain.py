@@ -52,9 +52,10 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("text", "json", "dot", "html"),
+        choices=("text", "json", "dot", "html", "automaton", "automaton-dot"),
         default="text",
-        help="text, JSON, a graph for Graphviz, or a page for a browser (default: text)",
+        help="text, JSON, a graph for Graphviz, a page for a browser, or the automaton of the"
+        " pattern, as text or as a graph (default: text)",
     )
     parser.add_argument(
         "--off",
@@ -106,6 +107,8 @@ def _formatted(explanation: Explanation, arguments: Namespace) -> str:
         "json": explanation.to_json,
         "dot": explanation.to_dot,
         "html": explanation.to_html,
+        "automaton": explanation.to_automaton,
+        "automaton-dot": explanation.to_automaton_dot,
     }[arguments.format]()
 
 
@@ -161,7 +164,7 @@ def _check_statement(text: str, arguments: Namespace) -> None:
     graph = StatementGraph.of(text)
     if arguments.statement is not None:
         graph.chosen(arguments.statement)
-    elif arguments.format in ("dot", "html"):
+    elif arguments.format not in ("text", "json"):
         names = ", ".join(each.name for each in graph.statements)
         raise ArgumentError(
             f"--format {arguments.format} draws one statement: name it with  --statement ; "

@@ -122,6 +122,7 @@ class PatternElement:
 class PatternGroup:
     """A repeated group: how many iterations it has, and the states of each of its branches."""
 
+    variable: str
     element: int
     iterations: CountRange
     branches: tuple[tuple[int, ...], ...]

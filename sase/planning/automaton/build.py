@@ -108,7 +108,8 @@ def _group(component: BoundComponent, element: int, states: Sequence[PatternStat
     assert component.group is not None
     branches = range(len(component.group.branches))
     of = tuple(tuple(each.number for each in states if each.branch == n) for n in branches)
-    return PatternGroup(element, CountRange(component.minimum, component.maximum), of)
+    count = CountRange(component.minimum, component.maximum)
+    return PatternGroup(component.variable, element, count, of)
 
 
 class _Edges:

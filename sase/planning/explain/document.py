@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from sase.planning.explain.automaton import automaton_document
 from sase.planning.explain.value import VERSION, ExplainedForm, ExplainedOperator, ExplainedPlan
 
 
@@ -23,6 +24,7 @@ def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
             _members(path, name="path") | {"feed": path.feed.name.lower()}
             for path in explanation.physical
         ],
+        "automata": [automaton_document(each) for each in explanation.automata],
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from sase.planning.explain.automaton import automata_dot, automata_text
 from sase.planning.explain.document import as_document
 from sase.planning.explain.dot import as_dot
 from sase.planning.explain.text import as_text
@@ -34,6 +35,14 @@ class Explanation(Documented, ExplainedPlan):
     def to_dot(self) -> str:
         """The plan as a graph for Graphviz."""
         return as_dot(self)
+
+    def to_automaton(self) -> str:
+        """The automaton of each branch: its states, and what each edge asks."""
+        return automata_text(self.automata)
+
+    def to_automaton_dot(self) -> str:
+        """The same as a graph for Graphviz."""
+        return automata_dot(self.automata)
 
     def to_html(self) -> str:
         """The plan as a page that needs nothing else."""

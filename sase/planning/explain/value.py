@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sase.planning.explain.automaton import ExplainedAutomaton
 from sase.planning.physical import PhysicalPath
 from sase.planning.statistics import Statistics
 
@@ -135,6 +136,7 @@ class ExplainedPlan:
     statistics: Statistics | None = None
     form: ExplainedForm | None = None
     physical: tuple[PhysicalPath, ...] = ()
+    automata: tuple[ExplainedAutomaton, ...] = ()
 
     @property
     def branches(self) -> list[tuple[ExplainedOperator, ...]]:
