@@ -15,6 +15,7 @@ from sase.binding.bound import (
 )
 from sase.lang.ast import StrategyName
 from sase.planning import negatives, nodes
+from sase.planning.automaton.bounds import bounded
 
 
 def basic_plan(query: BoundQuery) -> nodes.Operator:
@@ -26,6 +27,7 @@ def basic_plan(query: BoundQuery) -> nodes.Operator:
         branches = tuple(map(basic_plan, query.branches))
         union = nodes.Union(branches, _nullable(query), query.equivalences)
         return nodes.Transformation(union, query.columns, query.type_name, limit=query.limit)
+    query = bounded(query)
     negations, sequences = tuple(_negations(query)), tuple(_sequences_forbidden(query))
     if query.confidence is not None:
         plan = _candidates(query, query.confidence, negations, sequences)

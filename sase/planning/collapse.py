@@ -68,14 +68,13 @@ def collapsible(basic: nodes.Operator) -> Collapsible:
     paths = paths_of(runs)
     reasons = list(paths.reasons)
     asked = (each for each in conjoined(top.having) if each != Truth(True))
-    having = [each for each in asked if not paths.bounds.take(each)]
+    having = list(asked)
     reasons += [f"HAVING {why_no_path(each, names)}" for each in having]
     more = [f"{type(each).__name__} looks at whole matches" for each in others]
     more += _reasons_of_negation(plan)
     more += _reasons_of_whole(top)
     runs = replace(
         runs,
-        components=paths.bounds.components,
         conditions=paths.left,
         early=paths.neighbours,
         evaluation=nodes.Evaluation.COLLAPSED,
@@ -113,7 +112,6 @@ def _of_states(basic: nodes.Operator, reason: str) -> Collapsible:
         return Collapsible(basic, (reason, *states.reasons, *whole))
     runs = replace(
         runs,
-        components=states.components,
         conditions=(),
         early=states.neighbours,
         evaluation=nodes.Evaluation.COLLAPSED,

@@ -166,8 +166,7 @@ class RunEvaluation:
 
     `partitions` are the tests of the key of runs, `simple` the conditions on one event that
     decide whether any run meets it. `early` are conditions that a postponed evaluation decides
-    on the way back, and a collapsed one on neighbours. `bounds` are the least and the most
-    events of each component, if conditions on these alone narrow them. Of the conditions, a
+    on the way back, and a collapsed one on neighbours. Of the conditions, a
     postponed evaluation asks some of all candidates first: where one of `dismissing` is false of
     each, there is no walk; where all of `safe` are true of each, they are not asked again. An event
     of which one of `discarding` is false, with each candidate before it, is no candidate. With
@@ -184,7 +183,6 @@ class RunEvaluation:
     partitions: tuple[EquivalenceTest, ...] = ()
     simple: tuple[Conjunct, ...] = ()
     early: tuple[Conjunct, ...] = ()
-    bounds: tuple[tuple[int, int | None], ...] = ()
     dismissing: tuple[Conjunct, ...] = ()
     discarding: tuple[Conjunct, ...] = ()
     safe: tuple[Conjunct, ...] = ()

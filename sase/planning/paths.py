@@ -7,30 +7,25 @@ the number of events of a series.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from sase.binding.bound import (
     Aggregate,
-    Between,
     BoundComponent,
-    Comparison,
     Condition,
     Conjunct,
     ConjunctClass,
-    Constant,
     Part,
     RepeatedGroup,
     elements_of,
 )
 from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, test_text
-from sase.lang.ast import TURNED, StrategyName
+from sase.lang.ast import StrategyName
 from sase.planning.iteration_paths import adjacent_to, reasons_of, tests_neighbours
 from sase.planning.nodes import EdgeCondition, RunEvaluation
 
-# A graph has a slot for each number of events that a series must have: a greater one is tested.
-LONGEST = 64
 # The most slots of a graph.
 MOST_SLOTS = 1_000
 # The most states of sets, and the most slots of a graph of them.
@@ -40,12 +35,11 @@ MOST_STATE_SLOTS = 1 << 13
 
 @dataclass(frozen=True)
 class Paths:
-    """What paths express of runs: the lengths of series, and conditions on neighbours.
+    """What paths express of runs: conditions on neighbours.
 
     `left` are the other conditions, and `reasons` why matches are not all paths.
     """
 
-    bounds: LengthBounds
     neighbours: tuple[Conjunct, ...]
     left: tuple[EdgeCondition, ...]
     reasons: tuple[str, ...]
@@ -55,27 +49,26 @@ def paths_of(runs: RunEvaluation) -> Paths:
     """The paths of runs whose simple conditions are pushed down."""
     reasons = list(_apart(runs))
     names = {each.index: each.variable for each in runs.components}
-    bounds, found, left = LengthBounds(runs.components), list[Conjunct](), list[EdgeCondition]()
+    found, left = list[Conjunct](), list[EdgeCondition]()
     for edge in runs.conditions:
         if neighbours(edge.conjunct, runs.components) is not None:
             found.append(edge.conjunct)
-        elif not bounds.take(edge.conjunct.condition):
+        else:
             left.append(edge)
     reasons += [why_no_path(edge.conjunct.condition, names) for edge in left]
-    if (most := slots_of(bounds.components)) > MOST_SLOTS:
+    if (most := slots_of(runs.components)) > MOST_SLOTS:
         reasons.append(f"its components count up to {most:,} events")
-    return Paths(bounds, tuple(found), tuple(left), tuple(reasons))
+    return Paths(tuple(found), tuple(left), tuple(reasons))
 
 
 @dataclass(frozen=True)
 class States:
-    """The components whose states count matches, and why they would not be enough.
+    """Whether states count matches, and why they would not be enough.
 
     The states that count may be too many for a graph; `too_large` says so. With `neighbours`, or
     conditions on these in iterations, a graph it must be.
     """
 
-    components: tuple[BoundComponent, ...]
     neighbours: tuple[Conjunct, ...]
     reasons: tuple[str, ...]
     too_large: str | None = None
@@ -84,28 +77,24 @@ class States:
 def states_of(runs: RunEvaluation, having: Sequence[Condition]) -> States:
     """The states of runs with sets or groups whose simple conditions are pushed down."""
     names = {each.index: each.variable for each in runs.components}
-    bounds, reasons, found = LengthBounds(runs.components), list(_apart(runs)), list[Conjunct]()
+    reasons, found = list(_apart(runs)), list[Conjunct]()
     for edge in runs.conditions:
         if runs.has_groups and adjacent_to(edge.conjunct, runs.components):
             found.append(edge.conjunct)
-        elif not bounds.take(edge.conjunct.condition):
+        else:
             text = condition_text(edge.conjunct.condition, names)
             more = ", nor on neighbours" if runs.has_groups else ""
             reasons.append(f"{text} is no condition on one event{more}")
-    reasons += [
-        f"HAVING {condition_text(each, names)} is on no length alone"
-        for each in having
-        if not bounds.take(each)
-    ]
+    reasons += [f"HAVING {condition_text(each, names)} is on no length alone" for each in having]
     levels = range(len(runs.components))
     reasons += [reason for level in levels for reason in reasons_of(runs.components, level)]
-    if (most := states_among(bounds.components)) > MOST_STATES:
+    if (most := states_among(runs.components)) > MOST_STATES:
         reasons.append(f"it has {most:,} states")
-    too_large = _too_large(bounds.components)
+    too_large = _too_large(runs.components)
     is_tested = bool(found) or any(tests_neighbours(runs.components, level) for level in levels)
     if too_large is not None and is_tested:
         reasons.append(too_large)
-    return States(bounds.components, tuple(found), tuple(dict.fromkeys(reasons)), too_large)
+    return States(tuple(found), tuple(dict.fromkeys(reasons)), too_large)
 
 
 def _too_large(components: Sequence[BoundComponent]) -> str | None:
@@ -201,49 +190,3 @@ def _one(component: BoundComponent) -> tuple[Part, ...]:
 def why_no_path(condition: Condition, names: Names) -> str:
     """Why a condition is not expressed by paths."""
     return f"{condition_text(condition, names)} is no condition on neighbours"
-
-
-class LengthBounds:
-    """The components, whose bounds conditions on the length of a series narrow."""
-
-    def __init__(self, components: tuple[BoundComponent, ...]) -> None:
-        self.components = components
-
-    def take(self, condition: Condition) -> bool:
-        """Narrow the bounds, if a condition is on the length alone."""
-        match condition:
-            case Comparison(operator=operator, left=Aggregate() as length, right=Constant() as to):
-                return self._narrowed(length, operator, to.value)
-            case Comparison(operator=operator, left=Constant() as to, right=Aggregate() as length):
-                return self._narrowed(length, TURNED[operator], to.value)
-            case Between(
-                operand=Aggregate() as length, low=Constant() as low, high=Constant() as high,
-                negated=False,
-            ):  # fmt: skip
-                before = self.components
-                if self._narrowed(length, ">=", low.value) and self._narrowed(
-                    length, "<=", high.value
-                ):
-                    return True
-                self.components = before
-        return False
-
-    def _narrowed(self, length: Aggregate, operator: str, value: object) -> bool:
-        is_length = length.function == "count" and length.attribute is None and length.inner is None
-        if not is_length or length.part is not Part.ALL or type(value) is not int:
-            return False
-        least = {">": value + 1, ">=": value, "=": value}.get(operator)
-        most = {"<": value - 1, "<=": value, "=": value}.get(operator)
-        if least is None and most is None:
-            return False
-        level = next(n for n, c in enumerate(self.components) if c.index == length.component)
-        old = self.components[level]
-        minimum = old.minimum if least is None else max(old.minimum, least)
-        maximum = old.maximum
-        if most is not None:
-            maximum = most if maximum is None else min(maximum, most)
-        if minimum > LONGEST or (maximum is not None and not max(minimum, 1) <= maximum <= LONGEST):
-            return False
-        new = replace(old, minimum=minimum, maximum=maximum)
-        self.components = (*self.components[:level], new, *self.components[level + 1 :])
-        return True

@@ -154,7 +154,6 @@ def automaton_document(own: ExplainedAutomaton) -> dict[str, Any]:
                 "element": group.element,
                 "least": group.iterations.least,
                 "most": group.iterations.most,
-                "branches": [list(branch) for branch in group.branches],
             }
             for number, group in enumerate(automaton.groups)
         ],

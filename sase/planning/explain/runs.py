@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from sase.binding.bound import (
     BoundComponent,
@@ -77,10 +76,8 @@ def details_of(runs: RunEvaluation, algorithm: RunAlgorithm, names: Names) -> It
     """What is admitted, under which strategy, and what is decided where."""
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
-    bounds = runs.bounds or [(each.minimum, each.maximum) for each in runs.components]
-    for component, (least, most) in zip(runs.components, bounds, strict=True):
-        narrowed = replace(component, minimum=least, maximum=most)
-        yield from _component(narrowed, runs, names)
+    for component in runs.components:
+        yield from _component(component, runs, names)
     for members in _sets(runs):
         yield f"in any order: {', '.join(each.variable for each in members)}"
     if runs.is_of_intervals:

@@ -21,7 +21,6 @@ def collapse_matches(plan: Operator) -> Outcome:
         runs,
         conditions=(),
         early=paths.neighbours,
-        bounds=tuple((each.minimum, each.maximum) for each in paths.bounds.components),
         evaluation=Evaluation.EXPANDED,
     )
     return exchanged(plan, collapsed)

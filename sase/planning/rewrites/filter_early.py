@@ -8,7 +8,6 @@ from sase.binding.bound import Conjunct, ConjunctClass
 from sase.planning.consistency import Consistency
 from sase.planning.extremes import class_of, decided_by_candidates, decided_by_earlier, implied
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.paths import LengthBounds
 from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
 from sase.planning.walk_back import decided_early
 
@@ -20,12 +19,11 @@ def filter_early(plan: Operator) -> Outcome:
         return NO_RUNS
     if runs.evaluation not in (Evaluation.POSTPONED, Evaluation.INTERVALS):
         return Declined("nothing is postponed")
-    lengths, left = LengthBounds(runs.components), list[Conjunct]()
-    early = list[Conjunct]()
+    early, left = list[Conjunct](), list[Conjunct]()
     for conjunct in (edge.conjunct for edge in runs.conditions):
         if decided_early(conjunct, runs.components) is not None:
             early.append(conjunct)
-        elif not lengths.take(conjunct.condition):
+        else:
             left.append(conjunct)
     known = {*runs.simple, *runs.early}
     follow = [each for one in left if (each := implied(one, runs.components)) is not None]
@@ -44,7 +42,6 @@ def filter_early(plan: Operator) -> Outcome:
         conditions=tuple(edge for edge in runs.conditions if edge.conjunct in kept),
         simple=(*runs.simple, *simple),
         early=(*runs.early, *early),
-        bounds=_narrowed(lengths, runs),
         dismissing=tuple(each for each in asked if classes[each] is Consistency.FALSE),
         discarding=tuple(each for each in of_earlier if classes[each] is Consistency.FALSE),
         safe=tuple(each for each in asked if classes[each] is Consistency.TRUE),
@@ -52,10 +49,3 @@ def filter_early(plan: Operator) -> Outcome:
     if filtered == runs:
         return Declined("no condition is decided before all events of a match are known")
     return exchanged(plan, filtered)
-
-
-def _narrowed(lengths: LengthBounds, runs: RunEvaluation) -> tuple[tuple[int, int | None], ...]:
-    """The bounds of all components, if some are narrower than written."""
-    if lengths.components == runs.components:
-        return ()
-    return tuple((each.minimum, each.maximum) for each in lengths.components)

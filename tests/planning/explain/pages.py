@@ -9,6 +9,7 @@ from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.explain import Explanation, described
+from sase.planning.explain.automaton import explained_automata
 from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
 from sase.planning.physical import Feed, PhysicalPath
@@ -98,9 +99,10 @@ CHOICE = (
 
 def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> Explanation:
     """The explanation of a query's plan by a recipe."""
-    plans = read_recipe(recipe)
-    made = optimized(plans, basic_plan(bind_text(query, TABLE)), statistics)
-    return described(query, plans, made, statistics, **known)
+    plans, bound = read_recipe(recipe), bind_text(query, TABLE)
+    made = optimized(plans, basic_plan(bound), statistics)
+    found = described(query, plans, made, statistics, **known)
+    return replace(found, automata=explained_automata(bound))
 
 
 def expecting(explanation: Explanation) -> Explanation:

@@ -30,12 +30,11 @@ def test_event_by_event() -> None:
     assert run_lines(query) == dedent("""\
         runs of the automaton, event by event, partitioned on tag_id (in lines)
         a: S WHERE a.area = 3
-        b: E+
+        b: E{3,}
         c: C
         skip_till_next_match: a run ignores what it can neither begin with nor take
         on take b: b[i].v > b[i-1].v
         on begin and take b: b[i].v > a.v
-        on proceed from b: count(b[]) > 2
         on begin c: c.v < avg(b[].v)
         within 9 units of time
         reads v, tag_id, area beside time and type""")

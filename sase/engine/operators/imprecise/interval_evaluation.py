@@ -20,7 +20,7 @@ from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
-from sase.engine.operators.kleene.evaluation import RunEvaluationBase, narrowed, up_to_required
+from sase.engine.operators.kleene.evaluation import RunEvaluationBase, up_to_required
 from sase.engine.operators.kleene.walked_instances import (
     counted_walks,
     oldest_event,
@@ -47,7 +47,7 @@ class IntervalEvaluationState(RunEvaluationBase):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self._early = EarlyProgram(context, node)
-        levels, components = context.levels, narrowed(node)
+        levels, components = context.levels, node.components
         bounds = of.Bounds(
             span_of(node.window),
             int(node.window is not None),

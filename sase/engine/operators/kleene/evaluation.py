@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -163,16 +162,6 @@ def up_to_required(components: Sequence[BoundComponent], levels: Iterable[int]) 
         if components[level].minimum > 0:
             break
     return found
-
-
-def narrowed(node: RunEvaluation) -> Sequence[BoundComponent]:
-    """The components with as many events as conditions on their length let them have."""
-    if not node.bounds:
-        return node.components
-    return [
-        replace(each, minimum=least, maximum=most)
-        for each, (least, most) in zip(node.components, node.bounds, strict=True)
-    ]
 
 
 def _simple(node: RunEvaluation, context: Context) -> tuple[ScanFilter, ScanFilter]:

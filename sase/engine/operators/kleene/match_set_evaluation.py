@@ -177,12 +177,13 @@ class MatchSetEvaluationState(RunEvaluationBase):
     def _automaton(self, candidates: Sequence[CandidateEvents]) -> PatternAutomaton:
         """The automaton, with as many events of a component as those of a partition can tell."""
         limit = 1 + max(map(len, candidates), default=0)
-        own = [(each.minimum, each.maximum) for each in self.node.components]
         components = [
-            replace(each, minimum=min(least, limit), maximum=most and min(most, limit))
-            for each, (least, most) in zip(
-                self.node.components, self.node.bounds or own, strict=True
+            replace(
+                each,
+                minimum=min(each.minimum, limit),
+                maximum=each.maximum and min(each.maximum, limit),
             )
+            for each in self.node.components
         ]
         return automaton_of(components, self.node.strategy)
 

@@ -20,7 +20,6 @@ from sase.engine.operators.kleene.early_filters import EarlyProgram
 from sase.engine.operators.kleene.evaluation import (
     FEWEST,
     RunEvaluationBase,
-    narrowed,
     up_to_required,
 )
 from sase.engine.operators.kleene.run_evaluation import wanted
@@ -54,7 +53,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
             self._written = self._room(min(FEWEST, context.options.chunk))
         self._early = EarlyProgram(context, node)
         self._unsafe = self._program.code.without([each.condition for each in node.safe])
-        levels, components = context.levels, narrowed(node)
+        levels, components = context.levels, node.components
         bounds = of.Bounds(
             span_of(node.window),
             # Ranks of another partition do not compare.
