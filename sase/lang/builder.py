@@ -216,12 +216,12 @@ class _Builder:
     # -- patterns
 
     def negative(self, span: Span, *children: Any) -> ast.PatternPart:
-        part: ast.PatternPart = children[-1]
+        part: ast.PatternPart | ast.Sequence = children[-1]
+        if isinstance(part, ast.Sequence):
+            part = ast.Group(part, span=part.span)
         match part:
             case ast.Group(pattern=ast.Component() as inner, quantifier=None, variable=None):
                 part = inner if not inner.negated else part
-            case ast.Sequence():
-                part = ast.Group(part, span=part.span)
         return replace(part, negated=True, span=span)
 
     def any_test(self, span: Span, *names: ast.Name | None) -> ast.AnyTest:
