@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
+
+from sase.cached_property import cached_property
 
 # An excerpt shows at most this many characters of a line, around the place.
 EXCERPT_WIDTH = 120

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from sase.binding.bound import BoundQuery, Constant
 from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
 from sase.binding.literals import constants
+from sase.cached_property import cached_property
 from sase.engine.options import Options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from warnings import warn
 
@@ -20,6 +20,7 @@ from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.set_aside import fits_other_events, reason_of, without_source
 from sase.binding.streams import NamedStream
+from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BindingError, BudgetError, StatementWarning

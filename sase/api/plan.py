@@ -5,7 +5,6 @@ from __future__ import annotations
 import time as clocks
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds
@@ -13,6 +12,7 @@ from sase.api.limits import guard_of, guard_of_calls, limits_of
 from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
+from sase.cached_property import cached_property
 from sase.engine.options import Options
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep

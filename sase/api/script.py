@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from threading import Lock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
@@ -19,6 +18,7 @@ from sase.api.script_inputs import Sources, check_units, discovered, open_inputs
 from sase.binding.input_options import InputKeywords, check_name, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.binding.statement_text import numbered, with_statements, without_statement
+from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
+from sase.cached_property import cached_property
 from sase.errors import SchemaError
 from sase.lang.units import NANOSECONDS, UNITS
 from sase.nearest import did_you_mean

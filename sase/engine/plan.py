@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 from sase.binding import Schema
@@ -21,6 +20,7 @@ from sase.binding.bound import (
 from sase.binding.lateness import refuse_plain_number
 from sase.binding.text import value_text, window_text
 from sase.binding.types import UNKNOWN, DataType
+from sase.cached_property import cached_property
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName

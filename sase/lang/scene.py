@@ -6,12 +6,12 @@ import re
 from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from sase.cached_property import cached_property
 from sase.errors import Diagnostic
 from sase.lang.expectations import expected
 from sase.lang.tables import parser

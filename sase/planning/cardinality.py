@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import exp, factorial, prod
 
 from sase.binding.bound import BoundComponent, BoundWindow, Conjunct, EquivalenceTest, WindowKind
 from sase.binding.text import condition_text
+from sase.cached_property import cached_property
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
 from sase.planning.cost_values import BLOCK

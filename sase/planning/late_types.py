@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import cached_property
 from itertools import combinations
 
 from sase.binding import bound
@@ -17,6 +16,7 @@ from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, NULL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic
+from sase.cached_property import cached_property
 from sase.planning.nodes import (
     Operator,
     Transformation,

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf, lgamma, log, prod, sqrt
 from typing import TypeAlias
 
@@ -37,6 +36,7 @@ from sase.binding.bound import (
     elements_of,
 )
 from sase.binding.parts import references
+from sase.cached_property import cached_property
 from sase.lang.ast import StrategyName
 from sase.planning.matrix_power import Matrix, after, log_mean, log_of, power
 from sase.planning.nodes import Operator, RunEvaluation, require, variables_of

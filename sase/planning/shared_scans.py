@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain as chained
 
 from sase.binding.bound import BoundComponent
+from sase.cached_property import cached_property
 from sase.planning.nodes import (
     Operator,
     SequenceScan,

@@ -11,7 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlparse
 
@@ -23,6 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from sase.binding import Schema
+from sase.cached_property import cached_property
 from sase.engine.columns.data_types import data_type
 from sase.engine.plan import EnginePlan
 from sase.engine.sources.formats.parquet_footer import check_footer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from warnings import warn
 
 import numpy as np
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from sase.binding.bound import EquivalenceTest
+from sase.cached_property import cached_property
 from sase.errors import ReplayWarning
 from sase.planning.replay import (
     ReplayChoice,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Unpack
 from warnings import warn
 
@@ -23,6 +22,7 @@ from sase.binding.input_options import (
     check_choice,
     takes_input_options,
 )
+from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from sase.binding.input_options import InputOptions
 from sase.binding.schema import ROW_ORDER
+from sase.cached_property import cached_property
 from sase.engine.columns.gate import prove_distinct
 from sase.engine.columns.input import Input, Inputs
 from sase.engine.sources.discovered import Discovered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 
 from sase.binding.bound import BoundComponent, EquivalenceTest
 from sase.binding.folding import INT64_MAX
+from sase.cached_property import cached_property
 from sase.engine.columns.loader import NO_SEQ
 from sase.engine.columns.numbers import TOO_LONG
 from sase.engine.columns.time_column import (

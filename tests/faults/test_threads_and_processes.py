@@ -25,10 +25,13 @@ import pytest
 
 import sase
 from sase.cli.main import main
+from sase.engine.kernels.jit.compiler import COMPILING
 from sase.errors import SaseError
+from sase.heed import heeding
 from tests.engine.operators.plans import plan_of, stream, told
 from tests.engine.pipeline.test_threads import Paused
 from tests.faults.processes import ROOT, write_events
+from tests.user_aggregates import added_here
 
 EVENTS = stream()
 posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork")
@@ -82,6 +85,133 @@ def test_a_fork_while_another_thread_pushes() -> None:
         found = len(working.result()) + len(matcher.finish())
     assert found == expected
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def in_a_child(work: Callable[[], bool], seconds: int = 20) -> int:
+    """The exit status of a forked process: 0 if the work is right, -SIGALRM where it hangs."""
+    child = os.fork()
+    if not child:
+        status = 2
+        try:
+            signal.alarm(seconds)
+            status = not work()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def forked_amid(query: str, expected: list[Any], step: int) -> tuple[int, bool]:
+    """Fork while a thread stands at a step of a run of a query; what a child came to."""
+    stands, may_go, steps = Event(), Event(), list[str]()
+
+    def ask(where: str) -> None:
+        steps.append(where)
+        if len(steps) == step:
+            stands.set()
+            may_go.wait(60)
+
+    def run() -> list[Any]:
+        with heeding(ask):
+            return told(sase.match(query, EVENTS))
+
+    worker = in_a_thread(run)
+    is_amid = wait_for(stands, worker)
+    status = in_a_child(lambda: told(sase.match(query, EVENTS)) == expected)
+    may_go.set()
+    assert worker.result(60) == expected
+    return status, is_amid
+
+
+def wait_for(stands: Event, worker: Future[Any]) -> bool:
+    """Wait for an event, or the end of a thread; whether it was the event."""
+    worker.add_done_callback(lambda done: stands.set())
+    assert stands.wait(60)
+    return not worker.done()
+
+
+@posix
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(A a, B b, C c) WHERE [id] AND a.v < b.v WITHIN 30 RETURN a.v",
+        "EVENT SEQ(A a, B+ b[], C c) WHERE skip_till_next_match { [id] } WITHIN 30",
+    ],
+)
+def test_forks_amid_a_query_of_another_thread(query: str) -> None:
+    """At steps of reading, planning and searching; the child runs the same query to its end."""
+    expected, step, ended = told(sase.match(query, EVENTS)), 1, dict[int, int]()
+    assert expected
+    is_amid = True
+    while is_amid:
+        ended[step], is_amid = forked_amid(query, expected, step)
+        step += 9
+    assert len(ended) > 10
+    assert {*ended.values()} == {0}
+
+
+@posix
+def test_forks_while_another_thread_runs_queries() -> None:
+    """Wherever it is."""
+    query = "EVENT SEQ(A a, !(N n), B b) WHERE [id] AND a.v < b.v WITHIN 30 RETURN a.v"
+    expected, stop = told(sase.match(query, EVENTS)), Event()
+
+    def work() -> bool:
+        return told(sase.match(query, EVENTS)) == expected
+
+    def works() -> None:
+        while not stop.is_set():
+            assert work()
+
+    worker = in_a_thread(works)
+    try:
+        assert [in_a_child(work) for _ in range(60)] == [0] * 60
+    finally:
+        stop.set()
+        worker.result(60)
+
+
+@posix
+def test_a_fork_while_another_thread_compiles() -> None:
+    """It waits until that is done: a half-compiled kernel is none to go on with."""
+    query = "EVENT SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] } RETURN %s(b[].v) AS v"
+    compiles = Event()
+
+    def ask(where: str) -> None:
+        if where == COMPILING and not compiles.is_set():
+            compiles.set()
+            time.sleep(0.3)  # for the other thread to fork meanwhile
+
+    def run(name: str) -> bool:
+        with heeding(ask):
+            return len(sase.match(query % name, EVENTS)) > 0
+
+    with added_here():
+        for name in ("one", "another"):
+            sase.aggregate(f"forked_{name}", 0.0, lambda state, value: state + value)
+        worker = in_a_thread(lambda: run("forked_one"))
+        assert wait_for(compiles, worker)
+        assert in_a_child(lambda: run("forked_another") and gc.isenabled(), 60) == 0
+        assert worker.result(60)
+
+
+@posix
+def test_a_fork_amid_matches_that_threads_search() -> None:
+    """There are none of these threads in the child, which says so; it may begin anew."""
+    rows = 60_000
+    events = pa.table({"ts": np.arange(rows), "type": ["A", "B"] * (rows // 2)})
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 200", events)
+    matches = plan.run(events, threads=2)
+    _, batches = matches.to_batches()
+    first = len(next(batches))
+
+    def refused() -> bool:
+        with pytest.raises(SaseError, match="of the process that was forked"):
+            list(batches)
+        return len(plan.run(events, threads=2)) == expected
+
+    expected = len(plan.run(events, threads=1))
+    assert in_a_child(refused) == 0
+    assert first + sum(map(len, batches)) == expected
 
 
 # ---------------------------------------------------------------- asyncio

@@ -13,6 +13,7 @@ from tests.repo.source import ROOT, Module, example, module, modules
 # The parts of the package from the bottom to the top: each may import those before it.
 LAYERS = [
     "digits",
+    "cached_property",
     "nearest",
     "printable",
     "private_folder",
@@ -345,7 +346,18 @@ def too_early(module: Module) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("check", [wrong_directions, upwards, far_from_home, too_early])
+def locking(module: Module) -> list[str]:
+    """The uses of a property of `functools` that has a lock, which a fork may leave locked."""
+    return [
+        f"{module.path}:{node.lineno}: sase.cached_property has no lock"
+        for node in ast.walk(module.tree)
+        if ast.unparse(node) == "functools.cached_property"
+        or (isinstance(node, ast.ImportFrom) and node.module == "functools")
+        and "cached_property" in {each.name for each in node.names}
+    ]
+
+
+@pytest.mark.parametrize("check", [wrong_directions, upwards, far_from_home, too_early, locking])
 def test_the_package_keeps_to_the_rules(check):
     assert [problem for module in modules() for problem in check(module)] == []
 
@@ -499,6 +511,19 @@ def test_relative_imports_of_a_package_count_from_itself():
 )
 def test_a_package_far_from_home_is_found(name, text):
     assert len(far_from_home(example(text, name))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from functools import cached_property",
+        "from functools import cache, cached_property as once",
+        "import functools\nclass A:\n    @functools.cached_property\n    def b(self): ...",
+    ],
+)
+def test_a_property_with_a_lock_is_found(text: str) -> None:
+    assert len(locking(example(text, "sase.planning.cost"))) == 1
+    assert locking(example("from sase.cached_property import cached_property", "sase.source")) == []
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import compress, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from sase.binding import BoundQuery
+from sase.cached_property import cached_property
 from sase.diagnostics.strategies.group_rules import GroupRules, rules_of
 from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, Run, StrategyRules, rows_text
 from sase.engine.pipeline.batch import held

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import product
 from operator import add
 from typing import Any, NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ from sase.binding.bound import Part
 from sase.binding.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
 from sase.binding.parts import references
 from sase.binding.types import TIMES, Kind
+from sase.cached_property import cached_property
 from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.columns import Events
 from sase.engine.expressions.constants import literal

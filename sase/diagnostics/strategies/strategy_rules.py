@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, groupby, pairwise
 
 import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.binding.bound import BoundComponent, Conjunct, ConjunctClass, When
+from sase.cached_property import cached_property
 from sase.diagnostics.strategies.interpreter import Interpreter, MatchBinding, Series
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers

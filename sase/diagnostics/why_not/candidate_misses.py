@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundComponent
+from sase.cached_property import cached_property
 from sase.diagnostics.attributes import of_types
 from sase.diagnostics.why_not.match_search import Match, events_of, matches_of, wider
 from sase.diagnostics.why_not.query_parts import (

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from sase.binding import BoundQuery
 from sase.binding.bound import Condition, When
+from sase.cached_property import cached_property
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.strategies.group_rules import rules_of
 from sase.diagnostics.why_not.ablation import Ablation

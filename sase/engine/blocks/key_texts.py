@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved

@@ -9,7 +9,6 @@ see is the same, and no operator is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.data_types import data_type

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate
 
 import pyarrow as pa
 
+from sase.cached_property import cached_property
 from sase.engine.columns.chunks import Chunk, located
 from sase.engine.columns.input import Chunks, Inputs, Origin
 from sase.engine.columns.quarantine import Faults

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.types import STRING
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import cuts_of, zeros
 from sase.engine.columns.chunks import INTEGERS, Chunk, joined, storage, valid
 from sase.engine.columns.events import EventColumn

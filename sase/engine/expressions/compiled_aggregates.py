@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 from sase.binding.aggregates import UserAggregate, kind_of
@@ -25,12 +24,11 @@ class CompiledAggregate(NamedTuple):
 
 # By identity, which a task of Spark gets with the functions: what it gets twice is compiled once.
 _COMPILED: dict[str, CompiledAggregate] = {}
-_LOCK = Lock()
 
 
 def compiled_aggregate(user: UserAggregate) -> CompiledAggregate:
     """The compiled functions of an aggregate, or a `PlanError` that names it."""
-    with _LOCK, compiling_for_users():
+    with compiling_for_users():
         if user.identity not in _COMPILED:
             _COMPILED[user.identity] = _compile(user)
         return _COMPILED[user.identity]

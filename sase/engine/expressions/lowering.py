@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.parts import references
+from sase.cached_property import cached_property
 from sase.engine.expressions.constants import constant, is_text, is_time, literal
 from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table

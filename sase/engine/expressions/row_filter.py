@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition, Operation
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.layout import Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.cached_property import cached_property
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.match_graph.passes import (
     UNREACHABLE,

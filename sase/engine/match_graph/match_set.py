@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from random import Random
 
 import numpy as np
 
+from sase.cached_property import cached_property
 from sase.engine.match_graph.aggregates import (
     Function,
     Number,

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections import deque
-from functools import cached_property
 
 import numpy as np
 
+from sase.cached_property import cached_property
 from sase.engine.blocks.block import Block, Tests
 from sase.engine.columns.arrays import Numbers, copy_stretch, grown, grown_records, with_rooms
 from sase.engine.kernels.expressions.checks import Checks, Tally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -11,8 +12,12 @@ from threading import Event, get_ident
 from typing import Generic, TypeVar
 
 from sase.engine.resources import Check
+from sase.errors import SaseError
 
 T = TypeVar("T")
+ELSEWHERE = (
+    "these matches are searched by threads of the process that was forked: begin to read them anew"
+)
 
 
 class Pool(ThreadPoolExecutor):
@@ -48,6 +53,7 @@ class PrefetchedSearch(Generic[T]):
         # None marks the end; an exception is raised again in the consumer.
         self._out: Queue[tuple[T] | BaseException | None] = Queue(room)
         self._stop = Event()
+        self._process = os.getpid()
 
     def stopping(self, check: Check) -> Check:
         """A check that also ends the search when it is stopped, though it may find nothing."""
@@ -87,6 +93,8 @@ class PrefetchedSearch(Generic[T]):
             yield delivery[0]
 
     def _next(self, meanwhile: Callable[[], bool]) -> tuple[T] | BaseException | None:
+        if os.getpid() != self._process:  # a fork has no other threads, and locks that they held
+            raise SaseError(ELSEWHERE)
         while True:
             try:
                 return self._out.get_nowait()
@@ -96,6 +104,8 @@ class PrefetchedSearch(Generic[T]):
 
     def stop(self) -> None:
         """Stop the producer, also where it waits for room."""
+        if os.getpid() != self._process:
+            return
         self._stop.set()
         with suppress(Empty):
             while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.cached_property import cached_property
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.batch_decoder import UnreadBatch

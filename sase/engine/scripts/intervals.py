@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.folding import INT64_MIN
 from sase.binding.types import Kind
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.events import EventColumn
 from sase.engine.scripts.asking import ValueRange

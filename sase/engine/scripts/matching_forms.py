@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from sase.binding.bound import (
 )
 from sase.binding.parts import references
 from sase.binding.types import Kind
+from sase.cached_property import cached_property
 from sase.engine.operators.contract import span_of
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import asked_wholly

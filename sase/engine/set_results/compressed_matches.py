@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from functools import cached_property
 from numbers import Integral
 from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
+from sase.cached_property import cached_property
 from sase.engine.match_graph.aggregates import Number
 from sase.engine.match_graph.sampling import Estimate
 from sase.engine.report import Report

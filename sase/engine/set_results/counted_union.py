@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from itertools import accumulate, islice
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
+from sase.cached_property import cached_property
 from sase.engine.columns import Events
 from sase.engine.match_graph import Binding, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number, ValuedPaths, aggregated

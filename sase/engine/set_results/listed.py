@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from random import Random
 from typing import TypeVar
 
 import numpy as np
 
+from sase.cached_property import cached_property
 from sase.digits import digits
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain

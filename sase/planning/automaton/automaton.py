@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import NamedTuple
 
 from sase.binding.bound import BoundComponent, Condition, Quantified, When
+from sase.cached_property import cached_property
 
 START, END = -1, -2
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
+from sase.cached_property import cached_property
 from sase.planning.automaton.automaton import END, START, Bind, Edge, PatternAutomaton
 
 

@@ -6,10 +6,10 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 from sase.binding.text import condition_text
+from sase.cached_property import cached_property
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import (
     Evaluation,

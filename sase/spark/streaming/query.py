@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Unpack
 from warnings import warn
 
@@ -24,6 +24,7 @@ from sase.binding.input_options import (
     takes_input_options,
 )
 from sase.binding.lateness import lateness_in
+from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import Limits
 from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, cached_property
-from threading import Lock
+from functools import cache
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import numba
@@ -17,6 +17,7 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
+from sase.cached_property import cached_property
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.kernel_cache import KernelCode, kernel_folder
 from sase.engine.kernels.jit.linking import (
@@ -41,6 +42,13 @@ COMPILING = (
     "while kernels are compiled, once per installation: those that are ready are kept, so that the"
     " next try comes further; or give it more time"
 )
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A fork waits until no other thread compiles or loads kernels: of half of one nothing goes on.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 Function = TypeVar("Function", bound=Callable[..., Any])
 Shared = TypeVar("Shared")
 
@@ -165,7 +173,7 @@ class KernelDispatcher(_Dispatcher):
 
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
-        self.absent, self._lock, self._was_cached = absent, Lock(), False
+        self.absent, self._was_cached = absent, False
         self._cache = KernelCode(function)
 
     def prepare(self) -> None:
@@ -199,7 +207,7 @@ class KernelDispatcher(_Dispatcher):
         return self._was_cached
 
     def _compile_for_args(self, *values: Any) -> Any:
-        with self._lock:
+        with global_compiler_lock:
             exact = signature(self.py_func, self.absent)
             arguments = exact or signature_for(self.py_func, values)
             if arguments not in self.overloads:
@@ -320,13 +328,14 @@ def _announce_compilation() -> _Announcement:
 
 @contextmanager
 def compiling_for_users() -> Iterator[None]:
-    """Count and announce no compilations: of what is compiled in each process."""
+    """Count and announce no compilations, of what is compiled in each process by one thread."""
     listener = _announce_compilation()
-    before, listener.counts = listener.counts, False
-    try:
-        yield
-    finally:
-        listener.counts = before
+    with global_compiler_lock:
+        before, listener.counts = listener.counts, False
+        try:
+            yield
+        finally:
+            listener.counts = before
 
 
 def announce_compiling() -> None:

@@ -7,7 +7,7 @@ import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
+from sase.cached_property import cached_property
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.machine_code import KERNELS
 from sase.engine.kernels.jit.messages import say, say_once

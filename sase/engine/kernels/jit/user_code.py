@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numba
 from numba import types
 
+from sase.cached_property import cached_property
 from sase.engine.kernels.jit.compiler import by_address, uncached
 
 _TYPES = {"integer": types.int64, "float": types.float64, "boolean": types.boolean}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene.residual_checks import (
     MatchArrays,

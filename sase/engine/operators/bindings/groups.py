@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, RepeatedGroup
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings.bindings import Bindings, lengths_of, ranges
 from sase.engine.snapshots.saved_state import Saved

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.operators.bindings.bindings import Bindings, as_bindings, ranges
 from sase.engine.operators.bindings.candidates import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import Part
 from sase.binding.parts import with_values
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph import Edge, Neighbours
 from sase.engine.match_graph.slots import SlotAutomaton

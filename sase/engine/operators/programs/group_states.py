@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup, When
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.group_series import GroupPlace
 from sase.engine.kernels.groups import automaton as of

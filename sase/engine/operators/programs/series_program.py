@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Aggregate, BoundComponent, EquivalenceTest, Part
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, elements_of, ranks_of
+from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import HEAD

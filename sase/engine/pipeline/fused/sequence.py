@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 from sase.binding.bound import WindowKind
+from sase.cached_property import cached_property
 from sase.engine.blocks.block import Key, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.key_dictionary import KeyDictionary
