@@ -9,8 +9,19 @@ from typing import Any
 
 import numpy as np
 
-EDGES = (-1, 0, 1, 2, 3, 7, 63, 64, 127, 255, 256, 1000, 32767, 65536, 10**9, 2**31, 2**32)
-EXTREMES = (2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, -(2**31), -1000)
+EDGES = (-2, -1, 0, 1, 2, 3, 7, 63, 64, 127, 255, 256, 1000, 32767, 65536, 10**9, 2**31, 2**32)
+EXTREMES = (
+    2**62,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    -(2**63) - 1,
+    2**64,
+    10**30,
+    -(2**31),
+    -(10**9),
+    -1000,
+)
 OTHERS: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 1e308, float("nan"), "", "x", "ts", "1/3", "é", "\ud800",
     [], {}, [[]], [0], {"is": "Constant"}, "a" * 1000, [None] * 100,
@@ -96,7 +107,7 @@ def change_state(state: Any, random: Random) -> None:
 
 def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
     found = array.copy()
-    match random.randrange(10):
+    match random.randrange(16):
         case 0:
             return found[: random.randrange(len(found) + 1)] if found.ndim else found
         case 1:
@@ -107,6 +118,10 @@ def _changed_array(array: np.ndarray[Any, Any], random: Random) -> Any:
             return found.reshape(-1)
         case 4:
             return np.zeros((0, *found.shape[1:]), found.dtype)
+        case 5:
+            flat = found.reshape(-1)
+            at = [random.randrange(found.size) for _ in range(2 if found.size else 0)]
+            flat[at] = flat[at[::-1]]
         case _ if found.size:
             flat, place = found.reshape(-1), random.randrange(found.size)
             other = flat[random.randrange(found.size)]

@@ -82,14 +82,19 @@ def _base(number: int) -> Base:
             plan, table = _compiled(random)
         except (SaseError, StopTest):  # none was drawn, or this recipe does not admit it
             continue
-        options = Options(
-            random.choice((1, 3, 64, 1 << 17)),
-            random.choice((1, 3, 64)),
-            random.choice((1, 4, 64)),
-            fused=random.random() < 0.7,
-        )
+        options = drawn_options(random)
         lateness = random.choice((None, 0, 2, 10**7))
         return Base(replace(plan, options=options, lateness=lateness), table)
+
+
+def drawn_options(random: Random) -> Options:
+    """Options by which buffers are full often, fused or not."""
+    return Options(
+        random.choice((1, 3, 64, 1 << 17)),
+        random.choice((1, 3, 64)),
+        random.choice((1, 4, 64)),
+        fused=random.random() < 0.7,
+    )
 
 
 def _compiled(random: Random) -> tuple[sase.Plan, pa.Table]:

@@ -12,10 +12,15 @@ TARGETS = driver.targets()
 OFTEN = ("query_text", "snapshots", "script_snapshots")
 
 
-@pytest.mark.heavy
 @pytest.mark.slow
 @pytest.mark.random
-@pytest.mark.parametrize("module", TARGETS)
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(name, marks=() if name.endswith("snapshot_forms") else pytest.mark.heavy)
+        for name in TARGETS
+    ],
+)
 def test_documents_are_opened_or_refused(module: str) -> None:
     """Some of them open, and others are refused, else the target tests little."""
     outcome = driver.fuzz(module, seeds.draw_numbers(seeds.share(200)))

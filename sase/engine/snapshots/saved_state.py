@@ -201,18 +201,19 @@ def _range(low: int, high: int) -> str:
 def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved) -> Numbers:
     """By member the list that it is in: each is in one, which begins at a head and ends.
 
-    `following` leads from an item to the next, and is -1 at the end. All other items count
-    for nothing, and no list may lead to one.
+    Kernels stop at -1 alone, so exactly that is the head of an empty list, and the end of others.
+    `following` leads from an item to the next. All other items count for nothing, and no list may
+    lead to one.
     """
     owners = np.full(len(following), -1, np.int64)
     is_member = np.zeros(len(following), np.bool_)
     is_member[members] = True
-    begins = np.flatnonzero(heads >= 0)
+    begins = np.flatnonzero(heads != -1)
     after = following[members]
-    saved.check(bool((after >= -1).all()), "a list has no end")
-    sources, targets = members[after >= 0], after[after >= 0]
+    sources, targets = members[after != -1], after[after != -1]
     entered = np.concatenate([heads[begins], targets])
-    saved.check(len(entered) == 0 or int(entered.max()) < len(following), "a list leads nowhere")
+    leads = (entered >= 0) & (entered < len(following))
+    saved.check(bool(leads.all()), "a list leads nowhere")
     saved.check(
         len(entered) == len(members) and bool(is_member[entered].all()), "lists do not hold all"
     )

@@ -90,6 +90,9 @@ def test_lists_have_all_members() -> None:
         ([0], [NONE, NONE], [0, 1]),  # one that is in none
         ([7], [NONE], [0]),  # a head that is not there
         ([0], [9], [0]),
+        ([-(10**9)], [NONE], []),  # a head that is no sentinel
+        ([0, -2], [NONE], [0]),
+        ([0], [-2], [0]),  # an end that is none
     ],
 )
 def test_other_lists_are_refused(
