@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sase.errors import BudgetError
 
 # Bytes of addresses that libraries and kernels take as they are loaded, and with which a run fits.
 LEAST, ROOM = 512 << 20, 2 << 30
-# What loads the others, and asks for memory for each core, which it may be told not to.
-FIRST, THREADS = "numpy", "OPENBLAS_NUM_THREADS"
+# The first asks for memory for each core, which it may be told not to.
+LIBRARIES, THREADS = ("numpy", "pyarrow", "numba"), "OPENBLAS_NUM_THREADS"
 
 
 def address_limit() -> int | None:
@@ -32,16 +37,28 @@ def is_tight() -> bool:
 
 
 def require_addresses() -> None:
-    """Refuse to load libraries for which there are too few addresses."""
+    """Load the libraries if addresses are few; refuse to where these are too few."""
     limit = address_limit()
-    if limit is None or limit >= ROOM or FIRST in sys.modules:
+    if limit is None or limit >= ROOM:
         return
-    os.environ.setdefault(THREADS, "1")
+    if LIBRARIES[0] not in sys.modules:
+        os.environ.setdefault(THREADS, "1")
     if limit < LEAST:
-        from sase.errors import BudgetError  # with modules that `--version` does not need
+        raise _too_few(limit)
+    try:
+        for name in LIBRARIES:
+            import_module(name)
+    except ModuleNotFoundError:
+        raise
+    except (OSError, ImportError, MemoryError) as problem:  # what else is loaded takes some, too
+        raise _too_few(limit) from problem
 
-        raise BudgetError(
-            f"a limit such as `ulimit -v` leaves {limit >> 20:,} MiB of addresses, and to load"
-            f" NumPy, Arrow and compiled kernels takes {LEAST >> 20:,} MiB at least: allow"
-            f" {ROOM >> 20:,} MiB"
-        )
+
+def _too_few(limit: int) -> BudgetError:
+    from sase.errors import BudgetError  # with modules that `--version` does not need
+
+    return BudgetError(
+        f"a limit such as `ulimit -v` leaves {limit >> 20:,} MiB of addresses, and to load"
+        f" NumPy, Arrow and compiled kernels takes {LEAST >> 20:,} MiB at least: allow"
+        f" {ROOM >> 20:,} MiB"
+    )

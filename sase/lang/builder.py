@@ -77,6 +77,7 @@ _FIXED: dict[str, Callable[..., ast.Node]] = {
 }
 _FLAGS = frozenset(("negated", "inclusive", "strict"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
+_LISTED = re.compile(r"[0-9][0-9.]*|'(?:[^']|'')*'")
 _NUMBER = re.compile(r"\s*(?:([-−])\s*)?((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 
 
@@ -298,13 +299,29 @@ class _Builder:
 
     # -- literals
 
+    def long_membership(
+        self, span: Span, operand: ast.Expression, negated: Token | None, listed: Token
+    ) -> ast.Membership:
+        values = list[ast.Expression]()
+        begin = listed.start_pos or 0
+        for found in _LISTED.finditer(listed):
+            heed()
+            text, place = found[0], Span(begin + found.start(), begin + found.end())
+            if text[0] == "'":
+                values.append(self.string(place, text))
+            elif text.isdigit():
+                values.append(ast.Integer(self._int(text, place), span=place))
+            else:
+                values.append(self.float(place, text))
+        return ast.Membership(operand, tuple(values), negated is not None, span=span)
+
     def integer(self, span: Span, digits: Token) -> ast.Integer:
         return ast.Integer(self._int(digits), span=span)
 
-    def float(self, span: Span, text: Token) -> ast.Float:
+    def float(self, span: Span, text: str) -> ast.Float:
         return ast.Float(float(text), span=span)
 
-    def string(self, span: Span, text: Token) -> ast.String:
+    def string(self, span: Span, text: str) -> ast.String:
         close = _QUOTES[text[0]]
         return ast.String(text[1:-1].replace(close * 2, close), span=span)
 

@@ -8,7 +8,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sase.binding.bound import Aggregate, EquivalenceTest, Reference
+from sase.binding.bound import Aggregate, Constant, EquivalenceTest, Reference
 from sase.heed import heed
 
 _Values: TypeAlias = Callable[[Any], Iterable[object]]
@@ -16,7 +16,7 @@ _Names: TypeAlias = Callable[[Any], Iterable[str | None]]
 
 
 def within(value: object) -> Iterator[object]:
-    """Yield a value and all values inside it, each before its parts."""
+    """Yield a value and all values inside it, each before its parts; constants have none."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -32,6 +32,8 @@ def _parts_of(kind: type) -> _Values | None:
     """What gives the parts of values of a type, the last one first; None if they have none."""
     if issubclass(kind, tuple):
         return _reversed
+    if issubclass(kind, Constant):  # of which there may be very many
+        return None
     found = fields(kind) if is_dataclass(kind) else ()
     names = [field.name for field in reversed(found) if field.compare]
     if not names:

@@ -31,7 +31,7 @@ def first_exclusion(conditions: Sequence[bound.Condition]) -> tuple[int, int] | 
     pairs = (
         _first_pair(places, [ranges(conditions[place]) for place in places])
         for (constants, _), places in alike.items()
-        if len(constants) == 1
+        if len(constants) == 1 and len(places) > 1
     )
     return min((pair for pair in pairs if pair is not None), default=None)
 

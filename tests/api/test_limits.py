@@ -157,6 +157,73 @@ except sase.MemoryLimitError as problem:
     assert "the run needs more than its max_memory of 100,000,000 bytes" in ended(script)
 
 
+# How a process of its own grows; arguments are a query, a recipe, and what reads the matches.
+PEAK = """
+import resource, sys
+import sase
+from tests.api.test_limits import stream
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+query, recipe, how = sys.argv[1:]
+events, few = (stream(("A", n), ("B", 2 * n), ("C", n)) for n in (1000, 10))
+getattr(sase.match(query, few, plan=recipe), how)()
+before = peak()
+try:
+    found = sase.match(query, events, plan=recipe, max_memory="120 MB", threads=1)
+    print(len(getattr(found, how)()))
+except sase.MemoryLimitError as problem:
+    print(problem)
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("how", ["to_arrow", "to_pylist", "to_pandas"])
+def test_results_are_made_within_memory(how: str) -> None:
+    """Matches of 32 MB, results of 300 or more."""
+    told, grown = ended(PEAK, "EVENT SEQ(A a, B b) WITHIN 1000000", "optimized", how).splitlines()
+    assert "the run needs more than its max_memory of 120,000,000 bytes, with 4,000 rows" in told
+    assert "read the matches with to_reader(), which holds none" in told
+    assert int(grown) < 160_000_000
+
+
+@pytest.mark.parametrize("recipe", ["tree_left_deep", "tree_right_deep"])
+def test_trees_join_within_memory(recipe: str) -> None:
+    query = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
+    told, grown = ended(PEAK, query, recipe, "to_arrow").splitlines()
+    assert "the run needs more than its max_memory of 120,000,000 bytes" in told
+    assert int(grown) < 140_000_000
+
+
+def test_results_of_a_push_are_made_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    events, held = stream(("A", 30), ("B", 30)), [10**9]
+    plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 100", events.schema)
+    monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: held[0])
+    found = plan.open(max_memory="1 MB").push(events)
+    held[0] += 10**7
+    for read in (found.to_arrow, found.to_pylist, lambda: found.rows):
+        with pytest.raises(MemoryLimitError, match="the call to this matcher needs more than its"):
+            read()
+    held[0] -= 10**7
+    assert found.to_arrow() == plan.run(events).to_arrow()
+    assert found.to_pylist() == plan.run(events).to_pylist()
+
+
+def test_results_in_pieces_are_those_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sase.engine.results.matches.MOST_BYTES", 100)
+    monkeypatch.setattr("sase.engine.results.matches.FEW", 7)
+    events = stream(*[("A", 3), ("B", 4)] * 4)
+    for query in (
+        "EVENT SEQ(A a, B b) WITHIN 9",
+        "EVENT SEQ(A a, B+ b[]) WITHIN 6 RETURN a.v, b.len AS n",
+    ):
+        right, found = (sase.match(query, events, max_memory=most) for most in (None, "1 GB"))
+        assert found.to_arrow().column(0).num_chunks > 3
+        assert found.to_arrow() == right.to_arrow()
+        assert found.to_pylist() == right.to_pylist()
+        assert found.to_pandas().equals(right.to_pandas())
+        assert found[2:5] == right[2:5]
+
+
 RARE = "EVENT SEQ(A a, B b) WHERE [id] AND a.v = b.v WITHIN 1000"
 # A run in a process of its own, which grows by what is loaded, too; arguments: a file and a limit.
 RUN_OF_A_FILE = """

@@ -149,6 +149,24 @@ def test_a_script_is_told_before_it_loads_a_library() -> None:
     assert out.startswith("a limit such as `ulimit -v` leaves 200 MiB of addresses")
 
 
+@pytest.mark.parametrize("before", ["numpy", "pyarrow"])
+@pytest.mark.parametrize("megabytes", [400, 520])
+def test_a_script_that_has_loaded_some_is_told_as_well(before: str, megabytes: int) -> None:
+    """What LLVM and the linker say of too few addresses is our error."""
+    script = (
+        f"import resource, {before}\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({megabytes} << 20, {megabytes} << 20))\n"
+        "import sase\n"
+        "try:\n"
+        "    sase.match('EVENT A a', [{'ts': 1, 'type': 'A'}])\n"
+        "except (sase.BudgetError, MemoryError) as problem:\n"
+        "    print(problem)\n"
+    )
+    status, out, err = ended([sys.executable, "-c", script])
+    assert (status, err) == (0, "")
+    assert megabytes > 512 or out.startswith(f"a limit such as `ulimit -v` leaves {megabytes} MiB")
+
+
 def limited(megabytes: int, *arguments: str) -> Ended:
     """What becomes of the program in a process of so many addresses."""
     size = megabytes << 20

@@ -241,6 +241,8 @@ def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, in
         return _between(sign, (lower, upper), (-math.inf, math.inf))
     if isinstance(value, float) and math.isinf(value):
         return _always(_COMPARED[sign](0.0, value), INT64)
+    if tag == INTEGER and type(value) is int and not is_time and INT64[0] <= value <= INT64[1]:
+        return sign, value
     exact = Fraction(value, 10**NANOSECOND) if is_time else Fraction(value)
     if tag >= EXACT:
         exact *= 10 ** (tag - EXACT)

@@ -36,6 +36,7 @@ from sase.engine.kernels.scan.stacks import Absences, Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
+from sase.engine.resources import Check
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import parts_of
@@ -72,12 +73,13 @@ class JoinBuffer:
         found: Numbers = cells[np.arange(ends[TAIL], ends[COUNT]) & (len(cells) - 1)]
         return found
 
-    def make_room(self, more: int) -> None:
-        """Make room for some more records."""
+    def make_room(self, more: int, check: Check) -> None:
+        """Make room for some more records, whose bytes are checked before they are taken."""
         cells, ends = self.buffer.cells, self.buffer.ends
         self.most = max(self.most, self.alive)
         if self.alive + more > len(cells):
             room = 1 << (self.alive + more - 1).bit_length()
+            check(room * cells[0].nbytes)
             numbers = np.arange(ends[TAIL], ends[COUNT])
             self.buffer = self.buffer._replace(cells=grown_ring(cells, room, numbers))
 
@@ -203,7 +205,7 @@ class JoinTree:
             self._arrivals = None
         part = Arrivals._make(each[some] for each in arrivals)
         for level, (leaf, absences) in enumerate(zip(self._leaves, self._absences, strict=True)):
-            leaf.make_room(int(np.count_nonzero(part.states & (1 << level))))
+            leaf.make_room(int(np.count_nonzero(part.states & (1 << level))), self._context.check)
             if absences is None:
                 fill(part, level, None, leaf.buffer)
             else:
@@ -217,7 +219,7 @@ class JoinTree:
         low, split, high = self._parts[self._step]
         out = self._buffers[low, high]
         left, right = self._buffers[low, split], self._buffers[split + 1, high]
-        out.make_room(max(self._room, out.alive))
+        out.make_room(max(self._room, out.alive), self._context.check)
         starts = out is self._root and self._absences[0] is not None
         final = NOTHING if high == len(self._leaves) - 1 else self._final
         place = (low, split, high, self._step)
@@ -236,6 +238,8 @@ class JoinTree:
 
     def _taken(self) -> Sequences:
         """The sequences of a round, in the order of results."""
+        # The records, their events, and these in order.
+        self._context.check(3 * self._root.alive * self._root.buffer.cells[0].nbytes)
         rows = np.ascontiguousarray(self._root.live()[:, FIELDS:].T)
         ends = self._root.buffer.ends
         ends[TAIL] = ends[DONE] = ends[COUNT]

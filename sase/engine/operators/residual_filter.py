@@ -52,8 +52,8 @@ class ResidualFilter:
         self.is_empty = not (tests or present)
         shapes = ((len(tests), rows), len(counted), rows)
         self.tally = Tally(*(np.zeros(each, np.int64) for each in shapes)) if counts else None
-        self._names = [context.text_of_test(test) for test in tests]
-        self._names += [context.text_of(condition) for condition in counted]
+        self._names = [context.text_of_test(test) for test in tests] if counts else []
+        self._names += [context.text_of(condition) for condition in counted] if counts else []
         # The level of each condition.
         self._levels = [level for level, each in enumerate(conditions) for _ in each]
         if lowered.arithmetic:

@@ -84,7 +84,9 @@ class RunJoins:
     def _fill(self, arrivals: Arrivals) -> None:
         """Have events come into the leaves of their components."""
         for level, leaf in enumerate(self._leaves):
-            leaf.make_room(int(np.count_nonzero(arrivals.states & (1 << level))))
+            leaf.make_room(
+                int(np.count_nonzero(arrivals.states & (1 << level))), self._context.check
+            )
             fill(arrivals, level, None, leaf.buffer)
 
     def _join(self, number: int, part: JoinPart) -> None:
@@ -101,8 +103,8 @@ class RunJoins:
             joins, conjoins = join_records, conjoin
         is_done = False
         while not is_done:
-            out.make_room(max(self._context.options.stack, out.alive))
-            self._context.check(out.size)
+            out.make_room(max(self._context.options.stack, out.alive), self._context.check)
+            self._context.check(0)
             given = asked, self._at[number], checks, None if checks is None else checking.tally
             if self._conjoins[number]:
                 is_done = conjoins(left.buffer, right.buffer, *given, out.buffer)

@@ -18,7 +18,7 @@ from sase.engine.columns.quarantine import joined
 from sase.engine.columns.resolve import resolve
 from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
-from sase.engine.pipeline.limits import RunGuard, check_of, working
+from sase.engine.pipeline.limits import RunGuard, check_of, memory_check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
@@ -73,6 +73,11 @@ class Overseen:
     def check(self) -> Check:
         """What is called between the pieces of the run."""
         return check_of(self.guard)
+
+    @property
+    def memory_check(self) -> Check | None:
+        """What is called while results are made."""
+        return memory_check_of(self.guard)
 
     def limited(self, search: MatchSearch) -> MatchSearch:
         """A search of which the time counts that it works, after what was spent before."""
@@ -174,7 +179,7 @@ def searched(
     if isinstance(rows, RowsInMemory):
         with working(guard):
             in_memory = _in_memory(plan, rows, threads, overseen)
-        return Matches(overseen.limited(in_memory), most=most)
+        return Matches(overseen.limited(in_memory), most=most, check=overseen.memory_check)
     files, names = rows, _columns(plan, rows)
     # Within the lateness that was stated the matcher itself brings rows into order.
     is_ordered = bool(plan.lateness) or is_sorted(files, plan.schema)
@@ -190,7 +195,8 @@ def searched(
         told = tuple(note for note, is_so in notes.items() if is_so)
         return replace(report, notes=told, warnings=warnings)
 
-    return Matches(overseen.limited(search), most=most, in_pieces=True)
+    check = overseen.memory_check
+    return Matches(overseen.limited(search), most=most, in_pieces=True, check=check)
 
 
 def text_warnings(plan: EnginePlan, files: Files) -> tuple[str, ...]:
@@ -332,7 +338,7 @@ def push_all(matcher: Matcher, batches: Iterator[object], overseen: Overseen) ->
         yield from rest.parts
         return rest.report
 
-    return Matches(overseen.limited(search))
+    return Matches(overseen.limited(search), check=overseen.memory_check)
 
 
 def _in_pieces(

@@ -125,15 +125,9 @@ class RunGuard:
         """End the work if it took too long, or holds too much with some more bytes."""
         self._check(more)
 
-    def _check(self, more: int = 0, stands: str = "") -> None:
-        time, memory, since = self.limits.time, self.limits.memory, self._since
-        if time is not None:
-            working = 0 if since is None else self._clock() - since
-            if self.spent + working > time:
-                raise TimeLimitError(
-                    f"{self._work.name} takes longer than its timeout of {time / SECOND:g} s,"
-                    f" {stands or f'{self._place()}: {self._work.quicker}'}"
-                )
+    def check_memory(self, more: int = 0) -> None:
+        """End the work if it holds too much with some more bytes."""
+        memory = self.limits.memory
         if memory is None:
             return
         taken = resident_memory() - self._before + more
@@ -143,6 +137,17 @@ class RunGuard:
                 f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
                 f"{f' ({self.unbounded})' if self.unbounded else ''}"
             )
+
+    def _check(self, more: int = 0, stands: str = "") -> None:
+        time, since = self.limits.time, self._since
+        if time is not None:
+            working = 0 if since is None else self._clock() - since
+            if self.spent + working > time:
+                raise TimeLimitError(
+                    f"{self._work.name} takes longer than its timeout of {time / SECOND:g} s,"
+                    f" {stands or f'{self._place()}: {self._work.quicker}'}"
+                )
+        self.check_memory(more)
 
     def _check_step(self, stands: str) -> None:
         """Check unless it was done a moment ago: steps may be short."""
@@ -176,3 +181,8 @@ def working(guard: RunGuard | None) -> AbstractContextManager[None]:
 def check_of(guard: RunGuard | None) -> Check:
     """What is called between the pieces of work that a guard may end."""
     return no_check if guard is None else guard.check
+
+
+def memory_check_of(guard: RunGuard | None) -> Check | None:
+    """What is called while results are made, if a guard bounds the memory that they may take."""
+    return None if guard is None or guard.limits.memory is None else guard.check_memory

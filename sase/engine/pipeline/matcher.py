@@ -19,7 +19,7 @@ from sase.engine.columns.timestamps import raw_moment, shown_moment
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
 from sase.engine.pipeline.fused.choose import open_pipeline
-from sase.engine.pipeline.limits import RunGuard
+from sase.engine.pipeline.limits import RunGuard, memory_check_of
 from sase.engine.pipeline.pipeline import Counted, Pipeline
 from sase.engine.pipeline.reader import read_through
 from sase.engine.pipeline.reorder_buffer import Arrived
@@ -311,6 +311,7 @@ class Matcher:
         part = MatchBatch(pipeline.shape, state.history, found)
         warnings, is_end = pipeline.warnings, state.is_finished
         news = None if is_end else warnings.news(of_types=False, is_end=False)
-        matches = Matches.of([part], pipeline.reporting(news=news))
+        check = memory_check_of(self.guard)
+        matches = Matches.of([part], pipeline.reporting(news=news), check)
         state.history = state.history.since(state.oldest)
         return matches

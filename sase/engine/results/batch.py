@@ -111,11 +111,15 @@ class MatchBatch:
         """The bytes of the matches before results are made."""
         return sum(each.nbytes for each in self.results)
 
-    def pieces(self) -> Iterator[MatchBatch]:
-        """Split into batches of a bounded size, none small without need."""
+    def pieces(self, most: int | None = None) -> Iterator[MatchBatch]:
+        """Split into batches of a bounded size, and of so many bytes; none small without need."""
         some: list[Results] = []
-        for each in self.results:
-            if some and sum(map(len, some)) + len(each) > PIECE:
+        parts = self.results if most is None else _cut(self.results, most)
+        for each in parts:
+            if some and (
+                sum(map(len, some)) + len(each) > PIECE
+                or (most is not None and sum(part.nbytes for part in some) + each.nbytes > most)
+            ):
                 yield replace(self, results=tuple(some))
                 some = []
             some.append(each)
@@ -325,7 +329,7 @@ class MaterializedBatch:
         """The bytes of the tables."""
         return int(self.made.nbytes + self.from_rows.nbytes)
 
-    def pieces(self) -> Iterator[MaterializedBatch]:
+    def pieces(self, most: int | None = None) -> Iterator[MaterializedBatch]:
         """The batch itself."""
         return iter([self])
 
@@ -341,6 +345,14 @@ class MaterializedBatch:
     def table(self) -> pa.Table:
         """The results."""
         return self.made
+
+
+def _cut(every: Iterable[Results], most: int) -> Iterator[Results]:
+    """Results in parts of so many bytes, or of one match."""
+    for results in every:
+        step = max(len(results) * most // max(results.nbytes, 1), 1)
+        for begin in range(0, len(results), step):
+            yield results.between(begin, begin + step)
 
 
 ResultBatch: TypeAlias = MatchBatch | MaterializedBatch

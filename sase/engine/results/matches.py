@@ -13,12 +13,21 @@ from sase.binding import Schema
 from sase.engine.columns.slice import tidied
 from sase.engine.expressions import Interner
 from sase.engine.report import Report
-from sase.engine.resources import LEAST, available_memory
+from sase.engine.resources import LEAST, Check, available_memory
 from sase.engine.results.arrow_columns import python_rows, python_values
-from sase.engine.results.batch import PIECE, MatchBatch, MaterializedBatch, ResultBatch, gathered
+from sase.engine.results.batch import (
+    FEW,
+    PIECE,
+    MatchBatch,
+    MaterializedBatch,
+    ResultBatch,
+    gathered,
+)
 from sase.engine.results.repr import ROWS, as_html, as_text
 from sase.errors import BudgetError
 
+# Bytes of matches of which results are made at once where memory is limited.
+MOST_BYTES = 1 << 20
 # Yields batches in the order of results, at least one, if empty; returns the report.
 MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
@@ -33,10 +42,17 @@ class Matches(Sequence[dict[str, Any]]):
     """
 
     def __init__(
-        self, search: MatchSearch, *, most: int | None = None, in_pieces: bool = False
+        self,
+        search: MatchSearch,
+        *,
+        most: int | None = None,
+        in_pieces: bool = False,
+        check: Check | None = None,
     ) -> None:
         # Where the input is read in pieces, no batch may hold on to one.
         self.search, self._most, self._in_pieces = search, most, in_pieces
+        # Called with the bytes that results are about to take, where memory is limited.
+        self._check = check
         self._parts: list[ResultBatch] | None = None
         # Of a push it is made when it is asked for.
         self._last_report: Report | Callable[[], Report] | None = None
@@ -46,14 +62,19 @@ class Matches(Sequence[dict[str, Any]]):
         self._table: pa.Table | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[ResultBatch], report: Report | Callable[[], Report]) -> Matches:
+    def of(
+        cls,
+        parts: Iterable[ResultBatch],
+        report: Report | Callable[[], Report],
+        check: Check | None = None,
+    ) -> Matches:
         """Matches that are found already, with the report or what makes it."""
 
         def known() -> Generator[ResultBatch, None, Report]:
             yield from parts
             return report if isinstance(report, Report) else report()
 
-        matches = cls(known)
+        matches = cls(known, check=check)
         matches._parts, matches._last_report = list(parts), report
         return matches
 
@@ -100,13 +121,15 @@ class Matches(Sequence[dict[str, Any]]):
     def rows(self) -> pa.Table:
         """The input row of every event, a column for each positive component."""
         if self._rows is None:
+            if self._check is not None:
+                self._check(sum(part.nbytes for part in self.parts))
             self._rows = pa.concat_tables([part.rows() for part in self.parts])
         return self._rows
 
     def to_arrow(self) -> pa.Table:
         """The results as a table."""
         if self._table is None:
-            tables = [part.table() for part in self.parts]
+            tables = [table for part in self.parts for table in self._tables(part)]
             # Of columns of two types the wider one holds all.
             self._table = (
                 tables[0]
@@ -119,9 +142,13 @@ class Matches(Sequence[dict[str, Any]]):
         """The results as a data frame of pandas; events are dicts, series lists of such."""
         table = self.to_arrow()
         nested = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
-        frame = table.drop_columns(nested).to_pandas()
+        plain = table.drop_columns(nested)
+        if self._check is not None:
+            self._check(plain.nbytes)
+        frame = plain.to_pandas()
         for name in nested:  # in which pandas would have times as counts of nanoseconds
-            frame.insert(table.column_names.index(name), name, python_values(table[name]))
+            values = [each for part in self._slices(table[name]) for each in python_values(part)]
+            frame.insert(table.column_names.index(name), name, values)
         return frame
 
     def to_polars(self) -> Any:
@@ -132,7 +159,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The results as dicts; times that Python does not have are texts."""
-        return python_rows(self.to_arrow())
+        return [row for part in self._slices(self.to_arrow()) for row in python_rows(part)]
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The results batch by batch, each made when read and then dropped.
@@ -235,13 +262,37 @@ class Matches(Sequence[dict[str, Any]]):
             count += len(part)
             yield part
 
+    def _tables(self, part: ResultBatch) -> Iterator[pa.Table]:
+        """The results of a batch, where memory is limited piece by piece.
+
+        Of the bytes that a piece is to take is known what those of the one before it took.
+        """
+        if self._check is None:
+            yield part.table()
+            return
+        last = 0
+        for piece in part.pieces(MOST_BYTES):
+            self._check(last)
+            table = piece.table()
+            last = table.nbytes
+            yield table
+
+    def _slices(self, table: Any) -> Iterator[Any]:
+        """A table or column, of which Python's values are about to be made."""
+        if self._check is None:
+            yield table
+            return
+        for begin in range(0, len(table), FEW):
+            self._check(0)
+            yield table.slice(begin, FEW)
+
     def _between(self, start: int, end: int) -> Matches:
         """Slice the matches."""
         found, begin = [], 0
         for part in self.parts:
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
             begin += len(part)
-        return Matches.of(found, self.report)
+        return Matches.of(found, self.report, self._check)
 
 
 def _materialized(part: ResultBatch) -> ResultBatch:

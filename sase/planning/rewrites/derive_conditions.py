@@ -69,6 +69,8 @@ def _derived(
     groups: list[dict[Node, bound.Reference]], alone: list[_Alone]
 ) -> Iterator[bound.Conjunct]:
     """What conditions on one attribute say of the other attributes of its group."""
+    if all(len(group) == 1 for group in groups):
+        return
     found = {conjunct.condition for conjunct, _ in alone}
     for group, own in _by_group(groups, alone):
         for conjunct, reference in own:

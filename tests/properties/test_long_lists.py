@@ -1,0 +1,62 @@
+"""A list of many literals after IN is read at once, and as it would be literal by literal."""
+
+from __future__ import annotations
+
+from random import Random
+from time import process_time
+
+import pytest
+
+from sase.errors import QuerySyntaxError
+from sase.lang import ast
+from sase.lang.parser import parse_condition
+
+KINDS = (
+    ["7", "0", "007", "2.50", "123456789012345678901234567890"],
+    ["'x'", "''", "'it''s'", "'a,b)'", "'\n'", "'1'"],
+    ["7", "'x'", "1.5"],
+)
+# What makes it no plain list, so that it is read literal by literal.
+OTHERS = ("-7", "TRUE", "NULL", "5 minutes", "80%", ":p", "1e5", ".5", '"x"', "/* */ 1")
+
+
+def values(text: str) -> tuple[tuple[ast.Expression, ...], list[str]]:
+    """The values of a condition, and the text of each by its place."""
+    condition = parse_condition(text)
+    assert isinstance(condition, ast.Membership)
+    return condition.values, [text[slice(*each.span)] for each in condition.values]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_long_lists_are_those_read_literal_by_literal(seed: int) -> None:
+    random = Random(seed)
+    some = random.choices(random.choice(KINDS), k=random.randrange(10, 60))
+    some += random.choices(OTHERS, k=seed % 3 == 0)
+    random.shuffle(some)
+    listed = random.choice([", ", ",", " ,\n"]).join(some)
+    is_not = random.choice(["", "NOT "])
+    plain = f"a.v {is_not}IN ({listed} )"
+    apart = f"a.v {is_not}IN /**/ (/**/ {listed} )"
+    assert parse_condition(plain) == parse_condition(apart)
+    assert values(plain) == values(apart)
+
+
+def test_what_is_no_list_is_refused_where_it_is() -> None:
+    some = ", ".join(map(str, range(100)))
+    for text, place in ((f"a.v IN ({some}) 7)", ") 7"), (f"a.v IN ({some}, ) ", ", )")):
+        with pytest.raises(QuerySyntaxError) as error:
+            parse_condition(text)
+        (problem,) = error.value.diagnostics
+        assert abs(problem.span[0] - text.index(place)) <= 2
+    with pytest.raises(QuerySyntaxError, match="a number of 5000 digits fits no column"):
+        parse_condition(f"a.v IN ({some}, {'9' * 5000})")
+
+
+def test_a_hundred_thousand_literals_take_a_fraction_of_the_time() -> None:
+    some = ", ".join(map(str, range(100_000)))
+    taken = []
+    for text in (f"a.v IN ({some})", f"a.v IN (/**/ {some})"):
+        begin = process_time()
+        parse_condition(text)
+        taken.append(process_time() - begin)
+    assert 3 * taken[0] < taken[1]
