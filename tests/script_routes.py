@@ -111,7 +111,7 @@ def _script(case: Case, recipe: str) -> sase.Script:
     shared = every if case.inputs else options[None]
     return sase.Script(
         case.query, given.get(None), streams=_named(given), params=case.params or None, plan=recipe,
-        **shared,
+        strict=True, **shared,
     )  # fmt: skip
 
 
