@@ -1,4 +1,4 @@
-"""Soak streams: `make soak MINUTES=60` pushes events of ever new keys, some of them late.
+"""Soak streams: `make soak MINUTES=60` pushes events of ever new keys and texts, some of them late.
 
 Every thousandth push the matcher is saved, and another one restored. What is pushed and not late is
 written to a file, and in the end a batch over it must find the same matches; meanwhile neither the
@@ -50,15 +50,46 @@ QUERIES = {
     "the earliest and longest": (
         "EVENT SEQ(SHELF x, COUNTER+ c[]) WHERE earliest_maximal { [id] } WITHIN 400"
     ),
+    "a filter of texts": "EVENT SHELF x WHERE x.name LIKE '%7'",
+    "equal texts": "EVENT SEQ(SHELF x, EXIT z) WHERE x.tag = z.tag WITHIN 400",
+    "unequal texts": (
+        "EVENT SEQ(SHELF x, EXIT z) WHERE [tag] AND lower(x.name) != z.name WITHIN 400"
+    ),
+    "an absence before": (
+        "EVENT SEQ(!(COUNTER y), SHELF x, EXIT z) WHERE [tag] AND y.name != x.name WITHIN 400"
+    ),
+    "strict contiguity": (
+        "EVENT SEQ(ANY+ c[], SHELF x)"
+        " WHERE strict_contiguity { c[i].v > 90 AND c[i].name != c[i-1].name } WITHIN 400"
+    ),
+    "partition contiguity": (
+        "EVENT SEQ(SHELF x, COUNTER+ c[], EXIT z)"
+        " WHERE partition_contiguity { [tag] AND c[i].name > c[i-1].name } WITHIN 400"
+    ),
+    "greatest texts": (
+        "EVENT SEQ(SHELF x, COUNTER+ c[], EXIT z)"
+        " WHERE [tag] AND max(c[..i-1].name) <= c[i].name WITHIN 400"
+    ),
+    "imprecise time": "EVENT SEQ(SHELF x, EXIT z) WHERE [tag] AND x.name != z.name WITHIN 400",
+    "a script": (
+        "EVENT SEQ(SHELF x, EXIT z) WHERE [tag] AND x.name LIKE '%7' AND z.name < '3' WITHIN 400"
+        "{0}; EVENT SEQ(SHELF x, EXIT z) WHERE [tag] AND x.name LIKE '%7' WITHIN 300"
+    ),
 }
-RETURN = " RETURN x.id AS id"
+RETURN = " RETURN x.id AS id, x.name AS name"
+OPTIONS = {"imprecise time": {"time": ("ts", "until")}}
 LATENESS, STAY = 50, 300
 ROWS, EACH = 400, 1000  # of a push; and pushes from one snapshot to the next
+# So many texts may be known that no event has, beside as many as two times those of live ones.
+MOST_TEXTS = 2000
 # By so much of what there was at first memory and snapshots may be greater in the end.
 GROWTH = 0.05
 SCHEMA = pa.schema(
-    [("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("v", pa.int64())]
-)
+    [
+        ("ts", pa.int64()), ("type", pa.string()), ("id", pa.int64()), ("v", pa.int64()),
+        ("until", pa.int64()), ("tag", pa.string()), ("name", pa.string()),
+    ]
+)  # fmt: skip
 
 
 @dataclass
@@ -107,8 +138,12 @@ def _table(rows: np.ndarray[Any, Any]) -> pa.Table:
     types = pa.DictionaryArray.from_arrays(
         rows[1].astype(np.int8), pa.array(["SHELF", "COUNTER", "EXIT"])
     )
-    columns = [pa.array(rows[0]), types.cast(pa.string()), pa.array(rows[2]), pa.array(rows[3])]
-    return pa.table(columns, schema=SCHEMA)
+    times, numbers, values = rows[0], rows[2], rows[3]
+    tags = pa.array([f"Tag {number}" for number in numbers.tolist()])
+    # Hardly one is there twice.
+    names = pa.array([f"{value} of {each}" for value, each in zip(values, times, strict=True)])
+    whole = [pa.array(times), types.cast(pa.string()), pa.array(numbers), pa.array(values)]
+    return pa.table([*whole, pa.array(times + values % 3), tags, names], schema=SCHEMA)
 
 
 @dataclass
@@ -119,12 +154,18 @@ class Digest:
     columns: dict[str, Any] = field(default_factory=dict)
 
     def add(self, matches: Any) -> None:
-        """Add some matches."""
+        """Add some matches, or those of each statement of a script."""
+        for name, each in matches.items() if isinstance(matches, dict) else [("", matches)]:
+            self._add(name, each)
+
+    def _add(self, statement: str, matches: Any) -> None:
         table = matches.to_arrow()
         self.count += table.num_rows
         for name in table.column_names:
             values = np.ascontiguousarray(table.column(name).to_numpy())
-            self.columns.setdefault(name, sha256()).update(values.tobytes())
+            if values.dtype == object:
+                values = np.array([f"{text}\n" for text in values.tolist()], "S40")
+            self.columns.setdefault(f"{statement} {name}", sha256()).update(values.tobytes())
 
     def told(self) -> tuple[int, dict[str, str]]:
         """The number of matches, and a digest of each column."""
@@ -143,36 +184,62 @@ class Stream:
     """A query, its matcher, and what both have come to."""
 
     text: str
-    plan: sase.Plan = field(init=False)
-    matcher: sase.Matcher = field(init=False)
+    options: dict[str, Any] = field(default_factory=dict)
+    plan: Any = field(init=False)
+    matcher: Any = field(init=False)
     found: Digest = field(default_factory=Digest)
     late: int = 0
     snapshots: list[int] = field(default_factory=list)  # the bytes of each
+    kept: str = ""  # how many texts were known that no event had
 
     def __post_init__(self) -> None:
-        self.plan = sase.compile(self.text, SCHEMA.empty_table(), lateness=LATENESS)
+        known = SCHEMA.empty_table()
+        if self.is_script:
+            self.plan = sase.Script(self.text, known, lateness=LATENESS)
+        else:
+            self.plan = sase.compile(self.text, known, lateness=LATENESS, **self.options)
         self.matcher = self.plan.open()
+
+    @property
+    def is_script(self) -> bool:
+        return ";" in self.text
 
     def push(self, rows: pa.Table) -> None:
         """Push rows, and take what is found and what is late."""
-        self.found.add(self.matcher.push(rows))
-        self.late += len(self.matcher.take_late())
+        self.found.add(self.matcher.push(None, rows) if self.is_script else self.matcher.push(rows))
+        late = self.matcher.take_late()
+        self.late += len(late[None] if self.is_script else late)
 
     def save(self) -> None:
-        """Go on with a matcher that is restored of a snapshot."""
+        """Go on with a matcher that is restored of a snapshot, which has texts of live events."""
+        known = self._known_texts()
         saved = self.matcher.snapshot()
+        live = self._known_texts()
+        if known > MOST_TEXTS + 2 * live:
+            self.kept = f"{known:,} texts, of which {live:,} are of live events"
         self.snapshots.append(len(saved))
         self.matcher = self.plan.restore(saved)
+
+    def _known_texts(self) -> int:
+        matchers = [self.matcher]
+        if self.is_script:
+            matchers = [each.matcher for each in self.matcher._pipeline.statements.values()]
+        return sum(len(each.pipeline.dictionary.texts) for each in matchers)
 
     def faults(self, name: str, path: Path, late: int) -> Iterator[str]:
         """End it: what is wrong, other than a batch over the file of its rows."""
         self.found.add(self.matcher.finish())
         whole = Digest()
-        whole.add(sase.match(self.text, str(path)))
+        if self.is_script:
+            whole.add(sase.Script(self.text).run(str(path)))
+        else:
+            whole.add(sase.match(self.text, str(path), **self.options))
         if whole.told() != self.found.told():
             yield f"{name}: {self.found.count:,} matches, as a batch {whole.count:,}"
         if self.late != late:
             yield f"{name}: {self.late:,} late rows of {late:,}"
+        if self.kept:
+            yield f"{name}: it knew {self.kept}"
         if grown := growth(self.snapshots):
             yield f"{name}: its snapshots grew {grown}"
 
@@ -205,7 +272,8 @@ class Soak:
     streams: dict[str, Stream] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.streams = {name: Stream(text + RETURN) for name, text in QUERIES.items()}
+        texts = {name: text.replace("{0}", RETURN) + RETURN for name, text in QUERIES.items()}
+        self.streams = {n: Stream(each, OPTIONS.get(n, {})) for n, each in texts.items()}
 
     def run(self, *, seconds: float = inf, pushes: float = inf) -> list[str]:
         """What is wrong after so much time, or so many pushes; nothing if all is well."""

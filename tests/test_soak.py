@@ -19,6 +19,14 @@ def test_streams_find_what_a_batch_finds_and_forget_the_rest() -> None:
     assert " late, seed 7" in told[-1]
 
 
+@pytest.mark.parametrize("name", soak.QUERIES)
+def test_keys_and_texts_that_never_repeat_are_forgotten(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soak, "QUERIES", {name: soak.QUERIES[name]})
+    assert soak.Soak(7, str, each=25, spread=SPREAD).run(pushes=100) == []
+
+
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [

@@ -24,7 +24,7 @@ from sase.cached_property import cached_property
 from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
-from sase.planning.detection import CopyWait, wait_for_copies
+from sase.planning.detection import KEEPS_EVERY_KEY, CopyWait, wait_for_copies
 from sase.planning.late_types import Known, LateTypes
 from sase.planning.match_windows import MatchWindow
 from sase.planning.nodes import (
@@ -346,7 +346,9 @@ class EnginePlan:
     def unbounded(self) -> str | None:
         """What takes memory that no window bounds, beside runs, if anything does."""
         copies = None if self.union is None else wait_for_copies(self.union)
-        return copies.value if copies is CopyWait.END else None
+        waits = copies.value if copies is CopyWait.END else None
+        counts = any(window.kind is WindowKind.PARTITION_EVENTS for window in self.windows)
+        return waits or (KEEPS_EVERY_KEY if counts else None)
 
     @cached_property
     def returned(self) -> Transformation:

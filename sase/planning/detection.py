@@ -28,6 +28,13 @@ class DetectionTime(Enum):
 _AT_ONE_TIME = {DetectionTime.LAST_EVENT, DetectionTime.WINDOW_END}
 
 
+# Of a window PER PARTITION, which a key leaves by events of its own alone.
+KEEPS_EVERY_KEY = (
+    "of every key it keeps events until more of that key come, also where none does: in a stream of"
+    " ever new keys a window in time keeps less"
+)
+
+
 class CopyWait(Enum):
     """Until when matches wait for copies that other branches may give."""
 

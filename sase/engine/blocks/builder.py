@@ -62,7 +62,7 @@ class BlockBuilder:
         self.components, self.positives, self._dense = components, positives, dense
         self._every = every
         self.coding, self.ranked = coding, ranked
-        # Codes of its own, never recycled: a rank may be asked for at any time.
+        # Codes of its own: events of any type are ranked.
         self._rank_coding: PlanDictionary | None = None
         if ranked:
             self._rank_coding = PlanDictionary(
@@ -97,6 +97,12 @@ class BlockBuilder:
         at.events = position + count
         if count:
             at.ties += count if events.tie is None else int(events.tie[-1]) + 1
+
+    def recycle(self, horizon: int) -> None:
+        """Forget partitions without an event from the horizon on: their ranks may begin anew."""
+        if self._rank_coding is not None:
+            self._rank_coding.recycle(horizon)
+            self._counts = self._counts[: self._rank_coding.size(self._rank_key)]
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""

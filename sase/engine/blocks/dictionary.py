@@ -27,6 +27,8 @@ from sase.engine.snapshots.saved_state import Saved
 
 # Of texts that plans share each has few: so many bits their dense codes have at most.
 BITS_OF_SHARED = 10
+# Of strings that nothing refers to so many rounds are kept.
+ROUNDS = 8
 # A dictionary of few values is translated as a whole.
 LARGE = 8
 
@@ -122,6 +124,8 @@ class PlanDictionary:
         self._keys: dict[Tests, Key] = {}
         self._key_codes: dict[Key, KeyDictionary] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
+        # All events before it are gone.
+        self._horizon = 0
         # By column a dictionary of many more values than were asked of it at once.
         self._large: dict[tuple[str, str], Any] = {}
 
@@ -192,6 +196,24 @@ class PlanDictionary:
         for codes in self._key_codes.values():
             codes.recycle(horizon)
         self._key_texts.recycle(horizon)
+        self._horizon = horizon
+
+    def recycle_texts(self) -> None:
+        """Recycle codes of strings that no event has from the horizon on that was last told."""
+        for each in self._translated.values():
+            self.texts.use_now(each.codes)
+        self._translated.clear()
+        self.texts.recycle(self._horizon)
+
+    def end_round(self) -> None:
+        """Recycle the codes of strings, once they are many, but those of the last few rounds.
+
+        Nothing refers to any: these are more likely to come again.
+        """
+        self.texts.now += 1
+        if self.texts.is_full:
+            self._horizon = self.texts.now - ROUNDS
+            self.recycle_texts()
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values; keys in the order in which they were asked for."""
@@ -203,10 +225,7 @@ class PlanDictionary:
 
     def restore(self, saved: Saved) -> None:
         """Continue from a checkpoint, with the same keys."""
-        part = saved.part("texts")
-        texts = part.texts()
-        part.check(self.texts.can_restore(texts), "the texts of this plan have other codes")
-        self.texts.restore(texts)
+        self.texts.restore(saved.part("texts"))
         parts = saved.part("keys").parts(len(self._key_codes))
         for codes, state in zip(self._key_codes.values(), parts, strict=True):
             codes.restore(state)
@@ -235,14 +254,16 @@ class PlanDictionary:
             if is_large and self._large.get(name) is not column.dictionary:
                 self._large[name] = column.dictionary  # if it is asked for again all have a code
                 return self._vector_of_few(taken)
-            codes = self.texts.codes(column.dictionary.to_pylist())
+            if known is not None:
+                self.texts.use_now(known.codes)
+            codes = self.texts.codes_of(column.dictionary.to_pylist())
             known = _Translated(column.dictionary, np.append(codes, NOTHING))
             self._translated[name] = known
         return Vector(known.codes[taken.values], INTEGER, taken.valid)
 
     def _vector_of_few(self, column: EventColumn) -> Vector:
         """A few values beside all that the dictionary of their column has."""
-        codes = codes_of_few(column.values, column.dictionary, self.texts.codes)
+        codes = codes_of_few(column.values, column.dictionary, self.texts.codes_of)
         return Vector(codes, INTEGER, column.valid)
 
     def _by_type(self, block: Block, attribute: str) -> Vector:

@@ -19,20 +19,17 @@ from weakref import WeakSet
 import numpy as np
 
 from sase.cached_property import cached_property
-from sase.engine.columns.arrays import Numbers, grown
+from sase.engine.columns.arrays import Numbers
+from sase.engine.expressions import TextDictionary
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
-# So many texts are kept before dead ones are looked for.
-ROOM = 1 << 10
 # A dictionary of no more values is taken as a whole.
 FEW = 64
 # So many values are taken out of a dictionary one by one.
 SINGLE = 16
 # No code is known yet of a value; beside `NOTHING`, which is that of NULL.
 UNASKED = -2
-# The last event with a code that no text has.
-FREE = np.iinfo(np.int64).max
 # A plan marks so many rounds, then every second one.
 MOST_MARKS = 1 << 10
 
@@ -127,12 +124,13 @@ class SharedTexts:
         horizon = min((each.oldest for each in self._readers), default=self.round + 1)
         self._read.clear()  # which may have codes that are given up
         for each in self._known.values():
-            each.recycle(horizon)
+            if each.is_full:
+                each.recycle(horizon)
 
     @property
     def sizes(self) -> dict[str, int]:
         """How many texts are known of each attribute."""
-        return {name: each.size for name, each in self._known.items()}
+        return {name: len(each) for name, each in self._known.items()}
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
@@ -210,84 +208,3 @@ class KeyTexts:
         saved.check(not len(marks) or marks[-1, 1] <= self._texts.round, "a mark is to come")
         self._marks = deque((first, at) for first, at in marks.tolist())
         self._last = saved.part("last").number(NOTHING, MOST_COUNTED)
-
-
-class TextDictionary:
-    """Codes of strings that come with ever new dictionaries; recycled too."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._texts: list[str] = []
-        self._used = np.zeros(0, np.int64)
-        self._free: list[int] = []
-        self._most = ROOM
-
-    def codes(self, texts: list[str], last: int) -> Numbers:
-        """The codes of distinct strings, the last of which are used by an event up to `last`."""
-        found = np.fromiter(map(self._code, texts), np.int64, len(texts))
-        if len(self._texts) > len(self._used):
-            self._used = grown(self._used, 2 * len(self._texts))
-        self.use(found, last)
-        return found
-
-    def use(self, codes: Numbers, last: int) -> None:
-        """Note that codes which were given out are used by an event up to `last`."""
-        self._used[codes] = last
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there are so many strings that it is worth to look for those that are dead."""
-        return len(self._codes) > self._most
-
-    def _code(self, text: str) -> int:
-        code = self._codes.get(text)
-        if code is None:
-            if self._free:
-                code = self._free.pop()
-                self._texts[code] = text
-            else:
-                code = len(self._texts)
-                self._texts.append(text)
-            self._codes[text] = code
-        return code
-
-    @property
-    def size(self) -> int:
-        """How many strings have a code."""
-        return len(self._codes)
-
-    def recycle(self, horizon: int) -> None:
-        """Recycle the codes of strings without an event from the horizon on, once they are many."""
-        if not self.is_full:
-            return
-        dead = np.flatnonzero(self._used[: len(self._texts)] < horizon)
-        for code in dead.tolist():
-            del self._codes[self._texts[code]]
-        self._free += dead.tolist()
-        self._used[dead] = FREE
-        self._most = max(ROOM, 2 * len(self._codes))
-
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        return {
-            "texts": list(self._codes),
-            "codes": np.array(list(self._codes.values()), np.int64),
-            "used": self._used[: len(self._texts)],
-            "free": np.array(self._free, np.int64),
-            "most": self._most,
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: a code is that of one text, or free."""
-        texts = saved.part("texts").texts()
-        codes, free = saved.part("codes").array(len(texts)), saved.part("free").array(None)
-        count = len(codes) + len(free)
-        every = np.sort(np.append(codes, free))
-        saved.check(bool((every == np.arange(count)).all()), "a code is not there, or twice")
-        self._codes = dict(zip(texts, codes.tolist(), strict=True))
-        self._used, self._free = saved.part("used").array(count), free.tolist()
-        self._used[free] = FREE
-        self._texts = [""] * count
-        for text, code in self._codes.items():
-            self._texts[code] = text
-        self._most = saved.part("most").count()

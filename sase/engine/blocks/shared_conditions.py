@@ -26,8 +26,8 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import RowFilter
 
-# So many bytes of truths are kept of what is pushed, and so many texts of what comes.
-ROOM, MOST_TEXTS = 1 << 27, 1 << 20
+# So many bytes of truths are kept of what is pushed.
+ROOM = 1 << 27
 # From so many statements on it pays to evaluate a condition for all.
 SEVERAL = 2
 Types = tuple[str, ...] | None
@@ -40,17 +40,10 @@ class SharedConditions:
     """
 
     def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+        self.coding = PlanDictionary(TypeDictionary(schema), streaming=True)
         self._asked: dict[tuple[Types, Condition], AskedCondition] = {}
         self._stretches: dict[int, _Stretch] = {}
         self.given: _Given | None = None
-        self._renew()
-
-    def _renew(self) -> None:
-        """Begin with new codes of texts, which are of no use to later events."""
-        self.coding = PlanDictionary(TypeDictionary(self._schema), streaming=True)
-        for each in self._asked.values():
-            each.forget()
 
     def ask(
         self, statement: str, component: BoundComponent, condition: Condition
@@ -87,8 +80,7 @@ class SharedConditions:
     def forget(self) -> None:
         """Let go of what was said of events that all statements have seen."""
         self._stretches.clear()
-        if len(self.coding.texts) > MOST_TEXTS:
-            self._renew()
+        self.coding.end_round()
 
     @property
     def size(self) -> int:
@@ -213,10 +205,6 @@ class AskedCondition:
         truth = np.zeros(len(stretch.events), np.bool_)
         truth[block.rows] = found
         return truth
-
-    def forget(self) -> None:
-        """Forget codes of texts."""
-        self._filter = None
 
     def __str__(self) -> str:
         """The condition on an event, with its types."""

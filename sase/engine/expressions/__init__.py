@@ -10,10 +10,12 @@ from sase.engine.expressions.lowering import (
 )
 from sase.engine.expressions.row_filter import FilterColumns, RowFilter
 from sase.engine.expressions.strings import Interner
+from sase.engine.expressions.text_dictionary import TextDictionary
 from sase.engine.expressions.vectors import Vector, columns_of, vector_of
 
 __all__ = [
     "Interner",
+    "TextDictionary",
     "Vector",
     "ProgramLayout",
     "Lowered",

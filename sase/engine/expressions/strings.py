@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import grown
+from sase.engine.columns.arrays import Mask, grown
+from sase.engine.expressions.text_dictionary import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.snapshots.saved_state import Saved
 
 NO_CODE = -1
 # The least number of columns of the tables; they double when they are full.
@@ -30,51 +32,66 @@ class Table(NamedTuple):
 LOWER, UPPER, LENGTH = Table("lower"), Table("upper"), Table("length")
 # The rank of a code among all by code point, and the code of a rank.
 RANK, BY_RANK = Table("rank"), Table("by rank")
+# No table: the strings that are in their order.
+SORTED = Table("sorted")
 
 
-class Interner:
-    """Codes of all strings that a plan meets, which never change, and tables over them."""
+class Interner(TextDictionary):
+    """Codes of the strings that a plan meets, and tables over them.
+
+    Those that the plan names keep theirs. Others last as long as the events that have them, up to
+    number `now` when they are coded, and as long as those whose LOWER or UPPER they are.
+    """
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
-        self._codes: dict[str, int] = {}
+        super().__init__()
+        self.now = 0
+        self._named: set[int] = set()
         self._numbers: dict[Table, int] = {}
         self._cells, self._shown = NO_CELLS, NO_TABLES
-        self._done: dict[Table, int] = {}
+        # The codes below which a table has all, but for so many of those given out again.
+        self._done: dict[Table, tuple[int, int]] = {}
+        self._reused: list[int] = []
         self._ranked: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self.texts)
 
     @property
     def size(self) -> tuple[int, int]:
         """The numbers of strings and of tables."""
-        return len(self.texts), len(self._numbers)
+        return len(self), len(self._numbers)
 
     def code(self, text: str) -> int:
-        """The code of a string."""
-        code = self._codes.setdefault(text, len(self.texts))
-        if code == len(self.texts):
-            self.texts.append(text)
+        """The code of a string that the plan names."""
+        code = self._code(text)
+        self._named.add(code)
         return code
 
-    def codes(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
-        """The codes of strings; `NO_CODE` for None."""
-        return np.array([NO_CODE if t is None else self.code(t) for t in texts], np.int64)
+    def codes_of(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
+        """The codes of strings of events; `NO_CODE` for None."""
+        given = [NO_CODE if text is None else self._code(text) for text in texts]
+        codes = np.array(given, np.int64)
+        self.use_now(codes)
+        return codes
 
-    def checkpoint(self) -> list[str]:
-        """The strings by code."""
-        return list(self.texts)
+    def use_now(self, codes: NDArray[np.int64]) -> None:
+        """Note that strings are used by events up to `now`."""
+        self.use(codes[codes != NO_CODE], self.now)
 
-    def can_restore(self, texts: list[str]) -> bool:
-        """Whether the strings that the plan names have their codes among these."""
-        return texts[: len(self)] == self.texts
+    def recycle(self, horizon: int) -> None:
+        """Give up the codes of strings without an event from the horizon on."""
+        self.tables()
+        super().recycle(horizon)
+        live = {*self._codes.values()}
+        self._ranked = [code for code in self._ranked if code in live]
+        self._reused.clear()
+        ranks = (RANK, BY_RANK)  # which are written anew as a whole
+        self._done = {each: self._last for each in self._done if each not in ranks}
 
-    def restore(self, texts: list[str]) -> None:
-        """Restore the codes of strings; those that the plan names have theirs already."""
-        assert self.can_restore(texts)
-        for text in texts[len(self) :]:
-            self.code(text)
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint, in which strings that the plan names have their codes."""
+        named = dict(self._codes)
+        super().restore(saved)
+        is_same = named.items() <= self._codes.items()
+        saved.check(is_same, "the texts of this plan have other codes")
 
     def table(self, table: Table) -> int:
         """The number of a table, which is kept from now on."""
@@ -82,34 +99,66 @@ class Interner:
 
     def tables(self) -> NDArray[np.int64]:
         """All tables that were asked for, with a column for every code."""
-        cases = [table for table in self._numbers if table in (LOWER, UPPER)]
+        cases = self._cases
         # A function may give a string that is new for another.
-        while any(self._done.get(table, 0) < len(self) for table in cases):
-            for table in cases:
+        while unfinished := [each for each in cases if self._done.get(each) != self._last]:
+            for table in unfinished:
                 self._extend(table)
         for table in self._numbers:
+            if self._done.get(table) == self._last:
+                continue
             if table in (RANK, BY_RANK):
                 self._rank(table)
-            elif table not in cases:
+            else:
                 self._extend(table)
         cells = self._room()
         if self._shown.base is not cells:
             self._shown = frozen(cells)
         return self._shown
 
+    @property
+    def _cases(self) -> list[Table]:
+        return [table for table in self._numbers if table in (LOWER, UPPER)]
+
+    @property
+    def _last(self) -> tuple[int, int]:
+        """What a table has done that has all strings."""
+        return len(self.texts), len(self._reused)
+
+    def _live(self, horizon: int) -> Mask:
+        is_live = super()._live(horizon)
+        is_live[[*self._named]] = True
+        cases, seen = [self._numbers[table] for table in self._cases], 0
+        while cases and len(codes := np.flatnonzero(is_live)) > seen:
+            seen = len(codes)
+            is_live[self._cells[cases][:, codes]] = True
+        return is_live
+
+    def _put(self, code: int, text: str) -> None:
+        if code < len(self.texts):
+            self._reused.append(code)
+        super()._put(code, text)
+
+    def _new_codes(self, table: Table) -> NDArray[np.int64]:
+        """The codes that are new for a table, which has them from now on."""
+        start, reused = self._done.get(table, (0, len(self._reused)))
+        self._done[table] = self._last
+        again = np.array(self._reused[reused:], np.int64)
+        codes = np.append(np.arange(start, len(self.texts)), again)
+        return codes if start or not self._free else np.setdiff1d(codes, self._free)
+
     def _extend(self, table: Table) -> None:
         """Apply a function to the strings that are new for it."""
-        start, function = self._done.get(table, 0), self._function(table)
-        found = [function(text) for text in self.texts[start:]]
-        self._room()[self._numbers[table], start : start + len(found)] = found
-        self._done[table] = start + len(found)
+        codes, function = self._new_codes(table), self._function(table)
+        found = [function(text) for text in map(self.texts.__getitem__, codes.tolist())]
+        self._room()[self._numbers[table], codes] = found
 
     def _function(self, table: Table) -> Callable[[str], int]:
         match table:
             case Table("lower"):
-                return lambda text: self.code(text.lower())
+                return lambda text: self._code(text.lower())
             case Table("upper"):
-                return lambda text: self.code(text.upper())
+                return lambda text: self._code(text.upper())
             case Table("length"):
                 return len
         pattern = like(table.argument)
@@ -117,23 +166,23 @@ class Interner:
 
     def _rank(self, table: Table) -> None:
         """Sort the strings, which mostly are in order, and write their ranks."""
-        if self._done.get(table, 0) == len(self):
-            return
-        self._ranked += range(len(self._ranked), len(self))
-        self._ranked.sort(key=self.texts.__getitem__)
+        self._done[table] = self._last
+        if len(new := self._new_codes(SORTED)):
+            self._ranked += new.tolist()
+            self._ranked.sort(key=self.texts.__getitem__)
         codes, ranks = np.array(self._ranked, np.int64), np.arange(len(self))
         cells = self._room()[self._numbers[table]]
         if table == RANK:
             cells[codes] = ranks
         else:
             cells[ranks] = codes
-        self._done[table] = len(self)
 
     def _room(self) -> NDArray[np.int64]:
         """The tables, enlarged for new strings and tables."""
         rows, columns = self._cells.shape
-        if len(self) > columns or len(self._numbers) > rows:
-            columns_now = 2 * len(self) if len(self) > columns else columns
+        count = len(self.texts)
+        if count > columns or len(self._numbers) > rows:
+            columns_now = 2 * count if count > columns else columns
             self._cells = grown(grown(self._cells, len(self._numbers)), columns_now, axis=1)
         return self._cells
 

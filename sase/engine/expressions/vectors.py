@@ -48,7 +48,7 @@ def vector_of(column: EventColumn, interner: Interner) -> Vector:
     values = column.values
     if column.dictionary is not None:
         # One more for NULL, whose code is the last.
-        codes = np.append(interner.codes(column.dictionary.to_pylist()), NO_CODE)
+        codes = np.append(interner.codes_of(column.dictionary.to_pylist()), NO_CODE)
         values = codes[values]
     elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":
         values = values * SECONDS_OF_A_DAY

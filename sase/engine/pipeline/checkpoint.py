@@ -53,6 +53,7 @@ def _saved(pipeline: Pipeline) -> dict[str, Any]:
         )
     # Less is left to save then; what comes out is the same.
     pipeline.evict()
+    pipeline.recycle_texts()
     return {
         "format": FORMAT,
         "version": release(),

@@ -30,7 +30,7 @@ from sase.engine.pipeline.time_slices import without_limit
 from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check
-from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
+from sase.engine.results.batch import MatchBatch, ResultBatch
 
 # Batches of results that a partition may queue while it waits for others.
 MOST_WAITING = 16
@@ -55,7 +55,7 @@ def search_by_key(
     # Events without a key are in no match with others: any partition will do.
     of_part = np.maximum(_codes(whole, events, plan.split.keys[0]), 0) % threads
     with _searching(unlimited, events, of_part, threads, whole.check) as parts:
-        for results, last in _merged([_Stream(part, whole.shape) for part in parts]):
+        for results, last in _merged([_Stream(part, whole) for part in parts]):
             if left is not None:
                 results = results.between(0, left)
                 left -= len(results)
@@ -111,10 +111,10 @@ def _searching(
 class _Stream:
     """The results of a partition, a batch in hand, with positions and codes of the whole input."""
 
-    def __init__(self, part: _PartitionSearch, shape: ResultSchema) -> None:
-        self._part, self._shape = part, shape
+    def __init__(self, part: _PartitionSearch, whole: Pipeline) -> None:
+        self._part, self._whole = part, whole
         self._found = part.found()
-        # The code in the shape of each text of the partition.
+        # The code in the whole of each text of the partition.
         self._codes: Numbers = np.empty(0, np.int64)
         self._results: Results | None = None
         self.order: NDArray[Any] = np.empty(0, np.int64)
@@ -140,8 +140,8 @@ class _Stream:
         return taken
 
     def _translated(self, results: Results) -> Results:
-        """Translate codes of texts to those of the shape."""
-        columns = zip(self._shape.columns or (), results.values, strict=True)
+        """Translate codes of texts to those of the whole."""
+        columns = zip(self._whole.shape.columns or (), results.values, strict=True)
         values = [
             self._coded(each) if column.value.type.kind is Kind.STRING else each
             for column, each in columns
@@ -150,8 +150,8 @@ class _Stream:
 
     def _coded(self, values: Numbers) -> Numbers:
         """Translate tags and bits of texts."""
-        new = self._part.pipeline.shape.texts.texts[len(self._codes) :]
-        self._codes = np.append(self._codes, self._shape.texts.codes(new))
+        new = self._part.pipeline.shape.texts[len(self._codes) :]
+        self._codes = np.append(self._codes, self._whole.dictionary.texts.codes_of(new))
         values, known = values.copy(), values[:, 0] != NULL
         values[known, 1] = self._codes[values[known, 1]]
         return values

@@ -31,7 +31,7 @@ def live_events(pipeline: Pipeline, first: int, end: int, *, is_done: bool) -> L
         is_done,
         tags,
         texts,
-        len(pipeline.dictionary.texts),
+        len(pipeline.dictionary.texts.texts),
         pipeline.dictionary.sizes,
         types.unknown_type,
     )

@@ -314,4 +314,6 @@ class Matcher:
         check = memory_check_of(self.guard)
         matches = Matches.of([part], pipeline.reporting(news=news), check)
         state.history = state.history.since(state.oldest)
+        if pipeline.dictionary.texts.is_full:
+            pipeline.recycle_texts()
         return matches

@@ -8,7 +8,7 @@ fused path where the plan has one (see `fused`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -318,6 +318,8 @@ class Pipeline:
         state = self.state
         follows, before = self._note_order(events), self.at.numbers
         state.history = state.history.with_piece(segment)
+        first = before if self.keeps_events else self.at.events
+        self.dictionary.texts.now = first + len(events)
         yield from self._run(events, path)
         if len(events.ts):
             is_counted = self.builder.counts_admitted and not self.is_done()
@@ -459,11 +461,17 @@ class Pipeline:
         end = at.numbers if self.keeps_events else at.events
         horizon = min([each for each in known if each is not None], default=end)
         self.dictionary.recycle(horizon)
+        self.builder.recycle(horizon)
         state.oldest = at.events if horizon == end else horizon
         if self.keeps_events:
             if horizon < end:
                 state.oldest = int(store.numbers("position")[horizon & store.mask])
             store.free(horizon)
+
+    def recycle_texts(self) -> None:
+        """Recycle codes of texts that no event has; results so far keep the texts of theirs."""
+        self.dictionary.recycle_texts()
+        self.shape = replace(self.shape, texts=self.dictionary.texts.texts)
 
     # ------------------------------------------------------------ the report
 

@@ -119,7 +119,7 @@ def result_type(value: Expression, zone: str | None) -> pa.DataType | None:
 
 
 def arrow_column(
-    values: NDArray[np.int64], value: Expression, texts: Interner, zone: str | None
+    values: NDArray[np.int64], value: Expression, texts: list[str], zone: str | None
 ) -> pa.Array:
     """A column of values: tags and bits. Timestamps get the time zone."""
     tags, bits = values[:, 0], values[:, 1]
@@ -191,9 +191,9 @@ def _is_of_days(value: Expression) -> bool:
     return value.value is None or value.value % (SECONDS_OF_A_DAY * 10**9) == 0
 
 
-def _strings(bits: Numbers, missing: Mask, texts: Interner) -> pa.Array:
+def _strings(bits: Numbers, missing: Mask, texts: list[str]) -> pa.Array:
     used, places = np.unique(np.where(missing, -1, bits), return_inverse=True)
-    found = pa.array([None if code < 0 else texts.texts[code] for code in used], pa.string())
+    found = pa.array([None if code < 0 else texts[code] for code in used], pa.string())
     return found.take(pa.array(places))
 
 

@@ -52,10 +52,10 @@ FEW = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class ResultSchema:
-    """What the results of a plan look like: the columns of RETURN, with strings in `texts`."""
+    """What the results of a plan look like: the columns of RETURN, with the `texts` by code."""
 
     plan: EnginePlan
-    texts: Interner
+    texts: list[str]
     columns: tuple[Column, ...] | None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class ResultSchema:
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:
         """The schema of a plan's results before any events are known."""
-        return cls(plan, texts, plan.returned.columns)
+        return cls(plan, texts.texts, plan.returned.columns)
 
     @property
     def components(self) -> tuple[BoundComponent, ...]:

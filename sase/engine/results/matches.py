@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.engine.columns.slice import tidied
-from sase.engine.expressions import Interner
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, Check, available_memory
 from sase.engine.results.arrow_columns import python_rows, python_values
@@ -303,7 +302,7 @@ def _alone(part: ResultBatch) -> ResultBatch:
     """The results that a batch shows, without what else the run has in memory."""
     made = MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
     tables = {"made": tidied(made.made), "from_rows": tidied(made.from_rows)}
-    return replace(made, shape=replace(made.shape, texts=Interner()), **tables)
+    return replace(made, shape=replace(made.shape, texts=[]), **tables)
 
 
 def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -20,7 +20,6 @@ from sase.binding.bound import Column, Conjunct, Expression, WindowKind
 from sase.binding.text import condition_text
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
-from sase.engine.blocks.shared_conditions import MOST_TEXTS
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import RowFilter
@@ -196,13 +195,9 @@ class LastTest:
     """What a statement asks of the last event of a match, where the matching does not."""
 
     def __init__(self, asked: tuple[Conjunct, ...], plan: EnginePlan) -> None:
-        self._asked, self._schema = asked, plan.schema
-        self._renew()
-
-    def _renew(self) -> None:
-        self._coding = PlanDictionary(TypeDictionary(self._schema), streaming=True)
+        self._coding = PlanDictionary(TypeDictionary(plan.schema), streaming=True)
         texts = self._coding.texts
-        self._filters = [RowFilter(each.condition, {}, texts) for each in self._asked]
+        self._filters = [RowFilter(each.condition, {}, texts) for each in asked]
 
     def holds(self, found: MatchBatch, pipeline: Pipeline) -> Callable[[Results], Mask]:
         """Of which of the matches of a pipeline it holds."""
@@ -215,8 +210,7 @@ class LastTest:
         return kept
 
     def _truth(self, events: Events, places: Numbers) -> Mask:
-        if len(self._coding.texts) > MOST_TEXTS:
-            self._renew()
+        self._coding.end_round()
         span = EventRange(events, 0, len(events), 0, 0)
         block = Block(span, places, places, events.ts[places], places, places, self._coding)
         found = np.ones(len(places), np.bool_)
@@ -290,7 +284,8 @@ class _MatchView:
         """Matches as those of the statement."""
         self._shape = self._shape.with_types(self._pipeline.loader.known)
         results = tuple(replace(each, values=self._values(each)) for each in found.results)
-        return replace(found, shape=self._shape, results=results)
+        shape = replace(self._shape, texts=found.shape.texts)
+        return replace(found, shape=shape, results=results)
 
     def _values(self, results: Results) -> tuple[NDArray[np.int64], ...]:
         return tuple(

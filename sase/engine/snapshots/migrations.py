@@ -15,7 +15,7 @@ from typing import Any
 
 from sase.errors import SnapshotError
 
-FORMAT = 17
+FORMAT = 18
 # By form what makes the next one of it. No form has been released yet.
 MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 

@@ -10,12 +10,13 @@ from sase.binding.bound import (
     BoundWindow,
     EquivalenceTest,
     Placeholder,
+    WindowKind,
     elements_of,
 )
 from sase.binding.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning import negatives, nodes
 from sase.planning.basic import decided_at
-from sase.planning.detection import wait_for_copies
+from sase.planning.detection import KEEPS_EVERY_KEY, wait_for_copies
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 from sase.planning.leading_runs import why_all_go_on
 from sase.planning.match_windows import MatchWindow, first_levels, steps_of
@@ -268,6 +269,8 @@ def duration_text(window: BoundWindow) -> str:
 def _within(window: BoundWindow | None) -> Iterator[str]:
     if window is not None:
         yield f"within {duration_text(window)}"
+        if window.kind is WindowKind.PARTITION_EVENTS:
+            yield KEEPS_EVERY_KEY
 
 
 def _read(columns: tuple[str, ...] | None) -> Iterator[str]:

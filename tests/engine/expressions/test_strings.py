@@ -30,7 +30,7 @@ def test_tables_follow_the_strings(batches: list[list[str]]) -> None:
     interner, codes = Interner(), {}
     numbers = {t: interner.table(t) for t in (LOWER, UPPER, LENGTH, RANK, BY_RANK)}
     for batch in batches:
-        for text, code in zip(batch, interner.codes(batch).tolist(), strict=True):
+        for text, code in zip(batch, interner.codes_of(batch).tolist(), strict=True):
             assert codes.setdefault(text, code) == code
         tables = {table: interner.tables()[number] for table, number in numbers.items()}
         ordered = sorted(interner.texts)
@@ -44,7 +44,7 @@ def test_tables_follow_the_strings(batches: list[list[str]]) -> None:
 
 def test_a_table_may_be_asked_for_late_and_strings_may_be_many() -> None:
     interner = Interner()
-    interner.codes(map(str, range(3 * CAPACITY)))
+    interner.codes_of(map(str, range(3 * CAPACITY)))
     ranks = interner.tables()[interner.table(RANK) :]
     assert ranks.shape[0] == 0
     number = interner.table(BY_RANK)
@@ -80,7 +80,7 @@ def test_a_hostile_pattern_ends(pattern: str) -> None:
 def test_like_stands_in_a_table() -> None:
     interner = Interner()
     number = interner.table(Table("like", "a%"))
-    codes = interner.codes(["abc", "b", None])
+    codes = interner.codes_of(["abc", "b", None])
     assert codes.tolist() == [0, 1, -1]
     assert interner.tables()[number, codes[:2]].tolist() == [1, 0]
 

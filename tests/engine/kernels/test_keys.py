@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sase.engine.blocks import key_dictionary
 from sase.engine.blocks.key_dictionary import ROOM, WIDEST, KeyDictionary
-from sase.engine.blocks.key_texts import TextDictionary
+from sase.engine.expressions import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.hashing import FACTOR, HASH_BITS
 from sase.engine.kernels.scan.key_hash import (
@@ -361,10 +361,8 @@ TEXTS = st.sampled_from(["", "a", "b", "ab", "ä", "a\0", "0"])
 @given(st.lists(st.tuples(st.sets(TEXTS), st.integers(0, 3)), max_size=12))
 def test_texts_have_equal_codes_where_they_are_equal(blocks: list[tuple[set[str], int]]) -> None:
     codes, live = TextDictionary(), Live()
-    codes._most = 2  # so that codes are given up at once
     for number, (texts, keep) in enumerate(blocks):
         found = codes.codes(sorted(texts), number).tolist()
         live.add([number] * len(texts), sorted(texts), found)
         live.forget(number - keep)
         codes.recycle(number - keep)
-        codes._most = 2

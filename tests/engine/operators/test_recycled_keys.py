@@ -1,8 +1,9 @@
-"""Keys that never come again: their codes are used for others, and no state of theirs is left."""
+"""Keys and texts that never come again: others get their codes, and no state of theirs is left."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.blocks import key_dictionary
+from sase.engine.expressions import TextDictionary
 from sase.engine.options import Options
 from sase.planning import dense_codes
 from sase.planning.recipes import recipe_names
@@ -28,6 +30,19 @@ QUERIES = {
     "a series": "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match {{ [id] }} WITHIN {}",
     "any series": "EVENT SEQ(A a, B+ b[]) WHERE skip_till_any_match {{ [id] }} WITHIN {}",
     "a series without": "EVENT SEQ(A+ a[], !(N n), B b) WHERE [id] WITHIN {}",
+    "next of a key": "EVENT SEQ(A a, B+ b[]) WHERE partition_contiguity {{ [id] }} WITHIN {}",
+    "ranks": "EVENT SEQ(A a, B b) WHERE [id] WITHIN {} EVENTS PER PARTITION",
+    "equal texts": "EVENT SEQ(A a, B b) WHERE a.t = b.u WITHIN {}",
+    "texts in order": "EVENT SEQ(A a, N n, B b) WHERE a.t < b.t AND lower(n.u) >= b.t WITHIN {}",
+    "absent texts": "EVENT SEQ(A a, !(N n), B b) WHERE [id] AND n.t != a.t WITHIN {}",
+    "rising texts": (
+        "EVENT SEQ(A a, ANY+ b[]) WHERE skip_till_next_match"
+        " {{ [id] AND b[i].t >= b[i-1].t AND upper(b[i].u) != upper(a.t) }} WITHIN {}"
+    ),
+    "greatest texts": (
+        "EVENT SEQ(A a, ANY+ b[]) WHERE skip_till_any_match"
+        " {{ [id] AND max(b[..i-1].t) <= b[i].t AND a.u LIKE '%1%' }} WITHIN {}"
+    ),
 }
 ONE, REPEATABLE = settings().max_examples, settings().derandomize
 SOME = settings(
@@ -52,9 +67,12 @@ def streams(draw: st.DrawFn) -> list[tuple[str, int]]:
 def table(stream: list[tuple[str, int]], kind: str) -> pa.Table:
     key = KINDS[kind]
     rows = [
-        {"ts": ts, "type": name, "id": key(number), "s": f"{number % 3}"}
+        {
+            "ts": ts, "type": name, "id": key(number), "s": f"{number % 3}",
+            "t": f"{'Tt'[number % 2]} {number}", "u": f"{'tT'[ts % 3 // 2]} {number + ts % 2}",
+        }
         for ts, (name, number) in enumerate(stream)
-    ]
+    ]  # fmt: skip
     return pa.Table.from_pylist(rows)
 
 
@@ -74,6 +92,7 @@ def test_codes_that_are_used_again(
     plan = replace(sase.compile(text, events, plan=recipe), options=Options(size, 2, 1))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(key_dictionary, "ROOM", 1)
+        patched.setattr(TextDictionary, "is_full", True)
         patched.setattr(dense_codes, "MOST_BITS", bits)
         patched.setattr(dense_codes, "FEWEST_BITS", bits)
         patched.setattr(key_dictionary, "WIDEST", 1 << bits)
@@ -82,6 +101,48 @@ def test_codes_that_are_used_again(
             found += told(matcher.push(events.slice(start, size)))
         found += told(matcher.finish())
     assert found == expected
+
+
+@pytest.mark.parametrize("query", [each for each in QUERIES if "texts" in each])
+def test_codes_of_texts_that_are_used_again(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by pushes that give up codes at each, as by a run, which gives up none."""
+    monkeypatch.setattr(TextDictionary, "is_full", True)
+    text, events = QUERIES[query].format(6), long_stream()
+    plan = replace(sase.compile(text, events), options=Options(7, 2, 1))
+    expected, matcher, found = told(plan.run(events)), plan.open(), list[Any]()
+    known = list[int]()
+    for start in range(0, len(events), 7):
+        found += told(matcher.push(events.slice(start, 7)))
+        known.append(len(matcher.pipeline.dictionary.texts))
+    assert [*found, *told(matcher.finish())] == expected
+    assert len(expected) > 10
+    assert min(known[len(known) // 2 :]) < 30
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_results_keep_their_texts(saves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matches are read when the codes of their texts are those of others."""
+    monkeypatch.setattr(TextDictionary, "is_full", True)
+    text = (
+        "EVENT SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] } WITHIN 5"
+        " RETURN a.t, upper(a.u) AS u, max(b[].u) AS m, greatest(a.t, b[1].u, 'T') AS g"
+    )
+    events = long_stream()
+    plan = replace(sase.compile(text, events), options=Options(7, 2, 1))
+    found, matcher = list[sase.Matches](), plan.open()
+    for start in range(0, len(events), 7):
+        found.append(matcher.push(events.slice(start, 7)))
+        matcher = plan.restore(matcher.snapshot()) if saves else matcher
+    found.append(matcher.finish())
+    rows = [row for each in found for row in each.to_arrow().to_pylist()]
+    assert rows == plan.run(events).to_arrow().to_pylist()
+    assert len(rows) > 20
+
+
+def long_stream() -> pa.Table:
+    """Of 400 events; a key has some four of them, next to each other."""
+    random = Random(3)
+    return table([(random.choice("AABBN"), place // 4) for place in range(400)], "texts")
 
 
 @pytest.mark.parametrize("recipe", recipe_names())

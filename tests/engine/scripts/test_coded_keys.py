@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.blocks import key_dictionary, key_texts
+from sase.engine.blocks import key_dictionary
+from sase.engine.expressions import text_dictionary
 from sase.engine.pipeline.fused.scan import NO_CODES
 from tests.engine.scripts.test_key_texts import told
 
@@ -51,7 +52,7 @@ def table_of(random: Random, rows: int, kind: str, nulls: float) -> pa.Table:
 @pytest.fixture(autouse=True)
 def few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recycle at once."""
-    monkeypatch.setattr(key_texts, "ROOM", 4)
+    monkeypatch.setattr(text_dictionary, "ROOM", 4)
     monkeypatch.setattr(key_dictionary, "ROOM", 8)
 
 

@@ -12,6 +12,7 @@ import pytest
 import sase
 from sase.engine.blocks import key_texts
 from sase.engine.blocks.key_texts import KeyTexts, SharedTexts
+from sase.engine.expressions import text_dictionary
 
 RULES = (
     "EVENT SEQ(A a, B b) WHERE [k] WITHIN 6",
@@ -61,7 +62,7 @@ def told(parts: list[Mapping[str, sase.Matches]]) -> dict[str, list[Any]]:
 @pytest.fixture(autouse=True)
 def few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recycle at once, and mark few rounds."""
-    monkeypatch.setattr(key_texts, "ROOM", 4)
+    monkeypatch.setattr(text_dictionary, "ROOM", 4)
     monkeypatch.setattr(key_texts, "MOST_MARKS", 6)
 
 

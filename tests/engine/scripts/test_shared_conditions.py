@@ -12,6 +12,7 @@ import pytest
 
 import sase
 from sase.engine.blocks import shared_conditions
+from sase.engine.expressions import text_dictionary
 from sase.engine.scripts import admission, shared_reading
 from sase.engine.scripts.pipeline import ScriptPipeline
 from tests.engine.scripts.examples import ScriptExample, drawn
@@ -74,7 +75,7 @@ def test_each_statement_finds_what_it_finds_alone(
         monkeypatch.setattr(shared_reading, "STRETCH", draw.choice([5, 16, 1 << 20]))
         monkeypatch.setattr(admission, "FEW_ARE", draw.choice([0, 2, 16]))
         monkeypatch.setattr(shared_conditions, "ROOM", draw.choice([50, 1 << 27, 1 << 27]))
-        monkeypatch.setattr(shared_conditions, "MOST_TEXTS", draw.choice([1, 1 << 20]))
+        monkeypatch.setattr(text_dictionary, "ROOM", draw.choice([1, 1 << 20]))
         given, queries = events(draw, draw.choice([1, 30, 60])), [query(draw) for _ in range(8)]
         alone = [sase.match(text, given, threads=1) for text in queries]
         script = sase.Script(";\n".join(queries), given.schema)
@@ -166,3 +167,16 @@ def test_what_is_asked_goes_with_who_asks_it() -> None:
     assert {name: len(each) for name, each in again.push(None, later).items()} == {
         name: len(each) for name, each in matcher.push(None, later).items()
     }
+
+
+def test_texts_that_never_repeat_are_forgotten() -> None:
+    query = "EVENT SEQ(A a, B b) WHERE a.s LIKE '%7' AND b.n > a.n WITHIN {}"
+    rows = [{"ts": ts, "type": "AB"[ts % 2], "n": ts, "s": f"{ts}"} for ts in range(12000)]
+    given = pa.Table.from_pylist(rows)
+    script = sase.Script(";".join([query.format(5), query.format("9 EVENTS")]), given.schema)
+    matcher = script.open()
+    for begin in range(0, len(rows), 300):
+        matcher.push(None, given.slice(begin, 300))
+    (conditions,) = matcher._pipeline.conditions.values()
+    assert sum(each.evaluated for each in conditions.shared) == 6000
+    assert 0 < len(conditions.coding.texts) < 6000

@@ -1,0 +1,116 @@
+"""Codes of texts in a stream: those of texts that no live event has are given out again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sase.engine.columns.arrays import Mask, Numbers, grown
+from sase.engine.snapshots.saved_state import Saved
+
+# So many texts are kept before dead ones are looked for.
+ROOM = 1 << 10
+# A dictionary with free codes has no more than about so many times those in use before dead ones
+# are looked for: a live text may have the last code.
+SPARSEST = 4
+
+
+class TextDictionary:
+    """Codes of texts by the last event with each; free codes are given out first, least first."""
+
+    def __init__(self) -> None:
+        # By code, in a list that `recycle` exchanges: who holds one keeps the texts of then.
+        self.texts: list[str] = []
+        self._codes: dict[str, int] = {}
+        self._used = np.zeros(0, np.int64)
+        # The codes that were given up and are free, the least last; and the next one of all.
+        self._free: list[int] = []
+        self._next = 0
+        self._most = ROOM
+
+    def __len__(self) -> int:
+        """How many texts have a code."""
+        return len(self._codes)
+
+    def codes(self, texts: list[str], last: int) -> Numbers:
+        """The codes of texts that are used by an event up to `last`."""
+        found = np.fromiter(map(self._code, texts), np.int64, len(texts))
+        self.use(found, last)
+        return found
+
+    def use(self, codes: Numbers, last: int) -> None:
+        """Note that codes which were given out are used by an event up to `last`."""
+        self._make_room()
+        self._used[codes] = last
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many texts that it is worth to look for those that are dead."""
+        return len(self._codes) > self._most
+
+    def recycle(self, horizon: int) -> None:
+        """Give up the codes of texts without an event from the horizon on."""
+        is_live = self._live(horizon)
+        is_live[self._free] = False
+        old, codes = self.texts, np.flatnonzero(is_live).tolist()
+        self.texts = old[: codes[-1] + 1] if codes else []
+        self._codes = {old[code]: code for code in codes}
+        self._free = np.flatnonzero(~is_live[: len(self.texts)])[::-1].tolist()
+        for code in self._free:
+            self.texts[code] = ""
+        self._most = max(ROOM, 2 * len(codes), len(self.texts) // SPARSEST)
+        self._find_next()
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The state as arrays and plain values."""
+        self._make_room()
+        return {
+            "texts": list(self._codes),
+            "codes": np.array(list(self._codes.values()), np.int64),
+            "used": self._used[: len(self.texts)],
+            "most": self._most,
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint: a code is that of one text, or free."""
+        texts, used = saved.part("texts").texts(), saved.part("used").array(None)
+        codes = saved.part("codes").array(len(texts), low=0, high=len(used) - 1)
+        is_free = np.ones(len(used), np.bool_)
+        is_free[codes] = False
+        is_once = np.count_nonzero(is_free) == len(used) - len(codes)
+        saved.check(is_once, "two texts have a code")
+        self._codes = dict(zip(texts, codes.tolist(), strict=True))
+        self._used, self._free = used.copy(), np.flatnonzero(is_free)[::-1].tolist()
+        self.texts[:] = [""] * len(used)
+        for text, code in self._codes.items():
+            self.texts[code] = text
+        self._most = saved.part("most").count()
+        self._find_next()
+
+    def _live(self, horizon: int) -> Mask:
+        """Which codes are those of texts with an event from the horizon on."""
+        self._make_room()
+        return self._used[: len(self.texts)] >= horizon
+
+    def _code(self, text: str) -> int:
+        code = self._codes.setdefault(text, self._next)
+        if code == self._next:
+            self._put(code, text)
+        return code
+
+    def _put(self, code: int, text: str) -> None:
+        """Give out the next code."""
+        if self._free:
+            self._free.pop()
+            self.texts[code] = text
+        else:
+            self.texts.append(text)
+        self._find_next()
+
+    def _find_next(self) -> None:
+        self._next = self._free[-1] if self._free else len(self.texts)
+
+    def _make_room(self) -> None:
+        if len(self.texts) > len(self._used):
+            self._used = grown(self._used, 2 * len(self.texts))
