@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.engine.columns.gate import Gate
 from sase.engine.snapshots.saved_state import Saved
+from sase.errors import DataError
 
 # Rows in a byte of a table that was saved: each has a time, however well that is packed.
 MOST_OF_BYTE = 64
@@ -22,6 +24,7 @@ MOST_OF_BYTE = 64
 # that is; the kinds, and which field of a dictionary holds its batch, and of a batch its codec.
 _KIND, _HEADER, _BATCH, _COMPRESSION = 1, 2, 1, 3
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+_NO_TABLE = (pa.ArrowException, OSError, ValueError, MemoryError, struct.error)
 
 
 def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
@@ -43,9 +46,9 @@ def from_bytes(saved: Saved) -> pa.Table:
         rows: int = table.num_rows
         if rows > MOST_OF_BYTE * len(data):  # of columns without any, each of which took a number
             raise ValueError(f"it has {rows} rows, in {len(data)} bytes")
-        table.validate(full=True)
-        list(table.schema.names)
-    except (pa.ArrowException, OSError, ValueError, MemoryError, struct.error) as problem:
+        for name, column in zip(table.schema.names, table.columns, strict=True):
+            Gate().prove(name, column.chunks, rows)
+    except (DataError, *_NO_TABLE) as problem:
         raise saved.refuse(f"this is no table: {problem}") from problem
     return table
 

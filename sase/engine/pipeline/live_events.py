@@ -20,7 +20,7 @@ def live_events(pipeline: Pipeline, first: int, end: int, *, is_done: bool) -> L
     tags: dict[str, int] = {}
     texts: dict[str, frozenset[int | None]] = {}
     for (type_name, name), kind in kinds.items():
-        tags[name] = max(tags.get(name, 0), min(tag_of(kind), _MOST_EXACT))
+        tags[name] = max(tags.get(name, 0), _greatest_tag(pipeline, type_name, name, kind))
         if kind.kind is Kind.STRING:
             code = None if type_name is None else types.codes.get(type_name, types.unknown_type)
             texts[name] = texts.get(name, frozenset()) | {code}
@@ -44,6 +44,14 @@ def _kinds(pipeline: Pipeline) -> dict[tuple[str | None, str], DataType]:
         (type_name, name): _read_as(expected_of_type(schema, type_name, name), came)
         for (type_name, name), came in pipeline.loader.known.items()
     }
+
+
+def _greatest_tag(pipeline: Pipeline, type_name: str | None, name: str, kind: DataType) -> int:
+    """The greatest tag of values: an open column has floats where decimals came, too."""
+    is_open = expected_of_type(pipeline.plan.schema, type_name, name) == UNKNOWN
+    if is_open and kind.kind is Kind.FLOAT:
+        return _MOST_EXACT
+    return min(tag_of(kind), _MOST_EXACT)
 
 
 def _read_as(expected: DataType, came: DataType) -> DataType:
