@@ -14,6 +14,8 @@ from sase.lang.units import NANOSECONDS, UNITS
 
 def data_type(arrow: pa.DataType) -> DataType:
     """Return the type of an Arrow column as the language sees it."""
+    if pa.types.is_dictionary(arrow) and pa.types.is_run_end_encoded(arrow.value_type):
+        return DataType(Kind.OTHER)  # which Arrow does not decode
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
@@ -49,6 +51,29 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def is_checked(kind: pa.DataType) -> bool:
+    """Whether Arrow checks arrays of a type: at an extension of an extension it ends the process.
+
+    What is not known here counts as such, too.
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        stored = kind.storage_type
+        return not isinstance(stored, pa.BaseExtensionType) and is_checked(stored)
+    if pa.types.is_dictionary(kind):
+        return is_checked(kind.value_type)
+    if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
+        return all(is_checked(kind.field(n).type) for n in range(kind.num_fields))
+    return any(is_of(kind) for is_of in _CHECKED)
+
+
+# What is made of no other types.
+_CHECKED = (
+    pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, pa.types.is_string,
+    pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
+    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
+)  # fmt: skip
+
+
 @lru_cache
 def is_zone(name: str) -> bool:
     """Whether moments of a time zone can be shown: it is an offset, or its name is known here."""
@@ -70,11 +95,11 @@ def distinct_types(arrays: Iterable[pa.Array]) -> list[pa.DataType]:
 
 def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
     """Return the type that has the values of all these, if there is one."""
-    known = [value_type(kind) for kind in kinds]
+    known = [_widened(value_type(kind)) for kind in kinds]
     fields = [pa.schema([pa.field("", kind)]) for kind in known]
     try:
         found = pa.unify_schemas(fields, promote_options="permissive").field(0).type
-    except pa.ArrowTypeError:
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
         return None
     if not pa.types.is_decimal(found):
         return found
@@ -85,6 +110,12 @@ def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
     precision = max(found.precision, digits + found.scale)
     wide = precision > _DIGITS[128]
     return (pa.decimal256 if wide else pa.decimal128)(precision, found.scale)
+
+
+def _widened(kind: pa.DataType) -> pa.DataType:
+    """Decimals of 32 and 64 bits with room for the digits of integers beside them."""
+    is_narrow = pa.types.is_decimal(kind) and kind.bit_width < 128
+    return pa.decimal128(kind.precision, kind.scale) if is_narrow else kind
 
 
 def factor(coarse: DataType, fine: DataType) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.chunks import INTEGERS, bits, storage, valid
-from sase.engine.columns.data_types import is_zone
+from sase.engine.columns.data_types import is_checked, is_zone
 from sase.errors import DataError, SchemaError
 
 Whole = TypeVar("Whole")
@@ -152,6 +152,20 @@ def prove_schema(schema: pa.Schema, where: str = "") -> None:
             )
 
 
+def unchecked(schema: pa.Schema, where: str = "") -> dict[str, DataError]:
+    """Return by name the columns of types of which Arrow's checks end the process, with errors."""
+    return {
+        name: DataError(
+            f"{where}`{name}` has the type {kind}, which Arrow cannot check: give what it stores,"
+            f" such as  column.storage  , or leave it out of the query",
+            None,
+            name,
+        )
+        for name, kind in zip(schema.names, schema.types, strict=True)
+        if not is_checked(kind)
+    }
+
+
 def is_too_deep(whole: Whole, parts_of: Callable[[Whole], Iterable[Whole]]) -> bool:
     """Whether a type or a value has parts within parts, for more levels than Arrow takes."""
     level, depth = list(parts_of(whole)), 1
@@ -226,13 +240,17 @@ def _prove_values(array: pa.DictionaryArray, before: _Dictionaries, now: _Dictio
 
 
 def _prove_start(array: pa.Array) -> bool:
-    """Refuse what Arrow overlooks: rows before the memory, and views that are nowhere.
+    """Refuse what Arrow overlooks: rows before the memory, lists behind it, and views nowhere.
 
     Return whether there are views.
     """
     rows = _prove_extent(array)
     if array.type.id in _VIEWS and rows and array.buffers()[1] is None:
         raise _Unsound("it has no views")
+    if pa.types.is_fixed_size_list(array.type):
+        held, needed = len(array.values), (array.offset + rows) * array.type.list_size
+        if held < needed:
+            raise _Unsound(f"its lists need {needed} values, and it has {held}")
     return (array.type.id in _VIEWS) | any([_prove_start(inner) for inner in _inner(array)])
 
 

@@ -16,7 +16,7 @@ SMALL = 1 << 12
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """Gather values chunk by chunk, since Arrow would first concatenate all chunks."""
     if len(chunks) == 1 or not len(places):
-        return pa.chunked_array([chunks[0].take(pa.array(places))])
+        return pa.chunked_array([taken_values(chunks[0], places)])
     kind = chunks[0].type
     if pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):
         return pa.chunked_array([pa.nulls(len(places), kind)])  # which Arrow does not unify
@@ -25,7 +25,7 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     order = np.argsort(of_chunk, kind="stable")
     used, starts = np.unique(of_chunk[order], return_index=True)
     parts = [
-        chunks[number].take(pa.array(rows - (ends[number] - len(chunks[number]))))
+        taken_values(chunks[number], rows - (ends[number] - len(chunks[number])))
         for number, rows in zip(used, np.split(places[order], starts[1:]), strict=True)
     ]
     if len(parts) < 2:
@@ -33,7 +33,22 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     whole = _joined(parts)
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    return pa.chunked_array([whole.take(pa.array(back))])
+    return pa.chunked_array([taken_values(whole, back)])
+
+
+def taken_values(chunk: pa.Array, places: Numbers) -> pa.Array:
+    """Take values, of types of which Arrow takes none by copying what lies together."""
+    try:
+        return chunk.take(pa.array(places))
+    except pa.ArrowNotImplementedError:
+        if not len(places):
+            return chunk.slice(0, 0)
+        return pa.concat_arrays([chunk.slice(int(run[0]), len(run)) for run in runs(places)])
+
+
+def runs(places: Numbers) -> list[Numbers]:
+    """Split places where they are not adjacent."""
+    return np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
 
 
 def _joined(parts: list[pa.Array]) -> pa.Array:
@@ -42,6 +57,8 @@ def _joined(parts: list[pa.Array]) -> pa.Array:
         return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
     except pa.ArrowNotImplementedError:  # of values such as lists: each may stand there twice
         kind = parts[0].type
+        if not pa.types.is_dictionary(kind):
+            raise
         sizes = np.cumsum([0, *(len(part.dictionary) for part in parts[:-1])])
         codes = [
             pc.add(part.indices.cast(pa.int64()), int(size))
@@ -98,7 +115,9 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
         return chunks
     if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
         # One that is not registered comes back from a snapshot as what it is stored as.
-        return alike([c.storage if isinstance(c, pa.ExtensionArray) else c for c in chunks])
+        return alike(
+            [takeable(c.storage) if isinstance(c, pa.ExtensionArray) else c for c in chunks]
+        )
     target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()
@@ -121,6 +140,8 @@ def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
 
 def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     """Cast each value of a chunk to the nearest one."""
+    if pa.types.is_null(chunk.type):
+        return pa.nulls(len(chunk), target)
     if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
         return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
     if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
@@ -140,12 +161,31 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
 def takeable(chunk: pa.Array) -> pa.Array:
     """Cast a chunk so that Arrow can take single values: it cannot from run ends, nor views."""
     chunk = unrolled(chunk)
+    if is_of_extensions(chunk.type):
+        return takeable(decoded(chunk))
     kind = _without_views(chunk.type)
     if kind == chunk.type:
         return chunk
-    if "list_view" in str(chunk.type):  # which Arrow casts to other values
+    if any(each in str(chunk.type) for each in ("list_view", "run_end_encoded")):
+        # Arrow casts the ones to other values, and does not cast the others.
         return pa.array(chunk.to_pylist(), kind)
     return chunk.cast(kind)
+
+
+def is_of_extensions(kind: pa.DataType) -> bool:
+    """Whether it is a dictionary of extension values, which Arrow writes and does not read."""
+    return pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
+
+
+def decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    """Decode a dictionary of values of any type."""
+    try:
+        return chunk.dictionary_decode()
+    except pa.ArrowNotImplementedError:
+        values = chunk.dictionary
+        none = pa.nulls(1, values.type)
+        each = [none if n is None else values.slice(n, 1) for n in chunk.indices.to_pylist()]
+        return pa.concat_arrays([values.slice(0, 0), *each])
 
 
 def unrolled(array: pa.Array) -> pa.Array:
@@ -153,8 +193,8 @@ def unrolled(array: pa.Array) -> pa.Array:
     if array.type.id != _RUNS:
         return array
     rows = np.arange(array.offset, array.offset + len(array))
-    runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
-    return takeable(array.values).take(pa.array(runs))
+    places = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
+    return taken_values(takeable(array.values), places)
 
 
 _RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
@@ -165,6 +205,8 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
         return pa.large_string()
     if pa.types.is_binary_view(kind):
         return pa.large_binary()
+    if pa.types.is_run_end_encoded(kind):
+        return _without_views(kind.value_type)
     if pa.types.is_struct(kind):
         return pa.struct([each.with_type(_without_views(each.type)) for each in kind])
     if pa.types.is_map(kind):

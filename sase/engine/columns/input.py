@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.foreign import foreign_table, is_of_spark
-from sase.engine.columns.gate import Gate, prove_schema
+from sase.engine.columns.gate import Gate, prove_schema, unchecked
 from sase.engine.columns.gather import concatenated
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
@@ -235,7 +235,11 @@ class Inputs:
         """Return the columns without any row."""
         return Inputs(
             tuple(
-                Input(_no_rows(table.source.schema), table.type_name, is_sparse=table.is_sparse)
+                Input(
+                    pa.Table.from_batches([], table.source.schema),
+                    table.type_name,
+                    is_sparse=table.is_sparse,
+                )
                 for table in self.tables
             ),
             self.typed,
@@ -297,7 +301,7 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         return _foreign(events, type_name)
     if isinstance(events, pa.Schema):
         prove_schema(events)
-        return Input(_no_rows(events), type_name)
+        return _checked(pa.Table.from_batches([], events), type_name)
     if isinstance(events, Input):
         return replace(events, type_name=type_name)
     if isinstance(events, list | tuple) and all(isinstance(row, Mapping) for row in events):
@@ -338,26 +342,27 @@ def _with_one_chunk(source: pa.Table, index: int) -> pa.Table:
     return source.set_column(index, source.schema.field(index), column)
 
 
-def _no_rows(schema: pa.Schema) -> pa.Table:
-    return pa.table([_empty(kind) for kind in schema.types], schema=schema)
-
-
-def _empty(kind: pa.DataType) -> pa.Array:
-    """Return no rows of a type, also of dictionaries and runs of values that Arrow lacks."""
-    if pa.types.is_dictionary(kind):
-        indexes, values = pa.array([], kind.index_type), _empty(kind.value_type)
-        return pa.DictionaryArray.from_arrays(indexes, values, ordered=kind.ordered)
-    if pa.types.is_run_end_encoded(kind):
-        ends, values = pa.array([], kind.run_end_type), _empty(kind.value_type)
-        return pa.RunEndEncodedArray.from_arrays(ends, values, kind)
-    return pa.array([], kind)
-
-
 def _foreign(source: Any, type_name: str | None) -> Input:
     """Take a table, batch or reader of which nothing is proved yet."""
+    prove_schema(source.schema)
+    found = _checked(source, type_name)
+    batch = as_batch(found.source, found.source.schema)
+    return replace(found, source=batch, unproved=frozenset(batch.schema.names))
+
+
+def _checked(source: Any, type_name: str | None) -> Input:
+    """Leave out columns of which Arrow's checks would end the process."""
     schema = source.schema
-    prove_schema(schema)
-    return Input(as_batch(source, schema), type_name, unproved=frozenset(schema.names))
+    odd = unchecked(schema, Input(None, type_name).where)
+    if odd:
+        kept = [place for place, name in enumerate(schema.names) if name not in odd]
+        if isinstance(source, pa.RecordBatchReader):
+            batches = (batch.select(kept) for batch in source)
+            fields = [schema.field(place) for place in kept]
+            source = pa.RecordBatchReader.from_batches(pa.schema(fields), batches)
+        else:
+            source = source.select(kept)
+    return Input(source, type_name, odd)
 
 
 def _of_frame(frame: object, type_name: str | None, keeps_rows: bool) -> Input:

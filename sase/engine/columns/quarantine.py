@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sase.engine.columns.arrays import Numbers, by_part
 from sase.engine.columns.data_types import common_type, distinct_types
 from sase.engine.columns.events import Refused
-from sase.engine.columns.gather import takeable
+from sase.engine.columns.gather import takeable, taken_values
 from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.slice import by_table
 from sase.errors import DataError
@@ -208,7 +208,7 @@ def _taken(column: pa.Array | pa.ChunkedArray, rows: Numbers) -> _Chunks:
     """Gather ascending rows chunk by chunk, as dictionaries may differ."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     shared = zip(chunks, by_part(rows, map(len, chunks)), strict=True)
-    found = [takeable(chunk).take(pa.array(own)) for chunk, own in shared if len(own)]
+    found = [taken_values(takeable(chunk), own) for chunk, own in shared if len(own)]
     return found or [_nothing(column.type)]
 
 

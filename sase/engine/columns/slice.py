@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.arrays import Numbers, by_part
-from sase.engine.columns.gather import indexed
+from sase.engine.columns.gather import decoded, indexed, is_of_extensions, runs
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.saved_values import restored_values, saved_values
@@ -191,9 +191,7 @@ def _rows_of_batch(batch: pa.RecordBatch, rows: Numbers) -> pa.Table:
     try:
         return pa.Table.from_batches([batch.take(places)])
     except pa.ArrowNotImplementedError:  # of views and of runs Arrow takes only what lies together
-        cuts = np.flatnonzero(np.diff(rows) != 1) + 1
-        runs = np.split(rows, cuts)
-        slices = [batch.slice(int(run[0]), len(run)) for run in runs]
+        slices = [batch.slice(int(run[0]), len(run)) for run in runs(rows)]
         return pa.Table.from_batches(slices)
 
 
@@ -202,9 +200,10 @@ def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return _one(column)
-    if pa.types.is_dictionary(kind.value_type):  # which Arrow writes, and does not read again
-        decoded = [chunk.dictionary_decode() for chunk in column.chunks]
-        return _own(pa.chunked_array(decoded, kind.value_type))
+    if pa.types.is_dictionary(kind.value_type) or is_of_extensions(kind):
+        # Arrow writes these, and does not read them again.
+        plain = list(map(decoded, column.chunks))
+        return _own(pa.chunked_array(plain, kind.value_type))
     try:
         coded = column.cast(kind.value_type).dictionary_encode()
         chunks = [indexed(chunk, kind) for chunk in coded.chunks]
@@ -216,5 +215,8 @@ def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not column.num_chunks:
         return column  # of which Arrow would make one chunk, if it can make the type of no rows
-    whole = column.combine_chunks()
+    try:
+        whole = column.combine_chunks()
+    except pa.ArrowNotImplementedError:  # of a type such as runs of extensions
+        return column
     return whole if isinstance(whole, pa.ChunkedArray) else pa.chunked_array([whole])

@@ -70,13 +70,20 @@ def python_rows(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     return rows
 
 
+_WRAPPING = (
+    pa.DictionaryScalar, pa.RunEndEncodedScalar, pa.UnionScalar, pa.ExtensionScalar,
+)  # fmt: skip
+
+
 def _python_value(scalar: pa.Scalar) -> Any:
     if scalar.is_valid and isinstance(scalar, pa.StructScalar):
         return {name: _python_value(field) for name, field in scalar.items()}
+    if scalar.is_valid and isinstance(scalar, pa.MapScalar):
+        return [tuple(map(_python_value, pair.values())) for pair in scalar.values]
     if scalar.is_valid and isinstance(scalar, pa.ListScalar):
         return list(map(_python_value, scalar))
-    if isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar):
-        scalar = scalar.value
+    if scalar.is_valid and isinstance(scalar, _WRAPPING):
+        return _python_value(scalar.value)
     try:
         return scalar.as_py()
     except (ValueError, ArithmeticError):

@@ -269,7 +269,7 @@ class MatchBatch:
         values = [self.attribute(component, name, positions) for name in names]
         if not names:
             return pa.array([{}] * len(positions), pa.struct([]))
-        return pa.StructArray.from_arrays([value.combine_chunks() for value in values], names)
+        return pa.StructArray.from_arrays([_whole(value) for value in values], names)
 
     @property
     def _hidden(self) -> tuple[str, ...]:
@@ -389,3 +389,8 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
         yield first
     for problem in problems:
         raise problem
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return the one chunk of a column, which Arrow does not copy of every type."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -27,6 +27,8 @@ from sase.errors import BudgetError
 
 # Bytes of matches of which results are made at once where memory is limited.
 MOST_BYTES = 1 << 20
+# What making a column of pandas raises of values that it cannot hold, such as dates beyond 9999.
+NOT_HELD = (ValueError, ArithmeticError, pa.ArrowException)
 # Yields batches in the order of results, at least one, if empty; returns the report.
 MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
@@ -140,12 +142,17 @@ class Matches(Sequence[dict[str, Any]]):
     def to_pandas(self) -> Any:
         """The results as a data frame of pandas; events are dicts, series lists of such."""
         table = self.to_arrow()
-        nested = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
-        plain = table.drop_columns(nested)
+        # In nested columns pandas would have times as counts of nanoseconds.
+        odd = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
+        plain = table.drop_columns(odd)
         if self._check is not None:
             self._check(plain.nbytes)
-        frame = plain.to_pandas()
-        for name in nested:  # in which pandas would have times as counts of nanoseconds
+        try:
+            frame = plain.to_pandas()
+        except NOT_HELD:
+            odd += [name for name in plain.column_names if not _fits_pandas(table[name])]
+            frame = table.drop_columns(odd).to_pandas()
+        for name in sorted(odd, key=table.column_names.index):
             values = [each for part in self._slices(table[name]) for each in python_values(part)]
             frame.insert(table.column_names.index(name), name, values)
         return frame
@@ -292,6 +299,14 @@ class Matches(Sequence[dict[str, Any]]):
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
             begin += len(part)
         return Matches.of(found, self.report, self._check)
+
+
+def _fits_pandas(column: pa.ChunkedArray) -> bool:
+    try:
+        pa.table([column], ["x"]).to_pandas()
+    except NOT_HELD:
+        return False
+    return True
 
 
 def _materialized(part: ResultBatch) -> ResultBatch:

@@ -20,6 +20,7 @@ from sase.engine.columns.slice import saved as inputs_saved
 from sase.engine.columns.slice import taken, united
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
+from sase.errors import DataError
 
 # Segments from which on runs of some are merged, of at most so many rows.
 MANY, RUN, MOST = 128, 32, 1 << 20
@@ -236,7 +237,16 @@ class RowHistory:
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in the tables of other types, and in those without it."""
-        return gathered(self._chunks(name, types), self._without_gaps(places))
+        chunks = self._chunks(name, types)
+        try:
+            return gathered(chunks, self._without_gaps(places))
+        except pa.ArrowException as problem:
+            raise DataError(
+                f"no rows of `{name}` can be shown, which has the type {chunks[0].type}: say in"
+                " RETURN what is wanted of the events, or cast the column",
+                None,
+                name,
+            ) from problem
 
     def _without_gaps(self, places: Numbers) -> Numbers:
         """Places counted through the tables of the segments, between which others may be left."""
@@ -383,4 +393,4 @@ def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterato
             continue
         column = source.column(index)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        yield from map(takeable, chunks)
+        yield from map(takeable, chunks or [pa.nulls(0, column.type)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import IO, Any, Protocol
 
@@ -54,7 +54,8 @@ class FileSink:
         # The bytes of text that are whole lines, and whether half of one may follow.
         self._whole, self._has_failed = 0, False
         try:
-            self._writer = self._open_writer(self._output.file, schema)
+            with self._refusing():
+                self._writer = self._open_writer(self._output.file, schema)
         except BaseException:
             self._output.discard()
             raise
@@ -68,13 +69,27 @@ class FileSink:
         """Add rows."""
         fitted = self._fitted(batch)
         try:
-            self._writer.write_batch(fitted)
+            with self._refusing():
+                self._writer.write_batch(fitted)
             if self._is_text:
                 self._output.file.flush()
                 self._whole = self._output.file.tell()
         except BaseException:
             self._has_failed = True
             raise
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Say of what the format does not hold what to write instead."""
+        try:
+            yield
+        except (pa.ArrowException, OSError) as problem:
+            if isinstance(problem, OSError) and problem.errno is not None:
+                raise
+            raise DataError(
+                f"{self.path}: such a file cannot hold these results: {problem}; write .jsonl or"
+                " .csv"
+            ) from problem
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Rows cast to the types of the file."""
@@ -357,11 +372,25 @@ def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type)
     if pa.types.is_duration(kind):
         return _seconds(column)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        texts = [None if each is None else _json(each) for each in python_values(column)]
-        return pa.chunked_array([pa.array(texts, pa.string())])
-    return column
+    if any(is_of(kind) for is_of in _WRITTEN) and not pa.types.is_interval(kind):
+        return column
+    if pa.types.is_dictionary(kind):
+        with suppress(pa.ArrowException):
+            return _plain(column.cast(kind.value_type))
+    return pa.chunked_array([pa.array(map(_cell, python_values(column)), pa.string())])
+
+
+# What Arrow writes as CSV.
+_WRITTEN = (
+    pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, pa.types.is_string,
+    pa.types.is_large_string, pa.types.is_string_view,
+)  # fmt: skip
+
+
+def _cell(value: Any) -> str | None:
+    """Show any value: bytes that are no UTF-8 with escapes, and what is nested as JSON."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return value if value is None or isinstance(value, str) else _json(value).strip('"')

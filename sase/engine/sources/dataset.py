@@ -273,7 +273,7 @@ class Files:
 
     def empty(self, names: Iterable[str], named: Collection[str] | None = None) -> pa.Table:
         """Return some columns without any row."""
-        table = self.dataset.schema.empty_table().select(list(names))
+        table = pa.Table.from_batches([], self.dataset.schema).select(list(names))
         return self._parsed(table, self.paths[0], named)
 
     def _parsed(

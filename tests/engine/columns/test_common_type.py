@@ -16,6 +16,7 @@ LARGEST = {
     pa.int16(): -(2**15),
     pa.int32(): 2**31 - 1,
     pa.int64(): -(2**63),
+    pa.decimal64(12, 5): Decimal("1234567.00001"),
     pa.decimal128(10, 2): Decimal("12345678.25"),
     pa.decimal128(18, 0): Decimal(10**18 - 1),
     pa.decimal128(5, 5): Decimal("0.12345"),
@@ -40,3 +41,8 @@ def test_a_match_shows_the_integers_of_one_type_beside_the_decimals_of_another()
     }
     found = sase.match("EVENT ANY(A, B) a", tables).to_pylist()
     assert [row["a"]["v"] for row in found] == [Decimal("1.50"), 2**63 - 1]
+
+
+def test_decimals_of_64_bits_have_room_beside_the_longest_integers() -> None:
+    """Whose digits Arrow does not add to theirs."""
+    assert common_type([pa.uint64(), pa.decimal64(12, 5)]) == pa.decimal128(25, 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from pathlib import Path
@@ -428,3 +429,30 @@ def test_time_zones_that_are_not_known(zone: str) -> None:
         sase.compile(query, table).open().push(table)
     known = table.set_column(0, "ts", times.cast(pa.timestamp("us", "+02:00")))
     assert len(sase.match(query, known).to_pylist()) == 1
+
+
+def test_a_slice_of_lists_that_lie_behind_their_values() -> None:
+    """Arrow counts the values that the rows of a slice need, and not where they begin."""
+    columns = {
+        "ts": pa.array([1, 2, 3, 4]).slice(0, 2),
+        "type": pa.array(["A", "B", "A", "B"]).slice(0, 2),
+        "s": pa.array([[1, 2], [3, 4]], pa.list_(pa.int64(), 2)),
+    }
+    schema, array = pa.record_batch(columns).__arrow_c_array__()
+    for address in addresses(array):
+        ctypes.c_int64.from_address(address).value = 4
+    batch = pa.RecordBatch._import_from_c_capsule(schema, array)
+    matcher = sase.compile("EVENT SEQ(A a, B b) WITHIN 10 RETURN a.ts", batch.schema).open()
+    for begin in (0, 2):
+        matcher.push(batch.slice(begin, 2))
+    with pytest.raises(DataError, match=r"its lists need 8 values, and it has 4"):
+        matcher.snapshot()
+
+
+def addresses(capsule: Any) -> list[int]:
+    """Where Arrow's C interface describes a batch, and its columns: the lengths come first."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    batch = pointer(capsule, b"arrow_array")
+    count, children = (ctypes.c_int64.from_address(batch + at).value for at in (32, 48))
+    return [batch, *(ctypes.c_int64.from_address(children + 8 * n).value for n in range(count))]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import sase
+from sase.engine.results.sinks import FileSink
 
 QUERY = "EVENT SEQ(A a, (SEQ(B b))+ g[]) WITHIN 9"
 
@@ -32,7 +35,19 @@ def coded(values: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, None], pa.int8()), values)
 
 
+def union(*, is_dense: bool) -> pa.UnionArray:
+    codes, values = pa.array([0, 1, 0, 1, 0], pa.int8()), [pa.array(range(5)), pa.array([*"vwxyz"])]
+    if is_dense:
+        return pa.UnionArray.from_dense(codes, pa.array(range(5), pa.int32()), values)
+    return pa.UnionArray.from_sparse(codes, values)
+
+
 COLUMNS = {
+    "a sparse union": union(is_dense=False),
+    "a dense union": union(is_dense=True),
+    "runs in a struct": pa.StructArray.from_arrays(
+        [pa.RunEndEncodedArray.from_arrays([2, 5], ["x", "y"])], ["r"]
+    ),
     "an extension type": pa.ExtensionArray.from_storage(Point(), pa.array(range(5))),
     "a dictionary of lists": coded(pa.array([[5], [6, 7]])),
     "a dictionary of structs": coded(pa.array([{"a": 1}, {"a": None}])),
@@ -52,14 +67,89 @@ COLUMNS = {
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 def test_columns_of_odd_types(column: pa.Array) -> None:
-    events = pa.table({"ts": range(1, 6), "type": ["A", "B", "A", "B", "B"], "v": column})
+    events = events_of(column)
     expected = sase.match(QUERY, events).to_pylist()
     assert len(expected) == 10
     assert expected[0]["a"]["v"] == column[0].as_py()
-    plan = sase.compile(QUERY, events)
+    assert sorted(restarted(QUERY, events), key=str) == sorted(expected, key=str)
+    assert str(sase.why(QUERY, events))
+
+
+def events_of(column: pa.Array) -> pa.Table:
+    return pa.table({"ts": range(1, 6), "type": ["A", "B", "A", "B", "B"], "v": column})
+
+
+def restarted(query: str, events: Any) -> list[Any]:
+    """What pushes find that are cut by snapshots."""
+    plan = sase.compile(query, events.schema)
     matcher, found = plan.open(), []
-    for begin in range(0, 5, 2):
+    for begin in range(0, len(events), 2):
         found += matcher.push(events.slice(begin, 2)).to_pylist()
         matcher = plan.restore(matcher.snapshot())
-    assert sorted([*found, *matcher.finish().to_pylist()], key=str) == sorted(expected, key=str)
-    assert str(sase.why(QUERY, events))
+    return found + matcher.finish().to_pylist()
+
+
+@pytest.mark.parametrize("outer", [None, "list", "struct"])
+def test_an_extension_of_an_extension(outer: str | None) -> None:
+    """Arrow's checks of one end the process: it is left out, and nothing can read it."""
+    inner = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1"] * 5))
+    column = pa.ExtensionArray.from_storage(pa.opaque(inner.type, "type", "vendor"), inner)
+    if outer == "list":
+        column = pa.ListArray.from_arrays(pa.array(range(6), pa.int32()), column)
+    elif outer == "struct":
+        column = pa.StructArray.from_arrays([column], ["x"])
+    events = events_of(column)
+    query = "EVENT SEQ(A a, B b) WITHIN 9"
+    expected = sase.match(query, events.drop_columns("v")).to_pylist()
+    assert len(expected) == 5
+    for given in (events, events.to_reader()):
+        assert sase.match(query, given).to_pylist() == expected
+    found = restarted(query, events)
+    assert sorted(found, key=str) == sorted(expected, key=str)
+    with pytest.raises(sase.DataError, match=r"which Arrow cannot check: give what it stores"):
+        sase.match(query, events, time="v")
+    with pytest.raises(sase.BindingError, match=r"`a.v` is a value that conditions cannot read"):
+        sase.match("EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 9", events)
+
+
+def test_times_of_a_day_beyond_it_are_in_a_snapshot() -> None:
+    """As they are in batches: only the memory of times is proved."""
+    column = pa.array([2**30] * 5, pa.int32()).view(pa.time32("s"))
+    assert len(restarted(QUERY, events_of(column))) == 10
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("s"), pa.duration("s")], ids=str)
+def test_pandas_is_given_times_that_it_has_not(kind: pa.DataType) -> None:
+    width = pa.int32() if kind == pa.date32() else pa.int64()
+    column = pa.array([2**31 - 1 if kind == pa.date32() else 2**55] * 5, width).view(kind)
+    found = sase.match("EVENT A a RETURN a.v AS v", events_of(column))
+    assert len(found.to_pandas()["v"]) == 2
+
+
+ODD = {
+    "bytes": pa.array([b"\xff", b"a", None, b"b", b"c"]),
+    "intervals": pa.array([(1, 2, 3)] * 5, pa.month_day_nano_interval()),
+    "list views": pa.array([[1]] * 5, pa.list_view(pa.int8())),
+    "fixed lists": pa.array([[date(2026, 1, 1)]] * 5, pa.list_(pa.date32(), 1)),
+    "maps": COLUMNS["maps"],
+    "a union": COLUMNS["a dense union"],
+    "runs": COLUMNS["runs"],
+}
+
+
+@pytest.mark.parametrize("column", ODD.values(), ids=ODD)
+def test_files_of_odd_types(column: pa.Array, tmp_path: Path) -> None:
+    """CSV has them as text, and what a format does not hold is an error that says what does."""
+    found = sase.match("EVENT A a", events_of(column))
+    for suffix in ("csv", "jsonl", "arrow", "parquet"):
+        schema, batches = found.to_batches()
+        try:
+            sink = FileSink(tmp_path / f"some.{suffix}", schema)
+            for batch in batches:
+                sink.write_batch(batch)
+            sink.close()
+        except sase.DataError as problem:
+            assert suffix == "parquet"
+            assert "such a file cannot hold these results" in str(problem)
+            assert "write .jsonl or .csv" in str(problem)
+    assert (tmp_path / "some.csv").read_text(encoding="utf-8").startswith('"a_ts"')

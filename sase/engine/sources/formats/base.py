@@ -166,7 +166,7 @@ class FileFormat(ABC):
 
     def read_all(self, scan: Scan) -> pa.Table:
         """Read columns to hold them."""
-        empty = scan.schema.empty_table().select(list(scan.columns))
+        empty = pa.Table.from_batches([], scan.schema).select(list(scan.columns))
         return pa.concat_tables([empty, *self.read(scan)])
 
     def count_rows(self, dataset: Any) -> int | None:
@@ -176,7 +176,7 @@ class FileFormat(ABC):
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
         """Return the first rows of some columns of strings."""
-        tables = [pa.schema([dataset.schema.field(name) for name in names]).empty_table()]
+        tables = [pa.Table.from_batches([], pa.schema([dataset.schema.field(n) for n in names]))]
         for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
             tables += islice(self.read(Scan(path, fragment, dataset.schema, names), SAMPLE), 1)
             if sum(table.num_rows for table in tables) >= SAMPLE:
