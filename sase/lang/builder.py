@@ -3,6 +3,7 @@
 Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
 would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.
 """
+# long because: it is the one list of what becomes of each rule of the grammar.
 
 from __future__ import annotations
 

@@ -194,7 +194,8 @@ class MatchWindowState:
         self._reached = []
         for part in saved.part("reached").parts():
             end, number = part.parts(2)
-            self._reached.append((end.number(), number.count()))
+            first = number.number(saved.live.first, saved.live.end)
+            self._reached.append((end.number(), first))
         self._counts = saved.part("windows").array(COUNTS, low=0)
         counts = [part.count() for part in saved.part("counts").parts(4)]
         self._seen, self._filtered, self._keyless, self._out = counts

@@ -121,11 +121,17 @@ class NegativeLists:
         # For keys that are none, too, which count from the end.
         heads = np.append(heads, np.full(max(2 - len(heads), 0), NOTHING, np.int64))
         self.arrays = NegativeIndex(row, tie, measure, below, jump, depth, heads, sizes)
+        self._make_room(0, self._list_count)
+
+    @property
+    def _list_count(self) -> int:
+        """How many lists the keys have so far, each of which may be looked up."""
+        return self._context.dictionary.size(self._key) * self.count
 
     def _arrivals(self, block: Block, states: Numbers, events: int) -> Arrivals:
         """The events of a block, for so many of which there is room."""
         keys = block.codes(self._key)
-        self._make_room(events, self._context.dictionary.size(self._key) * self.count)
+        self._make_room(events, self._list_count)
         measures = measures_of(block, self._window)
         if self._window is not None and self._window.kind is WindowKind.PARTITION_EVENTS:
             measures = np.where(measures == NOTHING, EARLIEST, measures)

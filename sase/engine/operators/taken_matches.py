@@ -75,4 +75,6 @@ class TakenMatches:
         self.orders = saved.part("orders").array(None)
         saved.check(len(self.orders) > 0, "there is room for no partition")
         self._newest = saved.part("newest").number()
-        self._oldest = saved.part("oldest").number(NOTHING, saved.live.end - 1)
+        oldest = saved.part("oldest")
+        self._oldest = oldest.number(NOTHING, saved.live.end - 1)
+        oldest.check(not 0 <= self._oldest < saved.live.first, "the oldest event is gone")

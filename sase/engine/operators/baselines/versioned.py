@@ -119,14 +119,16 @@ class VersionedState(RunEvaluationState):
         """Continue from a checkpoint."""
         width = of.VERSION + 1 + self._context.levels
         entries = saved.part("entries").array(None, of.ENTRY_WIDTH)
-        pointers = saved.part("pointers").array(None, width)
-        versions = saved.part("versions").array(None, width)
+        pointers, versions = (
+            saved.part(name).array(None, width, low=NOTHING, high=MOST_COUNTED)
+            for name in ("pointers", "versions")
+        )
         state = saved.part("buffer").array(of.STATE, low=0, high=MOST_COUNTED)
         first, end, first_pointer, pointer_end, _ = map(int, state)
         saved.check(len(entries) == end - first, "there is not a row for each entry")
         saved.check(len(pointers) == pointer_end - first_pointer, "not a row for each pointer")
         _check_entries(saved, entries, first_pointer, pointer_end, self._context.levels)
-        _check_pointers(saved, pointers, first_pointer)
+        _check_pointers(saved, entries, pointers, first_pointer)
         self._buffer = self._buffer._replace(
             entries=grown(entries, max(len(entries), len(self._buffer.entries))),
             pointers=grown(pointers, max(len(pointers), len(self._buffer.pointers))),
@@ -146,6 +148,10 @@ class VersionedState(RunEvaluationState):
             self._buffer = self._buffer._replace(versions=grown(versions, len(runs.cells)))
         is_there = all(of.is_retrieved(runs, self._buffer, int(run)) for run in used)
         saved.check(is_there, "the events of a run are not there")
+        level = runs.cells[used, nodes.LEVEL]
+        _check_versions(saved, level, level, versions[used])
+        is_begun = versions[used, of.VERSION] < self._buffer.state[of.INITIATIONS]
+        saved.check(is_begun.all(), "a run is of no initiation")
 
 
 def _check_entries(saved: Saved, entries: Numbers, first: int, end: int, levels: int) -> None:
@@ -160,8 +166,27 @@ def _check_entries(saved: Saved, entries: Numbers, first: int, end: int, levels:
     saved.check(is_between.all() and (np.diff(before) >= 0).all(), "pointers are not in order")
 
 
-def _check_pointers(saved: Saved, pointers: Numbers, first: int) -> None:
-    """Check that the pointers of an entry end."""
+def _check_pointers(saved: Saved, entries: Numbers, pointers: Numbers, first: int) -> None:
+    """Check that the pointers of an entry are its own, that they end, and that a run has one."""
+    begins = entries[:, of.BEFORE] - first
+    sizes = np.diff(begins, append=len(pointers))
+    owners = np.repeat(np.arange(len(entries)), sizes)
+    own = pointers[len(pointers) - len(owners) :]
+    level = entries[owners, of.LEVEL]
+    _check_versions(saved, owners, level, own)
+    at = entries[:, of.POINTER] - first
+    saved.check(((at >= begins) & (at < begins + sizes)).all(), "a pointer is of another entry")
+    after = own[:, of.AFTER]
+    is_own = (after == NOTHING) | (after - first >= begins[owners])
+    saved.check(is_own.all(), "a pointer is of another entry")
     after = pointers[:, of.AFTER]
     is_back = (after >= first) & (after < first + np.arange(len(pointers)))
     saved.check((is_back | (after == NOTHING)).all(), "a pointer comes before none of its entry")
+
+
+def _check_versions(saved: Saved, groups: Numbers, levels: Numbers, rows: Numbers) -> None:
+    """Check that no two versions of a group differ by the digit of their level at most."""
+    digits = rows[:, of.VERSION :].copy()
+    digits[np.arange(digits.shape[1]) > levels[:, np.newaxis]] = 0
+    known = np.column_stack([groups, digits])
+    saved.check(len(np.unique(known, axis=0)) == len(known), "two runs have the same version")

@@ -29,7 +29,7 @@ from sase.engine.operators.kleene.saved_lines import check_line_nodes, restored_
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
 # Of fewer lines there is room for four times as many at once.
@@ -407,7 +407,11 @@ class LineEvaluationState(IncrementalEvaluation):
         self._rules = self._rules._replace(kind=kind)
         self._nodes = self._program.cells(rows)
         self._nodes[1 : len(nodes)] = nodes[1:]
-        self._lines = restored_lines(saved, len(nodes), rows, self._series, HEAP)
+        # One without a series has all but the last event.
+        most = self._levels - 1 if self._series == self._levels else MOST_COUNTED
+        if self._rules.most >= 0 and self._series < self._levels:
+            most = self._series + self._rules.most
+        self._lines = restored_lines(saved, len(nodes), rows, self._series, most, HEAP)
         if self._taken is not None:
             self._taken.restore(saved.part("taken"))
 

@@ -42,8 +42,13 @@ def saved_lines(lines: store.Lines) -> tuple[Numbers, Numbers, int]:
     return cells.reshape(-1), events, int(links[-1])
 
 
-def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -> store.Lines:
-    """The lines of a checkpoint, in rows of which some are `used`, and a heap of so many words."""
+def restored_lines(
+    saved: Saved, used: int, rows: int, series: int, most: int, heap: int
+) -> store.Lines:
+    """The lines of a checkpoint, in rows of which some are `used`, and a heap of so many words.
+
+    A line has `most` events at most, of which those behind the level `series` are of that.
+    """
     cells = saved.part("lines").array(used * store.FIELDS).reshape(used, store.FIELDS)
     keys = _keys(saved.part("keys"))
     counts = saved.part("counts").array(store.SAVED, low=NOTHING, high=MOST_COUNTED)
@@ -52,7 +57,7 @@ def restored_lines(saved: Saved, used: int, rows: int, series: int, heap: int) -
     live = _listed(saved, cells, keys, int(counts[store.FREE]))
     cells[live[0], store.KEY] = live[1] * store.KEY_FIELDS
     _count_outside(cells, keys, live, series)
-    bound = _events(saved, cells, live[0])
+    bound = _events(saved, cells, live[0], most)
     is_free = np.arange(used) >= first
     is_free[live[0]] = False
     free = np.flatnonzero(is_free)
@@ -125,10 +130,11 @@ def _count_outside(
     keys[:, store.OUTSIDE] = np.bincount(owners[is_outside], minlength=len(keys))
 
 
-def _events(saved: Saved, cells: Numbers, lines: Numbers) -> Numbers:
+def _events(saved: Saved, cells: Numbers, lines: Numbers, most: int) -> Numbers:
     """The events of lines, one line behind the other, for which room is given."""
     heap = saved.part("heap").array(None)
     begins, sizes = cells[lines, store.AT], cells[lines, store.SIZE]
+    saved.check(bool((sizes <= most).all()), "a line has more events than there may be")
     fits = (sizes > 0) & (begins >= 0) & (sizes <= len(heap)) & (begins <= len(heap) - sizes)
     saved.check(bool(fits.all()), "the events of a line are not in the heap")
     saved.check(int(sizes.sum()) <= len(heap), "lines have more events than there are")
