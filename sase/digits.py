@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
+
 # What Python converts under every limit that it can be given, in bits and in digits.
 BITS, DIGITS = 2_000, 600
 # The decimal digits of a bit.
@@ -32,3 +35,16 @@ def number_of(text: str) -> int:
     low = len(text) // 2
     shift: int = 10**low
     return number_of(text[:-low]) * shift + number_of(text[-low:])
+
+
+# Exponents beyond which every number is 0 or infinite as a float; Python's own have a limit.
+_FARTHEST = 9999
+_EXPONENT = re.compile(r"([^eE]+)[eE]([+-]?)0*([0-9]+)")
+
+
+def to_decimal(text: str) -> Decimal:
+    """The number of digits with a point or an exponent, as they are written."""
+    found = _EXPONENT.fullmatch(text)
+    if found is not None and len(found[3]) > len(str(_FARTHEST)):
+        text = f"{found[1]}e{found[2]}{_FARTHEST}"
+    return Decimal(text)

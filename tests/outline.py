@@ -37,6 +37,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sase.lang import ast
+from sase.lang.printer import to_text
 
 WIDTH = 92
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -120,7 +121,7 @@ def _literal(node: Any) -> _Item | None:
         case ast.Integer(value):
             return str(value)
         case ast.Float(value):
-            return repr(value).replace("inf", "1e999")
+            return to_text(node)
         case ast.String(value):
             return json.dumps(value, ensure_ascii=False)
         case ast.Boolean(value):

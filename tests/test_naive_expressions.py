@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,7 +177,12 @@ CONDITIONS: list[tuple[str, Row, bool]] = [
     ("a < 9223372036854775808.0", {"a": GREATEST}, True),
     ("a = -9223372036854775808", {"a": LEAST}, True),
     ("a = 0", {"a": -0.0}, True),
-    ("a = 0.1", {"a": Decimal("0.1")}, False),
+    ("a = 0.1", {"a": Decimal("0.1")}, True),
+    ("a = 0.1", {"a": 0.1}, True),
+    ("a = 0.1", {"a": np.float32(0.1)}, True),
+    ("a + 0 = 0.1", {"a": np.float32(0.1)}, False),
+    ("a > b", {"a": 0.1, "b": Decimal("0.1")}, True),
+    ("-a = -0.1", {"a": np.float32(0.1)}, True),
     ("a = b", {"a": Decimal("0.10"), "b": Decimal("0.1")}, True),
     ("a = 1", {"a": Decimal("1.00")}, True),
     ("a < b", {"a": 999999999999999999, "b": Decimal("999999999999999999")}, False),

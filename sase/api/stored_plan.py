@@ -249,6 +249,8 @@ def _check_type(kind: DataType, place: str) -> None:
         raise PlanError(f"{place}: there is no resolution {brief(kind.resolution)}, but {known}")
     if kind.scale is not None and not 0 <= kind.scale <= 18:
         raise PlanError(f"{place}: there is no scale {brief(kind.scale)}: it is from 0 to 18")
+    if kind.width not in (None, 16, 32):
+        raise PlanError(f"{place}: there is no width {brief(kind.width)}: it is 16 or 32 bits")
 
 
 # ---------------------------------------------------------------- what differs

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import groupby
@@ -58,8 +59,9 @@ class Inner:
     name: str = ""
 
 
-# What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds.
-Scalar: TypeAlias = bool | int | float | str | None
+# What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds, a
+# decimal a number that is exactly as it is written.
+Scalar: TypeAlias = bool | int | float | Decimal | str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.folding import fold_comparison
-from sase.binding.literals import bind_literal
+from sase.binding.literals import beside, bind_literal, is_written
 from sase.binding.parts import references
 from sase.binding.scope import Scope, is_unknown
+from sase.binding.time_zones import warn_of_zones
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
-from sase.binding.values import bind_value, joined_texts, on_raw_time
+from sase.binding.values import bind_operand, bind_value, joined_texts, on_raw_time
 from sase.lang import ast
 from sase.lang.printer import to_text
 from sase.source import Span
@@ -134,10 +135,12 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
 
 def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:
     operator = OPPOSITES[node.operator] if negated else node.operator
-    left, right = bind_value(node.left, scope), bind_value(node.right, scope)
+    left, right = bind_operand(node.left, scope), bind_operand(node.right, scope)
+    left, right = beside(left, right.type), beside(right, left.type)
     left, right = on_raw_time(left, right, scope)
     if not _compatible(left, right, node, scope):
         return Truth(True, span=node.span)
+    warn_of_zones((left, right), scope)
     for side, other in ((left, node.right), (right, node.left)):
         if isinstance(side, Constant) and side.type.kind is Kind.NULL:
             scope.problems.warning(
@@ -151,12 +154,14 @@ def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:
 
 
 def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
-    operand = bind_value(node.operand, scope)
+    operand = bind_operand(node.operand, scope)
     values: list[Constant | Placeholder] = []
     for value in node.values:
-        _, bound = on_raw_time(operand, bind_value(value, scope), scope)
+        bound = beside(bind_operand(value, scope), operand.type)
+        _, bound = on_raw_time(operand, bound, scope)
         if _compatible(operand, bound, value, scope) and isinstance(bound, Constant | Placeholder):
             values.append(bound)
+    warn_of_zones((operand, *values), scope)
     known = tuple(v for v in values if not (isinstance(v, Constant) and v.value is None))
     wanted = node.negated != negated
     decided = _decided(
@@ -171,12 +176,17 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
 
 
 def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
-    operand, low, high = (bind_value(v, scope) for v in (node.operand, node.low, node.high))
+    operand, low, high = (bind_operand(v, scope) for v in (node.operand, node.low, node.high))
+    if is_written(operand) and beside(operand, low.type) != beside(operand, high.type):
+        return _between_others(node, scope, negated)
+    low, high = beside(low, operand.type), beside(high, operand.type)
+    operand = beside(operand, low.type)
     for bound in (low, high):
         operand = on_raw_time(operand, bound, scope)[0]
     low, high = (on_raw_time(operand, bound, scope)[1] for bound in (low, high))
     if not all(_compatible(operand, bound, node, scope) for bound in (low, high)):
         return Truth(True, span=node.span)
+    warn_of_zones((operand, low, high), scope)
     wanted = node.negated != negated
     decided = _decided(
         node,
@@ -188,6 +198,21 @@ def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
         ),
     )
     return decided or Between(operand, low, high, wanted, span=node.span)
+
+
+def _between_others(node: ast.Between, scope: Scope, negated: bool) -> Condition:
+    """A number between bounds beside which it is not the same: two comparisons."""
+    span, bounds = node.span, (node.low, node.high)
+    sides = (
+        ast.Comparison("<=", node.low, node.operand, span=span),
+        ast.Comparison("<=", node.operand, node.high, span=span),
+    )
+    wanted = node.negated != negated
+    bound = [bind_condition(each, scope, wanted) for each in sides]
+    if not wanted:
+        return combined(All, bound, span)
+    known: list[Condition] = [NullTest(bind_value(v, scope), True, span=v.span) for v in bounds]
+    return combined(All, [*known, combined(Any, bound, span)], span)
 
 
 def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:

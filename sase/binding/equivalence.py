@@ -17,10 +17,12 @@ from sase.binding.bound import (
     Reference,
     When,
 )
+from sase.binding.literals import beside
 from sase.binding.references import declared
 from sase.binding.scope import Scope
+from sase.binding.time_zones import warn_of_zones
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
-from sase.binding.values import bind_value, on_raw_time
+from sase.binding.values import bind_operand, on_raw_time
 from sase.lang import ast
 
 
@@ -74,8 +76,9 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
     if not types:
         _refuse_undeclared(test, scope)
     data_type = _common(test, types, scope)
-    value = bind_value(test.value, scope) if test.value is not None else None
+    value = bind_operand(test.value, scope) if test.value is not None else None
     if value is not None:
+        value = beside(value, data_type)
         value = on_raw_time(Placeholder(data_type, test.attribute.text), value, scope)[1]
     if value is not None and not value.type.compares_with(data_type):
         scope.problems.error(
@@ -85,6 +88,8 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
             value.span,
             "fix it to a value of its own kind",
         )
+    if isinstance(value, Constant):
+        warn_of_zones((Placeholder(data_type, test.attribute.text), value), scope)
     constant = value if isinstance(value, Constant | Placeholder) else None
     return EquivalenceTest(
         test.attribute.text, constant, data_type, tuple(declared), span=test.span

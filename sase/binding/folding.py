@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sase.binding.bound import Scalar
@@ -44,7 +46,16 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
 
 def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
     """Whether a comparison of constants holds; with NULL it never does."""
-    return left is not None and right is not None and bool(COMPARISONS[symbol](left, right))
+    if left is None or right is None:
+        return False
+    return bool(COMPARISONS[symbol](_beside(left, right), _beside(right, left)))
+
+
+def _beside(value: Any, other: Any) -> Any:
+    """A number with a point beside a float is the nearest one."""
+    if not isinstance(value, Decimal):
+        return value
+    return float(value) if isinstance(other, float) else Fraction(value)
 
 
 def _normal(value: Any, bounded: bool) -> Scalar:
@@ -74,7 +85,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "*": operator.mul,
     "/": _divided,
     "%": _modulo,
-    "neg": operator.neg,
+    "neg": lambda value: value.copy_negate() if isinstance(value, Decimal) else -value,
     "abs": abs,
     "lower": str.lower,
     "upper": str.upper,

@@ -31,8 +31,14 @@ def _has_size(data_type: DataType) -> bool:
 
 
 def computed(data_type: DataType) -> DataType:
-    """The type of what is computed: arithmetic on decimals is on floats."""
-    return FLOAT if data_type.kind is Kind.DECIMAL else data_type
+    """The type of what is computed: arithmetic on decimals and floats is that of float64."""
+    return FLOAT if data_type.kind in (Kind.DECIMAL, Kind.FLOAT) else data_type
+
+
+def signed(data_type: DataType) -> DataType:
+    """The type of a value with another sign, which every float has, whatever its width."""
+    is_float = data_type.kind is Kind.FLOAT and data_type.scale is None
+    return data_type if is_float else computed(data_type)
 
 
 def _is_whatever(_: DataType) -> bool:
@@ -44,7 +50,7 @@ def _is_any(data_type: DataType) -> bool:
 
 
 FUNCTIONS = {
-    "abs": Function("abs(x.a), of a number", _has_size, lambda types: computed(types[0])),
+    "abs": Function("abs(x.a), of a number", _has_size, lambda types: signed(types[0])),
     "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
     "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
     "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from decimal import Decimal
 from fractions import Fraction
 
 from sase.binding.bound import BoundConfidence, BoundQuery, Placeholder
-from sase.binding.literals import bind_literal, exact
+from sase.binding.literals import as_written, bind_literal, exact
 from sase.binding.pattern import BoundPattern
 from sase.binding.scope import Scope
 from sase.lang import ast
@@ -123,9 +124,11 @@ def _threshold(clause: ast.Confidence, scope: Scope) -> Fraction | Placeholder |
         if isinstance(literal, Placeholder) or literal is None:
             return literal
         given = literal.value
-        is_number = isinstance(given, int | float) and not isinstance(given, bool)
-        value = Fraction(repr(given)) if is_number else None
-        shown = f", and `:{written.name}` is {given!r}"
+        value = None
+        if isinstance(given, int | float | Decimal) and not isinstance(given, bool):
+            value = as_written(given)
+        text = str(given) if isinstance(given, Decimal) else repr(given)
+        shown = f", and `:{written.name}` is {text}"
     else:
         value, shown = exact(written), ""
     if value is not None and 0 < value <= 1:

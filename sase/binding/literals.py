@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from math import copysign, floor, inf, isinf, nextafter
+from struct import pack, unpack
 
-from sase.binding.bound import Constant, Placeholder, Scalar
+from sase.binding.bound import Constant, Expression, Placeholder, Scalar
 from sase.binding.folding import INT64_MAX
 from sase.binding.scope import Scope, unknown
 from sase.binding.types import (
@@ -19,11 +22,22 @@ from sase.binding.types import (
     STRING,
     TIMESTAMP,
     UNKNOWN,
+    WILD,
     DataType,
+    Kind,
+    merged,
 )
 from sase.lang import ast
+from sase.lang.printer import to_text
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 from sase.nearest import did_you_mean
+
+# Digits that decide to which float a number is nearest, and the greatest exponents of floats.
+MOST_PLACES = 800
+# Digits after the point that a decimal may have.
+MOST_SCALE = 18
+# Integers and decimals are not beyond.
+GREATEST_FLOAT = 2.0**63
 
 _TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?\s*(Z|[+-]\d\d:?\d\d)?)?",
@@ -38,10 +52,11 @@ def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder |
         case ast.Integer(value=value):
             return _integer(node, value, scope)
         case ast.Float(value=number):
-            return Constant(FLOAT, number, span=span)
+            return Constant(*_decimal(number), span=span)
         case ast.Percentage(amount=amount):
-            return Constant(FLOAT, amount.value / 100, span=span)
+            return Constant(FLOAT, float(amount.value) / 100, span=span)
         case ast.String(value=text):
+            _warn_of_name(node, text, scope)
             return Constant(STRING, text, span=span)
         case ast.Boolean(value=truth):
             return Constant(BOOLEAN, truth, span=span)
@@ -54,6 +69,24 @@ def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder |
         case ast.Parameter():
             return _parameter(node, scope)
     return None
+
+
+def _warn_of_name(node: ast.String, text: str, scope: Scope) -> None:
+    """A text in double quotes that is also the name of an attribute."""
+    if scope.problems.source.text[node.span[0] : node.span[0] + 1] not in ('"', "“", "„"):
+        return
+    component = next((c for c in scope.inner_components if text in scope.attribute_names(c)), None)
+    if component is None:
+        return
+    name = f"`{text.replace('`', '``')}`"
+    if component.named and len(scope.inner_components) > 1:
+        name = f"{component.variable}.{name}"
+    scope.problems.warning(
+        "text-or-attribute",
+        "this is a text, and also the name of an attribute",
+        node.span,
+        f"the attribute is written  {name} , a text in single quotes:  {to_text(node)}",
+    )
 
 
 def _integer(node: ast.Integer, value: int, scope: Scope) -> Constant | Placeholder:
@@ -75,6 +108,7 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
 
     if found and not (word == "DATE" and found[2]):
         day, clock, fraction, zone = found.groups()
+        zoned = None if word == "DATE" else zone is not None
         zone = "+00:00" if not zone or zone in "Zz" else zone
         try:
             moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
@@ -83,7 +117,8 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
         else:
             seconds = (moment - datetime.fromtimestamp(0, UTC)) // timedelta(seconds=1)
             nanoseconds = int((fraction or ".0")[1:].ljust(9, "0"))
-            return Constant(TIMESTAMP, seconds * 10**9 + nanoseconds, span=node.span)
+            data_type = replace(TIMESTAMP, zoned=zoned)
+            return Constant(data_type, seconds * 10**9 + nanoseconds, span=node.span)
     return scope.refuse(
         "bad-timestamp",
         f"{text!r} is not a {'date' if word == 'DATE' else 'point in time'}",
@@ -112,9 +147,14 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
 
 def exact(amount: ast.Integer | ast.Float) -> Fraction:
     """A number exactly as it is written."""
-    if isinstance(amount, ast.Integer):
-        return Fraction(amount.value)
-    return Fraction(Decimal(repr(min(amount.value, 1e300))))
+    return as_written(amount.value)
+
+
+def as_written(number: int | float | Decimal) -> Fraction:
+    """A finite number as it is shown: 0.1 is a tenth."""
+    if isinstance(number, int):
+        return Fraction(number)
+    return Fraction(repr(min(max(float(number), -1e300), 1e300)))
 
 
 def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
@@ -136,9 +176,115 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             "bad-parameter",
             f"the parameter `:{node.name}` is no literal of the language: a {kind}, {shown}",
             node.span,
-            "give a bool, an int of 64 bits, float, str, None, datetime, date or timedelta",
+            "give a bool, an int of 64 bits, float, Decimal, str, None, datetime, date or"
+            " timedelta",
         )
     return Constant(found[0], found[1], span=node.span)
+
+
+def _decimal(number: Decimal) -> tuple[DataType, Scalar]:
+    """An exact number as a constant; infinities are floats, NaN is NULL."""
+    if not number.is_finite():
+        return FLOAT, None if number.is_nan() else float(number)
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    if not number:
+        number = Decimal((sign, (0,), -min(max(-exponent, 0), MOST_SCALE)))
+    elif abs(number.adjusted()) > MOST_PLACES:
+        number = Decimal((sign, (1,), MOST_PLACES if number.adjusted() > 0 else -MOST_PLACES))
+    elif len(digits) > MOST_PLACES:  # the last one says that there is more
+        cut = (*digits[:MOST_PLACES], int(any(digits[MOST_PLACES:])))
+        number = Decimal((sign, cut, exponent + len(digits) - len(cut)))
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return DataType(Kind.DECIMAL, scale=min(max(-exponent, 0), MOST_SCALE)), number
+
+
+def is_of_width(value: Expression, width: int) -> bool:
+    """Whether a float of so many bits is the number that a literal is."""
+    number = value.value if isinstance(value, Constant) else None
+    return not isinstance(number, Decimal) or nearest_float(number, width) == number
+
+
+def is_written(value: Expression) -> bool:
+    """Whether it is a number with a point, exactly as it is written."""
+    return isinstance(value, Constant) and isinstance(value.value, Decimal)
+
+
+def beside(value: Expression, other: DataType) -> Expression:
+    """A value beside one of a type: there a number with a point becomes what it is compared as.
+
+    That is the nearest float of the type's width, and the number itself beside what is exact, or
+    may be. Where a float has the same place among the values of the type, that is taken.
+    """
+    if not (isinstance(value, Constant) and isinstance(value.value, Decimal)):
+        return value
+    number, near = value.value, float(value.value)
+    if other.kind not in (*WILD, Kind.DECIMAL, Kind.INTEGER) and other.scale is None:
+        data_type = other if other.kind is Kind.FLOAT else FLOAT
+        return replace(value, type=data_type, value=nearest_float(number, data_type.width))
+    if other.kind is Kind.INTEGER and abs(near) < GREATEST_FLOAT:
+        is_as_good = near == number or (not near.is_integer() and floor(near) == floor(number))
+    elif other.kind is Kind.DECIMAL:
+        is_as_good = abs(near) > GREATEST_FLOAT
+    else:
+        # What is not known may be a float of fewer bits.
+        is_for_all = other.scale is not None or nearest_float(number, 16) == near
+        is_as_good = (near == number and is_for_all) or not _has_units(number)
+    return replace(value, type=FLOAT, value=near) if is_as_good else value
+
+
+def alike(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Values that one is chosen among, numbers with a point as they are beside the others."""
+    others = merged(each.type for each in operands if not is_written(each))
+    if others == UNKNOWN:
+        return tuple(each if _is_exact(each) else beside(each, others) for each in operands)
+    return tuple(beside(each, others) for each in operands)
+
+
+def units_of(number: Decimal) -> tuple[int, int, int]:
+    """As many units of 10 to the minus scale as int64 has room for, the scale, and a side.
+
+    It is 0 if they are the number, 1 if that is more, -1 if it is less. No integer or decimal of 18
+    digits lies in between.
+    """
+    exact = Fraction(number)
+    scale = next((s for s in range(MOST_SCALE) if (exact * 10**s).denominator == 1), MOST_SCALE)
+    while scale and abs(exact) * 10**scale > INT64_MAX:
+        scale -= 1
+    units = exact * 10**scale
+    whole = min(max(floor(units), -INT64_MAX - 1), INT64_MAX)
+    return whole, scale, (units > whole) - (units < whole)
+
+
+def _is_exact(value: Expression) -> bool:
+    return (
+        isinstance(value, Constant) and isinstance(value.value, Decimal) and _has_units(value.value)
+    )
+
+
+def _has_units(number: Decimal) -> bool:
+    """Whether the nearest float is that of its units, too."""
+    units, scale, side = units_of(number)
+    return side == 0 or float(Fraction(units, 10**scale)) == float(number)
+
+
+def nearest_float(number: Decimal, width: int | None) -> float:
+    """The float of a width, 64 bits if there is none, that is nearest to a number."""
+    near = float(number)
+    if width is None or isinf(near):
+        return near
+    if near != number and unpack("<q", pack("<d", near))[0] % 2 == 0:
+        # It is rounded again: of the two floats around the number the odd one is never halfway.
+        near = nextafter(near, inf if number > near else -inf)
+    form = _FORMS[width]
+    try:
+        return float(unpack(form, pack(form, near))[0])
+    except OverflowError:
+        return copysign(inf, near)
+
+
+_FORMS = {16: "<e", 32: "<f"}
 
 
 def constant(value: object) -> tuple[DataType, Scalar] | None:
@@ -154,12 +300,15 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
             return INTEGER, value
         case float():
             return FLOAT, None if value != value else value
+        case Decimal():
+            return _decimal(value)
         case str():
             return STRING, value
         case datetime():
             aware = value if value.tzinfo else value.replace(tzinfo=UTC)
             since = aware - datetime.fromtimestamp(0, UTC)
-            return TIMESTAMP, since // timedelta(microseconds=1) * 1000
+            zoned = replace(TIMESTAMP, zoned=value.tzinfo is not None)
+            return zoned, since // timedelta(microseconds=1) * 1000
         case date():
             days = value.toordinal() - date(1970, 1, 1).toordinal()
             return TIMESTAMP, days * NANOSECONDS["days"]

@@ -110,10 +110,12 @@ def parse_type(text: str, where: str) -> DataType:
     """The data type of its name, such as `integer`, `timestamp(ms)` or `date`."""
     if text.lower() == "date":
         return DataType(Kind.TIMESTAMP, "d")
+    if text.lower() == "float32":
+        return DataType(Kind.FLOAT, width=32)
     found = _FORM.fullmatch(text.lower())
     timed = ("timestamp", "interval")
     if found is None or found[1] not in _KINDS or (found[2] and found[1] not in timed):
-        _refuse(f"{where}: `{text}` is not a type", text, [*_KINDS, "date"])
+        _refuse(f"{where}: `{text}` is not a type", text, [*_KINDS, "float32", "date"])
     return DataType(_KINDS[found[1]], found[2])
 
 

@@ -125,16 +125,7 @@ def _united(
 ) -> dict[str, DataType] | None:
     if known is None or more is None:
         return None
-    return {**known, **{n: _as_one(known[n], k) if n in known else k for n, k in more.items()}}
-
-
-def _as_one(one: DataType, two: DataType) -> DataType:
-    """The type of a column that is of two: decimals hold integers, as floats hold all numbers."""
-    kinds = {one.kind, two.kind}
-    return merged([t for t in (one, two) if kinds != _EXACT or t.kind is Kind.DECIMAL])
-
-
-_EXACT = {Kind.INTEGER, Kind.DECIMAL}
+    return {**known, **{n: merged([known[n], k]) if n in known else k for n, k in more.items()}}
 
 
 def _is_imprecise(streams: Sequence[NamedStream]) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from sase.binding import bound
+from sase.binding.literals import nearest_float
 from sase.binding.types import DataType, Kind
 from sase.heed import heed
 from sase.lang.printer import bounds_text
@@ -54,6 +56,9 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return interval_text(nanoseconds)
         case bound.Constant(value=int(nanoseconds), type=DataType(kind=Kind.TIMESTAMP)):
             return _timestamp(nanoseconds)
+        case bound.Constant(value=float(number), type=DataType(width=int(width))):
+            texts = (str(float(f"{number:.{digits}g}")) for digits in range(1, 18))
+            return next(t for t in texts if nearest_float(Decimal(t), width) == number)
         case bound.Constant(value=number):
             return str(number)
         case bound.Placeholder(name=name):

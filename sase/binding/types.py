@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -37,12 +37,16 @@ WILD = frozenset((Kind.UNKNOWN, Kind.NULL))
 class DataType:
     """A kind, for time the unit of its resolution (`s`, `ms`, `us`, `ns`, or `d` for dates).
 
-    For a decimal `scale` is the number of digits after the point, where that is known.
+    For a decimal `scale` is the number of digits after the point, where that is known; a float
+    with a scale may be a decimal. `width` is the number of bits of a float that has fewer than 64,
+    and `zoned` says whether a timestamp has a time zone, where that is known.
     """
 
     kind: Kind
     resolution: str | None = None
     scale: int | None = None
+    width: int | None = None
+    zoned: bool | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_number(self) -> bool:
@@ -73,7 +77,11 @@ class DataType:
         return "days" if self.resolution == "d" else "seconds"
 
     def __str__(self) -> str:
-        return f"{self.kind.value}({self.resolution})" if self.resolution else self.kind.value
+        return (
+            f"{self.kind.value}({self.resolution})"
+            if self.resolution
+            else self.kind.value + (str(self.width or ""))
+        )
 
 
 BOOLEAN, INTEGER, FLOAT, STRING, TIMESTAMP, INTERVAL, NULL, UNKNOWN = (
@@ -95,17 +103,24 @@ RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
 
 
 def merged(types: Iterable[DataType]) -> DataType:
-    """The type of a value that is one of several comparable ones: finest unit, largest scale."""
+    """The type of a value that is one of several comparable ones: finest unit, largest scale.
+
+    Decimals hold integers. Floats of different widths are float64.
+    """
     found = list(types)
     known = [candidate for candidate in found if candidate.kind not in WILD]
     if not known:
         return NULL if found and UNKNOWN not in found else UNKNOWN
-    if len({candidate.kind for candidate in known}) > 1:
-        return FLOAT if all(candidate.kind in NUMBERS for candidate in known) else UNKNOWN
+    kinds = {candidate.kind for candidate in known}
+    if len(kinds) > 1 and not kinds <= NUMBERS:
+        return UNKNOWN
     resolutions = [t.resolution for t in known if t.resolution is not None]
     scales = [t.scale for t in known if t.scale is not None]
+    widths, zones = {t.width for t in known}, {t.zoned for t in known}
     return DataType(
-        known[0].kind,
+        next((kind for kind in (Kind.FLOAT, Kind.DECIMAL) if kind in kinds), known[0].kind),
         max(resolutions, key=RESOLUTIONS.index, default=None),
-        max(scales, default=None),
+        max(scales, default=0 if kinds >= {Kind.FLOAT, Kind.DECIMAL} else None),
+        widths.pop() if len(widths) == 1 else None,
+        zones.pop() if len(zones) == 1 else None,
     )

@@ -18,7 +18,7 @@ from sase.binding.bound import (
     Placeholder,
 )
 from sase.binding.folding import INT64_MAX, fold_operation
-from sase.binding.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, computed
+from sase.binding.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, signed
 from sase.binding.group_references import (
     Range,
     attributes_of,
@@ -29,9 +29,10 @@ from sase.binding.group_references import (
     some_inner,
     variables_of,
 )
-from sase.binding.literals import bind_literal
+from sase.binding.literals import alike, beside, bind_literal, is_written
 from sase.binding.references import bind_attribute, bind_indexed, declared
 from sase.binding.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
+from sase.binding.time_zones import warn_of_zones
 from sase.binding.types import (
     FLOAT,
     INTEGER,
@@ -56,6 +57,11 @@ if TYPE_CHECKING:
 
 def bind_value(node: ast.Expression, scope: Scope) -> Expression:
     """The typed expression of a syntax node; an error leaves an unknown value."""
+    return beside(bind_operand(node, scope), FLOAT)
+
+
+def bind_operand(node: ast.Expression, scope: Scope) -> Expression:
+    """The same of what is `beside` other values, where a number with a point is still exact."""
     heed()
     literal = bind_literal(node, scope)
     if literal is not None:
@@ -151,12 +157,13 @@ def _operation(
 
 def _negative(node: ast.Negative, scope: Scope) -> Expression:
     literal = bind_literal(node.operand, scope)
-    operand = literal if literal is not None else bind_value(node.operand, scope)
+    operand = literal if literal is not None else bind_operand(node.operand, scope)
     if not operand.type.is_number and operand.type.kind is not Kind.INTERVAL:
         message = f"a minus needs a number, and this is {operand.type.described()}"
         _mismatch(message, node, scope, "a number stands without quotes")
         return unknown(node)
-    return _operation("neg", computed(operand.type), (operand,), node, scope)
+    data_type = operand.type if is_written(operand) else signed(operand.type)
+    return _operation("neg", data_type, (operand,), node, scope)
 
 
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
@@ -177,6 +184,8 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
             hint = _arithmetic_hint(result.type, right.type)
             _mismatch(f"`{operator}` cannot join {both}", node, scope, hint)
             return unknown(node)
+        if operator == "-":
+            warn_of_zones((result, right), scope)
         result = _operation(operator, data_type, (result, right), node, scope)
     return result
 
@@ -263,9 +272,11 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if function is None:
         _unknown_function(node, scope)
         return unknown(node)
-    operands = tuple(bind_value(argument, scope) for argument in node.arguments)
+    bind = bind_operand if function.most is None else bind_value
+    operands = tuple(bind(argument, scope) for argument in node.arguments)
     if function.most is None:
-        operands = _on_one_clock(operands, scope)
+        operands = alike(_on_one_clock(operands, scope))
+        warn_of_zones(operands, scope)
     if not operands or (function.most is not None and len(operands) > function.most):
         return scope.refuse(
             "wrong-arguments",

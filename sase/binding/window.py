@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -16,7 +17,7 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.folding import INT64_MAX
-from sase.binding.literals import bind_literal, exact
+from sase.binding.literals import as_written, bind_literal, exact
 from sase.binding.pattern import BoundBranch
 from sase.binding.scope import Scope, unit_of_integer_time
 from sase.binding.types import Kind
@@ -64,13 +65,15 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
                     f'give a number:  params={{"{parameter.name}": 500}}',
                 )
                 return None
-            return _positive(Fraction(repr(literal.value)), window, scope)
+            return _positive(as_written(literal.value), window, scope)
         case amount:
             return _positive(exact(amount), window, scope)
 
 
-def _is_number(value: Scalar) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_number(value: Scalar) -> TypeGuard[int | float | Decimal]:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    return math.isfinite(value)
 
 
 def _positive(amount: Fraction, window: ast.Window, scope: Scope) -> Fraction | None:

@@ -18,6 +18,7 @@ from sase.cli.queries import (
     read_queries,
     refuse_given,
 )
+from sase.digits import to_decimal
 from sase.nearest import did_you_mean
 from sase.printable import printable_json
 
@@ -368,7 +369,7 @@ def _parameter(text: str) -> tuple[str, object]:
 
     name, value = named_value("--param", text)
     try:
-        found = json.loads(value)
+        found = json.loads(value, parse_float=to_decimal)
     except ValueError:
         return name, value
     return name, value if isinstance(found, list | dict) else found

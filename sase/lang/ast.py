@@ -10,6 +10,7 @@ of the same operator. The builder makes these nodes, the printer turns them back
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -42,9 +43,9 @@ class Integer(Node):
 
 @dataclass(frozen=True, slots=True)
 class Float(Node):
-    """A float literal, never negative."""
+    """A number with a point or an exponent, as it is written; never negative."""
 
-    value: float
+    value: Decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from lark import Token, Tree
 
+from sase.digits import to_decimal
 from sase.errors import Diagnostic, QuerySyntaxError
 from sase.heed import heed
 from sase.lang import ast
@@ -320,7 +321,7 @@ class _Builder:
         return ast.Integer(self._int(digits), span=span)
 
     def float(self, span: Span, text: str) -> ast.Float:
-        return ast.Float(float(text), span=span)
+        return ast.Float(to_decimal(text), span=span)
 
     def string(self, span: Span, text: str) -> ast.String:
         close = _QUOTES[text[0]]
@@ -371,10 +372,9 @@ class _Builder:
     def _number(self, text: str, span: Span) -> ast.Integer | ast.Float:
         if text.isdecimal():
             return ast.Integer(self._int(text, span), span=span)
-        value = float(text)
-        if isinf(value):
+        if isinf(float(text)):
             raise self._too_long(text, span)
-        return ast.Float(value, span=span)
+        return ast.Float(to_decimal(text), span=span)
 
     def _int(self, digits: str, span: Span | None = None) -> int:
         if len(digits) <= MOST_DIGITS:

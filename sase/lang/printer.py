@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
 from itertools import chain
-from math import isinf
 from typing import Any
 
 from sase.lang import ast
@@ -52,7 +50,8 @@ def _literal(node: Any) -> str:
         case ast.Integer(value=value):
             return str(value)
         case ast.Float(value=value):
-            return "1e999" if isinf(value) else repr(value)
+            digits = str(value).replace("E+", "e").replace("E", "e")
+            return digits if "." in digits or "e" in digits else f"{digits}.0"
         case ast.String(value=value):
             return "'{}'".format(value.replace("'", "''"))
         case ast.Boolean(value=value):
@@ -66,7 +65,7 @@ def _literal(node: Any) -> str:
         case ast.Percentage(amount=ast.Integer(value=value)):
             return f"{value}%"
         case ast.Percentage(amount=amount):
-            digits = format(Decimal(repr(amount.value)), "f")  # a percentage has no exponent
+            digits = format(amount.value, "f")  # a percentage has no exponent
             return f"{digits if '.' in digits else digits + '.0'}%"
         case ast.Parameter(name=name):
             return f":{spelled_field(name)}"

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import isfinite
 from typing import TypeAlias
 
 from sase.binding import bound
@@ -278,9 +279,8 @@ def _combined(trends: Iterable[Trend]) -> Trend:
 
 
 def _is_finite(expression: bound.Expression) -> bool:
-    if not isinstance(expression, bound.Constant) or isinstance(expression.value, bool | str):
-        return False
-    return expression.value is not None and abs(expression.value) < float("inf")
+    value = expression.value if isinstance(expression, bound.Constant) else None
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def _sign(expression: bound.Expression) -> int:

@@ -12,7 +12,8 @@ from itertools import combinations
 
 from sase.binding import bound
 from sase.binding.aggregates import UserAggregate
-from sase.binding.functions import AGGREGATES, FUNCTIONS, computed
+from sase.binding.functions import AGGREGATES, FUNCTIONS, signed
+from sase.binding.literals import alike, is_of_width, is_written
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, NULL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
 from sase.binding.values import arithmetic
@@ -97,6 +98,7 @@ class _Values:
     def wrong(self) -> Iterator[str]:
         """The disagreement of a value or condition, if any."""
         for each in reversed(self._each):  # what is inside of it before a value
+            yield from self._too_narrow(each)
             match each:
                 case bound.Comparison(left=left, right=right, operator=operator):
                     yield from self._incomparable([left, right])
@@ -143,7 +145,11 @@ class _Values:
         """A value with its type, and those of its operands."""
         if isinstance(value, bound.Operation):
             operands = tuple(map(self.typed, value.operands))
-            return replace(value, type=self._type(value), operands=operands)
+            if not any(map(is_written, operands)):
+                return replace(value, type=self._type(value), operands=operands)
+            operands = alike(operands)
+            data_type = FUNCTIONS[value.name].result([each.type for each in operands])
+            return replace(value, type=data_type, operands=operands)
         return replace(value, type=self._type(value))
 
     def _mixed(self, reference: bound.Reference) -> Iterator[str]:
@@ -190,6 +196,24 @@ class _Values:
         if found is not None and not any(value.type.kind in kinds for value in values):
             yield f"{self._described(found)}, which `{word}` must know"
 
+    def _too_narrow(self, each: object) -> Iterator[str]:
+        """A float of fewer than 64 bits beside a number with a point, which that must know."""
+        match each:
+            case bound.Comparison(left=left, right=right):
+                values: tuple[bound.Expression, ...] = (left, right)
+            case bound.Membership(operand=operand, values=listed):
+                values = (operand, *listed)
+            case bound.Between(operand=operand, low=low, high=high):
+                values = (operand, low, high)
+            case bound.Operation(name="coalesce" | "least" | "greatest", operands=values):
+                pass
+            case _:
+                return
+        for value in values:
+            width = self._compared_type(value).width
+            if width is not None and not all(is_of_width(each, width) for each in values):
+                yield f"{self._described(value)}, which a number with a point must know"
+
     def _differing(self, test: bound.EquivalenceTest) -> Iterator[str]:
         """The types of an attribute whose values are to be equal, if they cannot be."""
         found: list[tuple[str, DataType]] = []
@@ -199,6 +223,10 @@ class _Values:
                 name = f"`{component.variable}.{attribute}`"
                 found += [(name, each) for each in self._candidates(component, attribute)]
         if test.value is not None:
+            for name, data_type in found:
+                if data_type.width and not is_of_width(test.value, data_type.width):
+                    is_float = f"{name} is {data_type.described()}"
+                    yield f"{is_float}, which a number with a point must know"
             found.append((f"`{value_text(test.value, {})}`", test.value.type))
         for (one, first), (other, second) in combinations(found, 2):
             if not first.compares_with(second):
@@ -229,7 +257,7 @@ class _Values:
         if value.name in FUNCTIONS:
             return FUNCTIONS[value.name].result(types)
         if len(types) == 1:
-            return computed(types[0])
+            return signed(types[0])
         return arithmetic(value.name, *types) or UNKNOWN
 
     def _is_taken(self, aggregate: bound.Aggregate) -> bool:

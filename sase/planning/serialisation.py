@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cache
@@ -172,6 +173,8 @@ def encoded(value: object) -> Json:
             return value if math.isfinite(value) else {"is": "float", "value": str(value)}
         case Fraction():
             return str(value)
+        case Decimal():
+            return {"is": "Decimal", "value": str(value)}
         case tuple():
             return list(map(encoded, value))
         case frozenset():
@@ -198,6 +201,7 @@ def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
 
 
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+_is_decimal = re.compile(r"-?[0-9]{1,1000}(\.[0-9]{1,1000})?(E[+-][0-9]{1,4})?").fullmatch
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "list"}
 
@@ -210,6 +214,8 @@ def decoded(data: Json, hint: Any, place: str) -> Any:
     match data:
         case {"is": "float", "value": "inf" | "-inf" | "nan" as text} if "float" in kinds:
             return float(text)
+        case {"is": "Decimal", "value": str(text)} if "Decimal" in kinds and _is_decimal(text):
+            return Decimal(text)
         case dict() if is_dataclass(kinds.get(str(data.get("is")))):
             return _instance(data, kinds[str(data["is"])], place)
         case list() if "tuple" in kinds:

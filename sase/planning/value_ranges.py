@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from sase.binding import bound
-from sase.binding.types import DataType
+from sase.binding.types import DataType, Kind
 from sase.lang.ast import TURNED
 
 # The least and the greatest value, each with whether it is itself let pass.
@@ -23,17 +23,24 @@ MOST_COMPARED = 200
 def first_exclusion(conditions: Sequence[bound.Condition]) -> tuple[int, int] | None:
     """The places of the first two conditions on equal attributes that no value satisfies both.
 
-    Only what compares attributes of one type with the same type of constants is compared.
+    Only what compares attributes of one type with the same kind of constants is compared, and no
+    numbers with a point beside what may be floats.
     """
-    alike: dict[tuple[frozenset[DataType], frozenset[DataType]], list[int]] = {}
+    alike: dict[tuple[frozenset[Kind], frozenset[DataType]], list[int]] = {}
     for place, condition in enumerate(conditions):
         alike.setdefault(_types(condition), []).append(place)
     pairs = (
         _first_pair(places, [ranges(conditions[place]) for place in places])
-        for (constants, _), places in alike.items()
-        if len(constants) == 1 and len(places) > 1
+        for (constants, read), places in alike.items()
+        if len(constants) == 1
+        and len(places) > 1
+        and (Kind.DECIMAL not in constants or _are_exact(read))
     )
     return min((pair for pair in pairs if pair is not None), default=None)
+
+
+def _are_exact(types: frozenset[DataType]) -> bool:
+    return all(each.kind in (Kind.INTEGER, Kind.DECIMAL) for each in types)
 
 
 def _first_pair(places: list[int], passing: list[list[Range]]) -> tuple[int, int] | None:
@@ -119,8 +126,8 @@ def _below(high: Bound, low: Bound) -> bool:
     return bool(most < least)  # type: ignore[operator]
 
 
-def _types(condition: bound.Condition) -> tuple[frozenset[DataType], frozenset[DataType]]:
-    """The types of the constants of a condition, and of the attributes that it reads."""
+def _types(condition: bound.Condition) -> tuple[frozenset[Kind], frozenset[DataType]]:
+    """The kinds of the constants of a condition, and the types of the attributes that it reads."""
     parts: tuple[object, ...] = ()
     match condition:
         case bound.Comparison(left=left, right=right):
@@ -129,5 +136,5 @@ def _types(condition: bound.Condition) -> tuple[frozenset[DataType], frozenset[D
             parts = (operand, *values)
         case bound.Between(operand=operand, low=low, high=high):
             parts = (operand, low, high)
-    constants = frozenset(part.type for part in parts if isinstance(part, bound.Constant))
+    constants = frozenset(part.type.kind for part in parts if isinstance(part, bound.Constant))
     return constants, frozenset(part.type for part in parts if isinstance(part, bound.Reference))

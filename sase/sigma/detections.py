@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from math import isfinite
 
@@ -174,7 +175,8 @@ def _literal(part: YamlPart) -> ast.Expression:
         case int() if abs(value) < 2**63:
             return ast.Integer(value) if value >= 0 else ast.Negative(ast.Integer(-value))
         case float() if isfinite(value):
-            return ast.Float(value) if value >= 0 else ast.Negative(ast.Float(-value))
+            number = ast.Float(Decimal(repr(abs(value))))
+            return number if value >= 0 else ast.Negative(number)
     written = on_one_line(str(part.node.value), WORDS)
     raise part.error("sigma-no-equal", f"there is no number {written} in a script")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,57 @@ def test_commands(
     events = "-" if "--follow" in command else "events.parquet"
     assert main([*command, "--events", events, "-q", NULL]) == 0
     assert told("".join(capsys.readouterr())) == 1
+
+
+ZONES = pa.table(
+    {
+        "ts": [1, 2],
+        "type": ["A", "B"],
+        "here": pa.array([0, 1], pa.timestamp("us", "Europe/Berlin")),
+        "naive": pa.array([0, 1], pa.timestamp("us")),
+        "day": pa.array([0, 1], pa.date32()),
+    }
+)
+WITHOUT = "this has no time zone, and is beside a time that has one: it is taken as UTC"
+WITH = "this has a time zone, and is beside a time that has none: it is taken by its instant in UTC"
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("a.here > TIMESTAMP '2020-01-01 12:00:00'", WITHOUT),
+        ("TIMESTAMP '2020-01-01' < a.here + 5 minutes", WITHOUT),
+        ("a.here BETWEEN TIMESTAMP '2020-01-01 00:00Z' AND TIMESTAMP '2020-02-01'", WITHOUT),
+        ("a.here IN (TIMESTAMP '2020-01-01 00:00:00')", WITHOUT),
+        ("coalesce(a.here, TIMESTAMP '2020-01-01') = b.here", WITHOUT),
+        ("a.here - TIMESTAMP '2020-01-01' > 5 minutes", WITHOUT),
+        ("[here = TIMESTAMP '2020-01-01 00:00:00']", WITHOUT),
+        ("a.here > :aware", None),
+        ("a.here > :naive", WITHOUT),
+        ("a.here > TIMESTAMP '2020-01-01 12:00:00Z'", None),
+        ("a.here > DATE '2020-01-01'", None),
+        ("a.naive > TIMESTAMP '2020-01-01 12:00:00+01:00'", WITH),
+        ("a.naive > :aware", WITH),
+        ("a.naive > TIMESTAMP '2020-01-01 12:00:00'", None),
+        ("a.day > TIMESTAMP '2020-01-01 12:00:00Z'", WITH),
+        ("a.day > TIMESTAMP '2020-01-01 12:00:00'", None),
+    ],
+)
+def test_a_time_with_a_zone_beside_one_without(where: str, why: str | None) -> None:
+    naive = datetime.fromisoformat("2020-01-01T12:00:00")
+    given = {"naive": naive, "aware": naive.replace(tzinfo=UTC)}
+    params = {name: value for name, value in given.items() if f":{name}" in where}
+    query = f"EVENT SEQ(A a, B b) WHERE {where} WITHIN 5"
+    warnings = sase.match(query, ZONES, params=params).report.warnings
+    assert [why in each for each in warnings if why] == ([] if why is None else [True])
+    assert bool(warnings) == (why is not None)
+
+
+def test_it_is_said_how_a_time_is_written() -> None:
+    query = "EVENT A a WHERE a.{} > TIMESTAMP '2020-01-01 12:00:00{}'"
+    (there,) = sase.match(query.format("here", ""), ZONES).report.warnings
+    assert there.endswith(
+        "write  TIMESTAMP '2020-01-01 12:00:00+00:00' , or the zone that is meant"
+    )
+    (here,) = sase.match(query.format("naive", "+01:00"), ZONES).report.warnings
+    assert here.endswith("in UTC it is  TIMESTAMP '2020-01-01 11:00:00'")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -172,6 +173,16 @@ def test_what_is_said_of_the_events(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert "when=9 kind=A id=0 s=x" in out
     assert "LIMIT was reached before the end of the events" in err
+
+
+def test_a_number_with_a_point_as_a_parameter_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    prices = pa.array([Decimal("19.99"), Decimal("20.00")], pa.decimal128(10, 2))
+    pyarrow.parquet.write_table(
+        pa.table({"ts": [1, 2], "type": ["A", "A"], "price": prices}), "events.parquet"
+    )
+    query = "EVENT A a WHERE a.price = :p"
+    assert run("-q", query, "--param", "p=19.99", "--output", "count") == 0
+    assert capsys.readouterr().out == "1\n"
 
 
 def test_names_that_were_found_are_told(capsys: pytest.CaptureFixture[str]) -> None:

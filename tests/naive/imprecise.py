@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, permutations, product
@@ -192,7 +193,8 @@ def _passes_having(query: ast.Query, found: Found, likelihood: Fraction) -> bool
 def with_confidence(node: Any, likelihood: Fraction) -> Any:
     """An expression in which the name `confidence` by itself is a number."""
     if isinstance(node, ast.Attribute) and node.variable is None:
-        return ast.Float(float(likelihood)) if node.name.text == "confidence" else node
+        is_it = node.name.text == "confidence"
+        return ast.Float(Decimal(repr(float(likelihood)))) if is_it else node
     if isinstance(node, tuple):
         return tuple(with_confidence(part, likelihood) for part in node)
     if not isinstance(node, ast.Node):

@@ -12,6 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from sase.lang import ast
 
 LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
@@ -47,6 +49,14 @@ class Interval:
     nanoseconds: int
 
 
+class Single(float):
+    """A float32: as a value it is the float64 that equals it."""
+
+
+class Written(Decimal):
+    """A number with a point in a query, or a parameter: exact until it is beside a float."""
+
+
 Number: TypeAlias = int | float | Decimal
 Value: TypeAlias = bool | int | float | Decimal | str | Moment | Interval | None
 
@@ -63,6 +73,8 @@ def read(value: object) -> Value:
             return value
         case float():
             return None if math.isnan(value) else value
+        case np.float32():
+            return None if np.isnan(value) else Single(value)
         case Decimal() if value.is_finite() and _digits(value) <= 18:
             return value
         case int() | Decimal():
@@ -102,6 +114,8 @@ def python(value: Value) -> object:
             }[kind]
         case Interval(nanoseconds):
             return timedelta(microseconds=_whole(nanoseconds, MICROSECOND))
+        case Single() | Written():
+            return float(value)
         case _:
             return value
 
@@ -119,8 +133,10 @@ def _whole(nanoseconds: int, unit: int) -> int:
 def literal(node: ast.Expression, parameters: Mapping[str, object]) -> Value:
     """What a literal, a negative literal or a parameter stands for."""
     match node:
-        case ast.Integer() | ast.Float() | ast.String() | ast.Boolean():
+        case ast.Integer() | ast.String() | ast.Boolean():
             return node.value
+        case ast.Float():
+            return Written(node.value)
         case ast.Null():
             return None
         case ast.Timestamp(text) | ast.Date(text):
@@ -133,7 +149,8 @@ def literal(node: ast.Expression, parameters: Mapping[str, object]) -> Value:
         case ast.Parameter(name):
             if name not in parameters:
                 raise ValueError(f"the parameter :{name} is not given")
-            return read(parameters[name])
+            value = parameters[name]
+            return Written(value) if isinstance(value, Decimal) else read(value)
         case ast.Negative(operand):
             return negative(literal(operand, parameters))
         case _:
@@ -168,7 +185,7 @@ def compare(left: Value, right: Value, unit: int | None = None) -> int:
         case (bool(), bool()) | (str(), str()) | (Moment(), Moment()) | (Interval(), Interval()):
             return (left > right) - (left < right)  # type: ignore[operator]
         case _ if is_number(left) and is_number(right):
-            a, b = _comparable(left), _comparable(right)
+            a, b = _beside(left, right), _beside(right, left)
             return (a > b) - (a < b)
         case _:
             raise NotImplementedError(f"comparing {left!r} with {right!r}")
@@ -177,6 +194,33 @@ def compare(left: Value, right: Value, unit: int | None = None) -> int:
 def is_number(value: Value) -> bool:
     """Whether it is an integer, a float or a decimal; a boolean is not."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _beside(number: Value, other: Value) -> Fraction | float:
+    """What a number is compared as: one with a point as the nearest float beside a float."""
+    if isinstance(number, Written) and isinstance(other, float):
+        near = nearest_single(number) if isinstance(other, Single) else float(number)
+        return _comparable(near)
+    return _comparable(number)
+
+
+def nearest_single(number: Decimal) -> float:
+    """The float32 nearest to a number, of two that are as near the even one."""
+    most = np.finfo(np.float32).max
+    if abs(Fraction(number)) >= Fraction(float(most)) + 2**103:
+        return math.copysign(math.inf, number)
+    with np.errstate(over="ignore"):
+        near = np.clip(np.float32(float(number)), -most, most)
+    around = [
+        np.nextafter(near, np.float32(-math.inf)),
+        near,
+        np.nextafter(near, np.float32(math.inf)),
+    ]
+    finite = [each for each in around if np.isfinite(each)]
+    best = min(
+        finite, key=lambda f: (abs(Fraction(float(f)) - Fraction(number)), f.view(np.int32) % 2)
+    )
+    return float(best)
 
 
 def _comparable(number: Value) -> Fraction | float:
@@ -285,6 +329,10 @@ def negative(value: Value) -> Value:
             raise NotImplementedError(f"- {value!r}")
         case int():
             return in_int64(-value)
+        case Written():
+            return Written(value.copy_negate())
+        case Single():
+            return Single(-value)
         case float() | Decimal():  # arithmetic on decimals is float64
             return -float(value)
 
@@ -324,6 +372,8 @@ def _absolute(value: Value) -> Value:
         return negative(value) if value.nanoseconds < 0 else value
     if not is_number(value):
         raise NotImplementedError(f"abs of {value!r}")
+    if isinstance(value, Single):
+        return Single(abs(value))
     return in_int64(abs(value)) if isinstance(value, int) else abs(float(value))  # type: ignore
 
 

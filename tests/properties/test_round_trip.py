@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -114,16 +115,20 @@ def anything_with(name: ast.Name) -> ast.Expression:
 
 
 @many(3)
-@given(st.text(st.characters()), st.floats(min_value=0.0, allow_nan=False), st.integers(0))
+@given(
+    st.text(st.characters()),
+    st.floats(min_value=0.0, allow_nan=False, allow_infinity=False),
+    st.integers(0),
+)
 def test_any_text_and_number_can_be_a_literal(text: str, value: float, integer: int) -> None:
     value = abs(value)
     tested = ast.Attribute(ast.Name("a"))
-    for number in (ast.Float(value), ast.Integer(integer)):
+    for number in (ast.Float(Decimal(repr(value))), ast.Integer(integer)):
         minutes = ast.Interval(number, ast.Name("minutes"))
         literals: list[Any] = [
             number,
             minutes,
-            ast.Percentage(number if 1e-80 < number.value < 1e90 else ast.Float(0.5)),
+            ast.Percentage(number if 1e-80 < number.value < 1e90 else ast.Float(Decimal("0.5"))),
             ast.Negative(number),
             ast.Negative(minutes),
             *(kind(text) for kind in (ast.String, ast.Timestamp, ast.Date)),

@@ -24,6 +24,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from decimal import Decimal
 from functools import cache
 from itertools import product
 from math import isinf
@@ -92,16 +93,32 @@ TEXTS = [
 LONGEST = 10**MOST_DIGITS - 1
 _INTEGERS = [ast.Integer(n) for n in (0, 1, 2, 7, 42, 2**31, 2**63 - 1, 2**63, 2**70, LONGEST)]
 _FLOATS = [
-    ast.Float(value)
-    for value in (0.0, 0.1, 1.0, 2.5, 1e16, 1e22, 5e-324, 1.5e-7, 1.7e308, float("1e999"))
+    ast.Float(Decimal(text))
+    for text in (
+        "0.0",
+        "0.1",
+        "1.00",
+        "2.5",
+        "1e16",
+        "1e+22",
+        "5e-324",
+        "1.5e-7",
+        "1.7e308",
+        "1e999",
+        "3.14159265358979323846",
+        "0.10",
+    )
 ]
 NUMBERS: list[ast.Integer | ast.Float] = [*_INTEGERS, *_FLOATS]
 _STRINGS = [ast.String(text) for text in TEXTS]
 _INTERVALS = [
     ast.Interval(number, ast.Name(unit)) for number in NUMBERS[::3] for unit in UNITS[::2]
-] + [ast.Interval(ast.Float(0.5), ast.Name(unit)) for unit in UNITS]
+] + [ast.Interval(ast.Float(Decimal("0.5")), ast.Name(unit)) for unit in UNITS]
 _TIMES = [kind(text) for kind in (ast.Timestamp, ast.Date) for text in TEXTS[:6]]
-_SHORT = [ast.Float(value) for value in (0.0, 0.1, 2.5, 99.99, 1e16, 1e22, 1.5e-7, 1e-90)]
+_SHORT = [
+    ast.Float(Decimal(text))
+    for text in ("0.0", "0.1", "2.50", "99.99", "1e16", "1e22", "1.5e-7", "1e-90")
+]
 _PERCENTAGES = [ast.Percentage(number) for numbers in (_INTEGERS, _SHORT) for number in numbers]
 
 
@@ -352,7 +369,7 @@ def _details(node: ast.Node, kind: str) -> Iterable[str]:
         case ast.Strategy(name=name):
             return [f"Strategy {name.value}"]
         case ast.Float(value=value):
-            return ["Float infinite"] if isinf(value) else []
+            return ["Float beyond float64"] if isinf(float(value)) else []
         case ast.Quantifier(symbol=symbol, maximum=maximum):
             return [f"Quantifier {symbol}{' open' if symbol == '{}' and maximum is None else ''}"]
         case ast.Comparison(operator=operator):
@@ -395,7 +412,7 @@ def _expected() -> frozenset[str]:
             *(f"Negative of {name}" for name in ("Integer", "Float", "Interval", "Percentage")),
             *(f"{kind} of {name}" for kind in ("Percentage", "Interval") for name in _NUMBERS),
             *(f"Window {flag}" for flag in ("events", "per partition", "inclusive")),
-            "Float infinite",
+            "Float beyond float64",
             "Name in backquotes",
             "Output composite",
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from sase.binding import BoundQuery, Schema, bound
 from sase.binding.types import NUMBERS, TIMES
 from sase.engine.columns.arrays import Floats, Numbers
-from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, SCALES
 from sase.engine.operators.contract import size_of
 
 UNKNOWN = float("nan")
@@ -38,7 +40,7 @@ def _is_measured(value: bound.Expression) -> bool:
 
 def distance(condition: bound.Condition, values: Sequence[Any]) -> Any:
     """The distance of the values that `compared` named, of which none is NULL."""
-    first, *others = values
+    first, *others = (Fraction(v) if isinstance(v, Decimal) else v for v in values)
     if isinstance(condition, bound.Between):
         low, high = others
         return max(low - first, first - high, 0)
@@ -62,7 +64,7 @@ def as_floats(values: Numbers) -> Floats:
     found[tags == INTEGER] = bits[tags == INTEGER]
     found[tags == FLOAT] = np.ascontiguousarray(bits[tags == FLOAT]).view(np.float64)
     is_exact = tags >= EXACT
-    found[is_exact] = bits[is_exact] / 10.0 ** (tags[is_exact] - EXACT)
+    found[is_exact] = bits[is_exact] / 10.0 ** ((tags[is_exact] - EXACT) % SCALES)
     return found
 
 

@@ -19,21 +19,23 @@ def data_type(arrow: pa.DataType) -> DataType:
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
-        return DataType(Kind.TIMESTAMP, arrow.unit)
+        return DataType(Kind.TIMESTAMP, arrow.unit, zoned=arrow.tz is not None)
     if pa.types.is_duration(arrow):
         return DataType(Kind.INTERVAL, arrow.unit)
     if pa.types.is_decimal(arrow):
         return DataType(Kind.DECIMAL, scale=arrow.scale)
+    if pa.types.is_floating(arrow):
+        return DataType(Kind.FLOAT, width=arrow.bit_width if arrow.bit_width < 64 else None)
     for is_of, kind in _KINDS:
         if is_of(arrow):
-            return DataType(kind, "d" if kind is Kind.TIMESTAMP else None)
+            is_date = kind is Kind.TIMESTAMP
+            return DataType(kind, "d" if is_date else None, zoned=False if is_date else None)
     return DataType(Kind.OTHER)
 
 
 _KINDS = (
     (pa.types.is_boolean, Kind.BOOLEAN),
     (pa.types.is_integer, Kind.INTEGER),
-    (pa.types.is_floating, Kind.FLOAT),
     (pa.types.is_string, Kind.STRING),
     (pa.types.is_large_string, Kind.STRING),
     (pa.types.is_string_view, Kind.STRING),

@@ -29,11 +29,21 @@ def number_column(
 ) -> EventColumn:
     """Decode a column into `target`; without `widen` a single chunk may keep narrow integers."""
     if target.kind is Kind.FLOAT:
-        return EventColumn(target, *_without_nan(*raw_floats(name, column, faults)))
+        values, known = raw_floats(name, column, faults)
+        if target.width is not None and any(_is_wider(each, target.width) for each in column):
+            with np.errstate(over="ignore"):
+                values = values.astype(f"f{target.width // 8}").astype(np.float64)
+        return EventColumn(target, *_without_nan(values, known))
     column = _decoded(column)
     parts = [_integers(name, piece, target, faults) for piece in column]
     is_kept = len(parts) == 1 and not widen
     return EventColumn(target, parts[0] if is_kept else joined(parts, np.int64), all_valid(column))
+
+
+def _is_wider(piece: Chunk, width: int) -> bool:
+    """Whether values may be no floats of so many bits."""
+    kind = value_type(piece.array.type)
+    return not pa.types.is_floating(kind) or kind.bit_width > width
 
 
 def raw_floats(

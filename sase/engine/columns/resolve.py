@@ -135,7 +135,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
         return expected  # as rows from JSON come, with no point where there is no fraction
     is_vague = expected.resolution is None and expected.scale is None
     if found.kind is expected.kind and (is_vague or merged([found, expected]) == expected):
-        return found if is_vague else expected
+        return found if is_vague and found.kind is not Kind.FLOAT else expected
     raise SchemaError(
         f"{table.where}`{name}` has the type {found} here, and the query was compiled for"
         f" {expected}: compile it for these events, or cast the column"

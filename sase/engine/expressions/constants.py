@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 
 from sase.binding.bound import Constant, Expression, Placeholder, Scalar
+from sase.binding.literals import units_of
 from sase.binding.types import TIMES, DataType, Kind
 from sase.engine.expressions.layout import LoweringError
 from sase.engine.expressions.strings import Interner
 from sase.engine.kernels.expressions.operations import (
+    ABOVE,
+    BELOW,
     EXACT,
     FLOAT,
     INTEGER,
     LEAST,
+    LITERAL,
     MOST,
     NOTHING,
     NULL,
@@ -63,6 +69,9 @@ def constant(expression: Constant, interner: Interner) -> Value:
             return INTEGER, whole
         case float(real):
             return (FLOAT, int(np.float64(real).view(np.int64))) if real == real else (NULL, 0)
+        case Decimal() as number:
+            units, scale, side = units_of(number)
+            return (LITERAL, ABOVE, BELOW)[side] + scale, units
         case str(text):
             return INTEGER, interner.code(text)
 

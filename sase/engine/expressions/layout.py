@@ -56,7 +56,9 @@ class ProgramLayout:
 
     def may_mix(self, *sides: Expression) -> bool:
         """Whether compared values may be of different scales."""
-        return self.mixes or any(side.type.kind not in UNSCALED for side in sides)
+        return self.mixes or any(
+            side.type.kind not in UNSCALED or side.type.scale is not None for side in sides
+        )
 
     def position(self, component: int) -> int:
         """The row of a component."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any as Anything
@@ -236,6 +237,7 @@ def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, in
     """The comparison of a column's numbers that a comparison with a constant means."""
     if tag == FLOAT:
         near = float(value)
+        value = near if isinstance(value, Decimal) else value
         lower = near if near <= value else math.nextafter(near, -math.inf)
         upper = lower if near == value else math.nextafter(lower, math.inf)
         return _between(sign, (lower, upper), (-math.inf, math.inf))

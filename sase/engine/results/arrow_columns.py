@@ -17,7 +17,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner
 from sase.engine.expressions.constants import RESOLUTIONS, constant
 from sase.engine.expressions.lowering import CHOICES
-from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
+from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL, SCALES
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.errors import BudgetError, DataError
 
@@ -130,6 +130,7 @@ def arrow_column(
 ) -> pa.Array:
     """A column of values: tags and bits. Timestamps get the time zone."""
     tags, bits = values[:, 0], values[:, 1]
+    tags = np.where(tags < EXACT, tags, EXACT + (tags - EXACT) % SCALES)  # literals are decimals
     missing, kind = tags == NULL, result_type(value, zone)
     if kind is None:
         return _by_values(tags, bits, missing)
@@ -155,7 +156,9 @@ def _scale(value: Expression) -> int | None:
         scales = [_scale(each) for each in value.operands if each.type.kind is not Kind.NULL]
         known = [each for each in scales if each is not None]
         return max(known, default=0) if len(known) == len(scales) else None
-    return 0 if value.type.kind is Kind.INTEGER else value.type.scale
+    if value.type.kind is Kind.INTEGER:
+        return 0
+    return value.type.scale if value.type.kind is Kind.DECIMAL else None
 
 
 def _unit(value: Expression) -> str | None:

@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from sase.binding import bound
+from sase.binding.literals import is_written
 from sase.binding.parts import with_references
 from sase.binding.text import condition_text, value_text
+from sase.binding.types import Kind
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
 from sase.planning.rewrites.contract import Declined, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
@@ -109,8 +111,8 @@ def subject(conjunct: bound.Conjunct) -> bound.Reference | None:
     match conjunct.condition:
         case bound.Comparison(left=left, right=right):
             parts: tuple[bound.Expression, ...] = (left, right)
-        case bound.Membership(operand=operand):
-            parts = (operand,)
+        case bound.Membership(operand=operand, values=values):
+            parts = (operand, *values)
         case bound.Between(operand=bound.Reference() as operand, low=low, high=high):
             parts = (operand, low, high)
         case _:
@@ -119,7 +121,11 @@ def subject(conjunct: bound.Conjunct) -> bound.Reference | None:
     is_plain = all(
         isinstance(part, bound.Reference | bound.Constant | bound.Placeholder) for part in parts
     )
-    return read[0] if is_plain and len(read) == 1 and not lacks(read[0]) else None
+    if not is_plain or len(read) != 1 or lacks(read[0]):
+        return None
+    # Of what equals it, one may be a float and another a decimal: beside these it is not the same.
+    is_exact = read[0].type.kind in (Kind.INTEGER, Kind.DECIMAL)
+    return read[0] if is_exact or not any(map(is_written, parts)) else None
 
 
 def _about(condition: bound.Condition, other: bound.Reference) -> bound.Condition:

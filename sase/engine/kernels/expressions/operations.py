@@ -2,6 +2,9 @@
 
 A value is a tag and 64 bits: NULL, an int64, the bits of a float64, or from EXACT on an int64 that
 counts units of 10 to the minus (tag - EXACT): decimals, and times in seconds or fractions of one.
+
+A literal with a point has tags of its own, LITERAL, ABOVE or BELOW on: beside a float it is the
+nearest float64, beside all else these units exactly, or strictly above or below them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from sase.engine.kernels.jit.compiler import linked
 Value: TypeAlias = tuple[int, int]
 
 NULL, INTEGER, FLOAT, EXACT = 0, 1, 2, 3
+SCALES = 32  # tags from one kind of exact values to the next
+LITERAL, ABOVE, BELOW = EXACT + SCALES, EXACT + 2 * SCALES, EXACT + 3 * SCALES
 # The tag of what leaves int64: the loop notes it, and goes on with NULL.
 OVERFLOW = 255
 NOTHING: Value = (NULL, 0)
@@ -124,14 +129,38 @@ def order(left: Value, right: Value) -> int:
     """The same of any two values."""
     if is_simple(left, right):
         return order_simply(left, right)
-    # The simpler one first: an integer before a float before a scaled one.
+    # The simpler one first: an integer before a float before a scaled one before a literal.
     turned = left[0] > right[0]
     simple, other = (right, left) if turned else (left, right)
-    if simple[0] == FLOAT:
+    if other[0] >= LITERAL:
+        side = order_with_literal(simple, other)
+    elif simple[0] == FLOAT:
         side = -order_of_scaled(other[1], other[0] - EXACT, number(simple))
     else:
         side = order_of_multiple(simple[1], other[0] - max(simple[0], EXACT), other[1])
     return -side if turned else side
+
+
+@linked
+def order_with_literal(value: Value, literal: Value) -> int:
+    """The order of a value, or a simpler literal, and a literal with a point."""
+    if value[0] == FLOAT:
+        near = as_float(literal)
+        return (number(value) > near) - (number(value) < near)
+    scale, own = scale_of(literal[0]), scale_of(value[0])
+    if own > scale:
+        side = -order_of_multiple(literal[1], own - scale, value[1])
+    else:
+        side = order_of_multiple(value[1], scale - own, literal[1])
+    if side == 0 and literal[0] >= ABOVE:
+        return 1 if literal[0] >= BELOW else -1
+    return side
+
+
+@linked
+def scale_of(tag: int) -> int:
+    """The digits behind the point of the units of an exact value."""
+    return (tag - EXACT) % SCALES if tag >= EXACT else 0
 
 
 @linked
@@ -289,9 +318,9 @@ def as_float(value: Value) -> float:
     """The float64 nearest to a number that is not NULL."""
     if value[0] <= EXACT:
         return simple_float(value)
-    units, power = value[1], POWERS[value[0] - EXACT]
+    units, power = value[1], POWERS[scale_of(value[0])]
     near = float(units) / float(power)
-    if abs(units) <= MOST_EXACT:
+    if abs(units) <= MOST_EXACT or power == 1:
         return near
     # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
     # the neighbours are whole.
