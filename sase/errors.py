@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sase.printable import on_one_line, printable, printable_lines
+from sase.printable import on_one_line, printable, printable_message
 from sase.source import Source, Span
 
 Severity = Literal["error", "warning"]
@@ -82,7 +82,7 @@ class Diagnostic:
         margin = " " * excerpt[1].index("|")
         return "\n".join(
             [
-                f"{self.severity}[{self.code}]: {printable(self.message)}",
+                f"{self.severity}[{self.code}]: {printable(printable_message(self.message))}",
                 f"{margin[1:]}--> {printable(self.source.name)}:{self.line}:{self.column}",
                 *excerpt,
                 *(f"{margin}= {_indent(hint, margin)}" for hint in self.hints),
@@ -91,14 +91,14 @@ class Diagnostic:
 
 
 def _indent(hint: str, margin: str) -> str:
-    return printable_lines(hint).replace("\n", f"\n{margin}  ")
+    return printable_message(hint).replace("\n", f"\n{margin}  ")
 
 
 class SaseError(Exception):
     """The root of every exception that this package raises on purpose."""
 
     def __str__(self) -> str:
-        return printable_lines(super().__str__())
+        return printable_message(super().__str__())
 
 
 class QueryError(SaseError):
@@ -146,7 +146,7 @@ class DataError(SaseError):
         super().__init__(message, row, column, value)
 
     def __str__(self) -> str:
-        return printable_lines(self.message)
+        return printable_message(self.message)
 
 
 class BudgetError(SaseError):
@@ -171,7 +171,7 @@ class SparkMissingError(SparkError, ImportError):
 
 class _Warning(UserWarning):
     def __str__(self) -> str:
-        return printable_lines(super().__str__())
+        return printable_message(super().__str__())
 
 
 class BudgetWarning(_Warning):

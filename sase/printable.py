@@ -12,6 +12,8 @@ from typing import Any
 
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
+# Characters of a line of a message, and those that begin and end what is left of a longer one.
+MOST_OF_MESSAGE, BEGINNING, ENDING = 1000, 500, 300
 
 
 def printable(text: str) -> str:
@@ -28,6 +30,20 @@ def on_one_line(text: str, most: int) -> str:
 def printable_lines(text: str) -> str:
     """The same of several lines, whose ends and tabs stay."""
     return text if text.isprintable() else "".join(map(_seen_in_lines, text.replace("\r\n", "\n")))
+
+
+def printable_message(text: str) -> str:
+    """The same of a message: a line that values make long lacks its middle."""
+    return _without_middles(printable_lines(_without_middles(text)))
+
+
+def _without_middles(text: str) -> str:
+    if len(text) <= MOST_OF_MESSAGE:
+        return text
+    return "\n".join(
+        line if len(line) <= MOST_OF_MESSAGE else f"{line[:BEGINNING]} … {line[-ENDING:]}"
+        for line in text.split("\n")
+    )
 
 
 def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, **form: Any) -> str:

@@ -258,6 +258,26 @@ def test_what_is_shown_stays() -> None:
     assert printable("\udc80") == "\\udc80"
 
 
+@pytest.mark.parametrize("value", ["x" * 5_000_000, "\x1b" * 100_000, "x\n" * 3])
+def test_a_message_of_a_long_value_has_its_place_and_its_reason(value: str) -> None:
+    """Also when it is part of another message."""
+    said = str(sase.DataError(f"line 7: {value}: no number"))
+    assert str(sase.PlanError(f"here: {said}")) == f"here: {said}"
+    assert said.startswith("line 7: ")
+    assert said.endswith(": no number")
+    assert len(said) < 5000
+    assert is_harmless(said)
+
+
+@pytest.mark.parametrize(
+    "text", ["EVENT {0} {0}", "EVENT A a WHERE a.{0} = 1", "EVENT A a WHERE '{0}"]
+)
+def test_a_query_of_a_megabyte_is_no_long_message(text: str) -> None:
+    with pytest.raises(sase.QueryError) as caught:
+        sase.match(text.format("x" * 1_000_000), {"A": [{"ts": 1}]})
+    assert len(str(caught.value)) < 5000
+
+
 # ---------------------------------------------------------------- formulas
 
 

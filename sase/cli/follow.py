@@ -58,7 +58,8 @@ def tail_options(arguments: Namespace) -> dict[str, Any]:
     """How lines are followed, by the keywords of what does so."""
     judges = on_bad_row(arguments) == "quarantine"
     times = [name for name in times_in(arguments) if name is not None]
-    return {"judges": judges, "times": times, **reading_options(arguments)}
+    options = {"judges": judges, "times": times, **reading_options(arguments)}
+    return options | {"say": lambda line: notify([line])}
 
 
 def follow(arguments: Namespace, ending: Ending) -> int:

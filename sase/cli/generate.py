@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sase.cli.messages import counted
-from sase.cli.output_files import Target, check_target, discard, print_rows, write_file
+from sase.cli.output_files import (
+    Target,
+    check_standard_output,
+    check_target,
+    discard,
+    print_rows,
+    write_file,
+)
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
@@ -105,8 +112,7 @@ def _write(rows: Any, path: Path | None, thing: str, ending: Ending) -> None:
     counts: list[int] = []
     start = time.perf_counter()
     if path is None:
-        if sys.stdout is None:
-            raise SaseError("there is no standard output: name a file")
+        check_standard_output()
         print_rows("csv", rows.schema, rows, wrote=counts.append)
         sys.stdout.flush()  # or the summary could overtake what it sums up
     else:

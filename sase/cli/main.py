@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import NamedTuple, TextIO
 
@@ -19,7 +19,7 @@ from sase.address_space import is_tight
 from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
 from sase.nearest import nearest
-from sase.printable import printable_lines
+from sase.printable import printable_message
 
 
 class Command(NamedTuple):
@@ -52,6 +52,7 @@ FAILED, WRONG, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 
 # So many more objects there may be before Python looks for cycles among them.
 YOUNG = 200_000
+NO_OUTPUT = "there is no standard output: it is closed"
 UNLOADED = (
     "there is not enough memory to load or compile code: a limit such as `ulimit -v` is too low"
 )
@@ -59,6 +60,27 @@ UNLOADED = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the result is the exit status."""
+    with _outputs():
+        return _main(arguments)
+
+
+@contextlib.contextmanager
+def _outputs() -> Iterator[None]:
+    """Stand in for outputs that are closed: writing results fails, and messages go nowhere.
+
+    `print` of messages would else write them among the results.
+    """
+    with contextlib.ExitStack() as held:
+        if sys.stdout is None:
+            unwritable = held.enter_context(open(os.devnull))
+            held.enter_context(contextlib.redirect_stdout(unwritable))
+        if sys.stderr is None:
+            nowhere = held.enter_context(open(os.devnull, "w"))
+            held.enter_context(contextlib.redirect_stderr(nowhere))
+        yield
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     _write_any_character()
     HostProcess.is_command = arguments is None
     if HostProcess.is_command:
@@ -71,27 +93,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(sys.argv[1:] if arguments is None else arguments)
         finally:
             # What fails here is still ours to report; at the interpreter's exit it is a traceback.
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # whoever reads our output, such as `head`, has seen enough
         _drop(sys.stdout, sys.stderr)
         return UNREAD
     except MemoryError as error:
-        reason = f": {printable_lines(str(error))}" if str(error) else ""
+        reason = f": {printable_message(str(error))}" if str(error) else ""
         print(f"sase: error: there is not enough memory{reason}", file=sys.stderr)
         return FAILED
     except (ImportError, SystemError) as error:  # LLVM is at a loss in the midst of compiling
         if not is_tight():
             raise
-        print(f"sase: error: {UNLOADED}: {printable_lines(str(error))}", file=sys.stderr)
+        print(f"sase: error: {UNLOADED}: {printable_message(str(error))}", file=sys.stderr)
         return FAILED
     except OSError as error:
         _drop(sys.stdout)
         is_unloaded = "shared object" in str(error) and is_tight()
-        reason = f"{UNLOADED}: {error}" if is_unloaded else str(error)
-        print(f"sase: error: {printable_lines(reason)}", file=sys.stderr)
+        is_closed = isinstance(error, io.UnsupportedOperation) and not sys.stdout.writable()
+        reason = f"{UNLOADED}: {error}" if is_unloaded else NO_OUTPUT if is_closed else str(error)
+        print(f"sase: error: {printable_message(reason)}", file=sys.stderr)
         return FAILED
 
 
@@ -140,7 +162,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
         print_diagnostics(named_as_read(problem.diagnostics, parsed), sys.stderr)
         return WRONG
     except (SaseError, ArgumentError) as problem:
-        print(f"{program}: error: {printable_lines(str(problem))}", file=sys.stderr)
+        print(f"{program}: error: {printable_message(str(problem))}", file=sys.stderr)
         return WRONG if isinstance(problem, SchemaError | PlanError | ArgumentError) else FAILED
     except Terminated:
         return TERMINATED
@@ -191,9 +213,9 @@ def _write_any_character() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _drop(*streams: TextIO | None) -> None:
+def _drop(*streams: TextIO) -> None:
     """Lead what these streams still hold to nowhere, where writing it cannot fail again."""
     # A stream without a descriptor, such as a caller's StringIO, has nothing that could fail.
     with contextlib.suppress(io.UnsupportedOperation), open(os.devnull, "wb") as nowhere:
-        for stream in filter(None, streams):
+        for stream in streams:
             os.dup2(nowhere.fileno(), stream.fileno())

@@ -11,13 +11,13 @@ from typing import TextIO
 
 from sase.digits import grouped
 from sase.errors import BudgetWarning, Diagnostic, ReplayWarning, StatementWarning
-from sase.printable import printable_lines
+from sase.printable import printable_lines, printable_message
 
 
 def notify(lines: Sequence[str]) -> None:
     """Tell the user beside the results."""
     for line in lines:
-        print(f"sase: {printable_lines(line)}", file=sys.stderr)
+        print(f"sase: {printable_message(line)}", file=sys.stderr)
 
 
 def notify_warnings(found: Iterable[str]) -> None:

@@ -40,8 +40,8 @@ def targets_of(arguments: Namespace) -> list[Target]:
 
 def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
     """Refuse files that cannot be written, or that would be in place of what is read."""
-    if sys.stdout is None and arguments.out is None:
-        raise ArgumentError("there is no standard output: name a file with  -o FILE")
+    if arguments.out is None:
+        check_standard_output()
     check_csv_safe(targets, arguments)
     for target in targets:
         check_target(target)
@@ -53,6 +53,12 @@ def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
                     f"{other.option} and {target.option} both name {target.path}: give each a file"
                     " of its own"
                 )
+
+
+def check_standard_output() -> None:
+    """Refuse a standard output that is closed, before there is something to write."""
+    if not sys.stdout.writable():
+        raise ArgumentError("there is no standard output: name a file with  -o FILE")
 
 
 def add_csv_safe(parser: ArgumentParser) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Action, ArgumentParser
 from typing import Any, NoReturn
 
-from sase.printable import printable_lines
+from sase.printable import printable_message
 
 
 class CommandParser(ArgumentParser):
@@ -20,7 +21,12 @@ class CommandParser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with an error; what was given may hold any character."""
-        super().error(printable_lines(message))
+        super().error(printable_message(message))
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help or an error; that of `argparse` passes over what cannot be written."""
+        if message:
+            (file or sys.stderr).write(message)
 
     def add_argument(self, *names: Any, **settings: Any) -> Action:
         """Add an argument, and keep it."""

@@ -125,6 +125,8 @@ def read_text(name: str) -> Text:
     """The text of a file, or of standard input; an ArgumentError says why it cannot be read."""
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise ArgumentError("-: there is no standard input")
             content = read_all(sys.stdin.buffer)
         else:
             with open(name, "rb") as file:

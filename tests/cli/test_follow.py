@@ -7,11 +7,13 @@ import functools
 import gzip
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -612,14 +614,156 @@ def test_each_step_has_its_time(tmp_path: Path, runs: list[Run]) -> None:
     ]  # fmt: skip
 
 
-def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:
+# ---------------------------------------------------------------- a name, and its files
+
+
+class Tail:
+    """What is followed of a file, and what is said of that."""
+
+    def __init__(self, path: Path, *lines: str) -> None:
+        self.path, self.said = path, list[str]()
+        write(path, *lines)
+        self.reader = TailReader(str(path), pause=0.01, judges=True, say=self.said.append)
+        self.reader.judge("ts", ["ts", "type"], ["ts", "type", "id"])
+        self._rows = iter(self.reader)
+
+    def take(self, count: int) -> list[int]:
+        """The times of so many more rows."""
+        found: list[int] = []
+        while len(found) < count:
+            batch = next(self._rows)
+            found += batch["ts"].to_pylist()
+        return found
+
+
+def write(path: Path, *lines: str) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def add(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+FORMS = {"events.csv": "{0},A,1", "events.jsonl": '{{"ts": {0}, "type": "A", "id": 1}}'}
+
+
+@pytest.fixture(params=FORMS)
+def tailed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Tail, list[str], Any]:
+    """A file of which one row is read, what else begins such a file, and what makes a row."""
+    header = [CSV[0]] if request.param == "events.csv" else []
+    row = FORMS[request.param].format
+    tailed = Tail(tmp_path / request.param, *header, row(1))
+    assert tailed.take(1) == [1]
+    return tailed, header, row
+
+
+def test_a_file_that_is_rotated(tailed: tuple[Tail, list[str], Any], tmp_path: Path) -> None:
+    """The old one is read to its end, whose last line may lack one, and then the new one."""
+    tail, header, row = tailed
+    for turn in range(1, 4):
+        old = tail.path.rename(tmp_path / f"old.{turn}")
+        add(old, row(10 * turn) + "\n" + row(10 * turn + 1))
+        write(tail.path, *header, row(10 * turn + 2))
+        assert tail.take(3) == [10 * turn, 10 * turn + 1, 10 * turn + 2]
+        add(tail.path, row(10 * turn + 3) + "\n")
+        assert tail.take(1) == [10 * turn + 3]
+        assert len(tail.said) == turn
+        assert tail.said[-1] == f"{tail.path} is another file now, which is read from its beginning"
+
+
+def test_a_file_that_is_truncated(tailed: tuple[Tail, list[str], Any]) -> None:
+    """By whom copies it and empties it, after which the writer goes on without a header."""
+    tail, header, row = tailed
+    for turn, begin in enumerate(([], header), 1):
+        with ThreadPoolExecutor(1) as other:
+            rest = other.submit(tail.take, 2)
+            write(tail.path)
+            wait_for(lambda turn=turn: len(tail.said) == turn)
+            add(tail.path, "".join(f"{line}\n" for line in [*begin, row(2), row(3)]))
+            assert rest.result(60) == [2, 3]
+        assert tail.said == [f"{tail.path} was truncated: it is read from its beginning"] * turn
+
+
+def test_a_file_that_is_deleted(tailed: tuple[Tail, list[str], Any]) -> None:
+    """And comes back; what is written to the one without a name is read until then."""
+    tail, header, row = tailed
+    with tail.path.open("a", encoding="utf-8") as writer, ThreadPoolExecutor(1) as other:
+        tail.path.unlink()
+        writer.write(row(2) + "\n")
+        writer.flush()
+        assert tail.take(1) == [2]
+        rest = other.submit(tail.take, 1)
+        wait_for(lambda: tail.said)
+        write(tail.path, *header, row(3))
+        assert rest.result(60) == [3]
+    missing = f"{tail.path}: No such file or directory: waiting for a file of this name"
+    assert tail.said == [
+        missing,
+        f"{tail.path} is another file now, which is read from its beginning",
+    ]
+
+
+def test_lines_are_counted_in_each_file(tailed: tuple[Tail, list[str], Any]) -> None:
+    tail, header, row = tailed
+    tail.path.unlink()
+    write(tail.path, *header, row(2))
+    tail.take(1)
+    assert tail.reader.line_of(0) == len(header) + 1
+    add(tail.path, row(3) + "\n" + row(4) + "\n")
+    tail.take(2)
+    assert tail.reader.line_of(1) == len(header) + 3
+
+
+def test_a_new_file_with_other_columns(tmp_path: Path) -> None:
+    tail = Tail(tmp_path / "events.csv", CSV[0], "1,A,1")
+    assert tail.take(1) == [1]
+    tail.path.unlink()
+    write(tail.path, "type,ts,id", "A,2,1")
+    with pytest.raises(
+        sase.DataError, match="the columns are type, ts, id now, and were ts,type,id"
+    ):
+        tail.take(1)
+
+
+def test_a_pipe_with_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ends when its writer does."""
+    path = tmp_path / "events"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(write, path, *CSV)
+        assert main(["run", "--follow", "--events", str(path), "-q", QUERY]) == 0
+    assert "2 matches in 4 rows" in capsys.readouterr().err
+
+
+def test_the_program_says_that_a_file_is_another_one(tmp_path: Path, runs: list[Run]) -> None:
     path = tmp_path / "events.csv"
-    path.write_text("\n".join(CSV) + "\n", encoding="utf-8")
-    rows = iter(TailReader(str(path), pause=0.01))
-    assert next(rows).num_rows == 4
-    path.write_text("ts\n", encoding="utf-8")
-    with pytest.raises(Exception, match="has become shorter"):
-        next(rows)
+    write(path, *CSV[:4])
+    run = Run(str(path), "-q", QUERY)
+    runs.append(run)
+    assert run.line()["ts_end"] == 2
+    path.rename(tmp_path / "old.csv")
+    write(path, CSV[0], CSV[4])
+    assert run.line()["ts_end"] == 5
+    status, _, err = run.end(signal.SIGTERM)
+    assert (status, f"sase: {path} is another file now" in err) == (143, True), err
+
+
+@pytest.mark.parametrize("begin", ["", "ts,type,id\n1,A,1\n", '{"ts": 1, "type": "A", "id": 1}\n'])
+def test_a_long_line_is_no_long_message(begin: str, tmp_path: Path, follow: Follow) -> None:
+    long = "x" * 900_000
+    given = f"{begin}{long},A,1" if begin.startswith("ts") else f'{begin}{{"ts": 1, "type": {long}'
+    status, _, err = follow([given], "-q", QUERY)
+    assert status == 1
+    assert len(err) < 2000
+    assert "xxx … xxx" in err
 
 
 @pytest.mark.parametrize(

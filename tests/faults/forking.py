@@ -45,6 +45,13 @@ def lead_output(name: str) -> None:
     os.close(target)
 
 
+def close(names: list[str]) -> None:
+    """Have no such streams, as Python has where it was begun without them."""
+    for name in names:
+        os.close(("stdin", "stdout", "stderr").index(name))
+        setattr(sys, name, None)
+
+
 def become(asked: dict[str, Any]) -> int:
     """Run the program; its exit status."""
     os.chdir(asked["folder"])
@@ -55,11 +62,13 @@ def become(asked: dict[str, Any]) -> int:
     limit(asked)
     if asked["out"] is not None:
         lead_output(asked["out"])
+    close(asked["closed"])
     try:
         status = main(asked["arguments"])
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.flush()
     return status
 
 

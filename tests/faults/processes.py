@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,16 +68,18 @@ class Programs:
         memory: int | None = None,
         environment: dict[str, str | None] | None = None,
         out: str | None = None,
+        closed: Sequence[str] = (),
     ) -> Ended:
         """Run it in the folder in which we are; with `None` a variable is not there.
 
         No file becomes larger than `most`, or it is the end of the process where that is `deadly`;
         its memory grows by no more than `memory`. Its standard output is the file `out`, or a pipe
-        that nobody reads where that is empty.
+        that nobody reads where that is empty; of stdin, stdout and stderr some may be closed.
         """
         asked = {
             "folder": os.getcwd(), "arguments": [*map(str, arguments)], "most": most,
             "deadly": deadly, "memory": memory, "environment": environment or {}, "out": out,
+            "closed": [*closed],
         }  # fmt: skip
         assert self._server.stdin is not None
         assert self._server.stdout is not None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -24,6 +26,7 @@ from tests.faults.processes import (
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
 
 ROOT = Path(__file__).parents[2]
+SCRIPT = f"{QUERY}; {QUERY}"
 COMMANDS = {
     "a table": "run -q QUERY --events EVENTS",
     "CSV": "run -q QUERY --events EVENTS --format csv",
@@ -37,7 +40,23 @@ COMMANDS = {
     "generate": "generate uniform --events 5k",
     "import": f"import sigma {ROOT / 'examples' / 'guessing.yml'}",
     "completion": "completion bash",
+    "check of a wrong query": "check -q WRONG",
+    "check as JSON": "check -q QUERY --format json",
+    "recipes": "plans",
+    "a script": "run -q SCRIPT --events EVENTS",
+    "a graph": "explain -q QUERY --format dot",
+    "help": "--help",
+    "help of a command": "run --help",
+    "version": "--version",
 }
+FILES = {
+    "-": ["check -", "format -", "explain -", "plans -", "import sigma -", "run - --events EVENTS"],
+    "--events -": [
+        "run -q QUERY --events -", "run -q QUERY --events - --follow", "run -q SCRIPT --events -",
+        "run -q SCRIPT --events - --follow",
+    ],
+}  # fmt: skip
+READING = [(read, each) for read, every in FILES.items() for each in every]
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +70,15 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_events(tmp_path_factory.mktemp("events") / "e.parquet", 2000)
 
 
-def words(name: str, events: Path) -> list[str]:
-    known = {"QUERY": QUERY, "EVENTS": str(events)}
-    return [known.get(word, word) for word in COMMANDS[name].split()]
+def words(command: str, events: Path) -> list[str]:
+    known = {"QUERY": QUERY, "EVENTS": str(events), "WRONG": "EVENT SEQ(", "SCRIPT": SCRIPT}
+    return [known.get(word, word) for word in command.split()]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_standard_output_that_takes_nothing(name: str, events: Path, forked: Programs) -> None:
     """A full device is one line and the status 1; a pipe that nobody reads any more is silent."""
-    arguments = words(name, events)
+    arguments = words(COMMANDS[name], events)
     if os.path.exists("/dev/full"):
         status, _, err = forked.run(*arguments, out="/dev/full")
         assert (status, err.splitlines()[-1]) == (
@@ -68,6 +87,41 @@ def test_a_standard_output_that_takes_nothing(name: str, events: Path, forked: P
         )
     status, _, err = forked.run(*arguments, out="")
     assert (status, [line for line in err.splitlines() if "error" in line]) == (141, [])
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "replay"])
+def test_a_standard_output_that_is_closed(name: str, events: Path, forked: Programs) -> None:
+    command = COMMANDS.get(name, "replay -q QUERY --events EVENTS")
+    status, _, err = forked.run(*words(command, events), closed=["stdout"])
+    assert "there is no standard output" in err.splitlines()[-1]
+    assert status in (1, 2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_standard_error_that_is_closed(name: str, events: Path, forked: Programs) -> None:
+    """Messages are not written among the results."""
+    expected = forked.run(*words(COMMANDS[name], events))
+    done = forked.run(*words(COMMANDS[name], events), closed=["stderr"])
+    assert (done.status, done.err) == (expected.status, "")
+    times = re.compile(r"[\d.]+ *m?s\b")
+    assert times.sub("", done.out) == times.sub("", expected.out) != ""
+
+
+@pytest.mark.parametrize(("read", "command"), READING)
+def test_a_standard_input_that_is_closed(
+    read: str, command: str, events: Path, forked: Programs
+) -> None:
+    status, out, err = forked.run(*words(command, events), closed=["stdin"])
+    assert (status in (1, 2), out) == (True, "")
+    assert err.splitlines()[-1].endswith("there is no standard input")
+
+
+@pytest.mark.parametrize(("stream", "status"), [(">&-", 1), ("2>&-", 0), ("<&-", 0)])
+def test_the_streams_that_a_shell_closes(stream: str, status: int) -> None:
+    command = [*program("format", "-q", QUERY), stream]
+    done = ended(["sh", "-c", f"{shlex.join(command[:-1])} {stream}"], cwd=ROOT)
+    assert done.status == status
+    assert ("there is no standard output" in done.err) == (status == 1)
 
 
 def test_variables_that_are_not_there(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 import select
+import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -64,9 +66,12 @@ class TailReader:
         times: Sequence[str] = (),
         null: Sequence[str] = (),
         text: Sequence[str] = (),
+        say: Callable[[str], object] = lambda line: None,
     ) -> None:
-        self.name = "standard input" if path == STANDARD_INPUT else path
-        self._chunks = _chunks(path, pause)
+        is_input = path == STANDARD_INPUT
+        self.name = "standard input" if is_input else path
+        parts = _from_standard_input() if is_input else _from_file(path, pause, say)
+        self._chunks, self._is_new = _chunks(parts), False
         # Lines before the batch that came last, the header, and that batch.
         self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
@@ -79,9 +84,35 @@ class TailReader:
             self._take_header()
         self._infer_schema(judges)
 
+    def _next_lines(self) -> bytes | None:
+        """Return the next lines, of a further file without its header, or None if all have come."""
+        for lines in self._chunks:
+            if lines is not None:
+                begins, self._is_new = self._is_new, False
+                return self._without_header(lines.removeprefix(BOM)) if begins else lines
+            self._line, self._is_new = 0, True
+        return None
+
+    def _without_header(self, lines: bytes) -> bytes:
+        """Take the header off, which must be that of the first file if there is one."""
+        header, _, rows = lines.partition(NEWLINE)
+        if not self._header or not header.strip():
+            return lines
+        if header.strip() == self._header.strip():
+            self._line += 1
+            return rows
+        found = self._format.parse(header + NEWLINE, {}, skips_odd=True)
+        names = [] if found is None else found.column_names
+        if 2 * len(self._kinds.keys() & {*names}) >= max(len(names), 1):
+            raise DataError(
+                f"{self.name}, line 1: the columns are {', '.join(names)} now, and were"
+                f" {_text(self._header).strip()}: follow it anew"
+            )
+        return lines
+
     def _first_lines(self) -> bytes:
         """Return the first lines, without empty ones."""
-        for chunk in self._chunks:
+        while (chunk := self._next_lines()) is not None:
             if self._line == 0:
                 self._refuse_no_text(chunk)
                 chunk = chunk.removeprefix(BOM)
@@ -104,7 +135,7 @@ class TailReader:
         self._line += 1
         if not is_unicode(_text(header)):
             raise DataError(f"{self.name}, line {self._line}: {NO_UNICODE}")
-        while not self._first.strip() and (more := next(self._chunks, None)) is not None:
+        while not self._first.strip() and (more := self._next_lines()) is not None:
             self._first += more
 
     def _infer_schema(self, judges: bool) -> None:
@@ -115,7 +146,7 @@ class TailReader:
                 odd = next(self._decoded(self._first))
                 where = f"{self.name}, line {self.line_of(0)}"
                 raise DataError(f"{where}: {odd.text.strip()}: {odd.why_in_stream or odd.why}")
-            more = next(self._chunks, None)
+            more = self._next_lines()
             if more is None and table.num_rows:
                 break
             if more is None:
@@ -208,7 +239,7 @@ class TailReader:
         if self._first.strip():
             yield self._events(self._first)
         self._line += self._first.count(NEWLINE)
-        for chunk in self._chunks:
+        while (chunk := self._next_lines()) is not None:
             if chunk.strip():
                 yield self._events(chunk)
             self._line += chunk.count(NEWLINE)
@@ -344,21 +375,30 @@ def _escaped(value: Any) -> Any:
         return value.encode("utf-8", "backslashreplace").decode()
 
 
-def _chunks(path: str, pause: float) -> Iterator[bytes]:
-    """Yield whole lines, as many as have come."""
+def _chunks(parts: Iterable[bytes | None]) -> Iterator[bytes | None]:
+    """Yield whole lines, as many as have come; a file ends its last line, and None follows."""
     left = b""
-    for data in (
-        _from_input(sys.stdin.buffer) if path == STANDARD_INPUT else _from_file(path, pause)
-    ):
-        whole, end, rest = (left + data).rpartition(b"\n")
-        left = rest
-        if end:
-            yield whole + end
+    for data in parts:
+        if data is not None:
+            whole, end, left = (left + data).rpartition(NEWLINE)
+            if end:
+                yield whole + end
+            continue
+        if left.strip():
+            yield left + NEWLINE
+        left = b""
+        yield None
     if left.strip():
-        yield left + b"\n"
+        yield left + NEWLINE
 
 
-def _from_input(file: IO[bytes]) -> Iterator[bytes]:
+def _from_standard_input() -> Iterator[bytes]:
+    if sys.stdin is None:
+        raise DataError("there is no standard input")
+    yield from _from_stream(sys.stdin.buffer)
+
+
+def _from_stream(file: IO[bytes]) -> Iterator[bytes]:
     """Yield what comes, until there is no more."""
     number = file.fileno()
     while True:
@@ -369,18 +409,40 @@ def _from_input(file: IO[bytes]) -> Iterator[bytes]:
         yield data
 
 
-def _from_file(path: str, pause: float) -> Iterator[bytes]:
-    """Yield what a file has, and what is added to it, for ever."""
-    try:
-        file = open(path, "rb")  # noqa: SIM115 - for as long as it is followed
-    except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
-    with file:
+def _from_file(path: str, pause: float, say: Callable[[str], object]) -> Iterator[bytes | None]:
+    """Yield what the file of a name has, and what is added to it, for ever.
+
+    None is between what one file had, or a file until it was truncated, and what follows it.
+    """
+    with ExitStack() as held:
+        try:
+            file = held.enter_context(open(path, "rb"))
+        except OSError as problem:
+            raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            yield from _from_stream(file)
+            return
+        missed = None
         while True:
-            data = file.read(SIZE)
-            if data:
-                yield data
-                continue
-            if os.fstat(file.fileno()).st_size < file.tell():
-                raise DataError(f"{path} has become shorter: follow it anew from its beginning")
-            time.sleep(pause)
+            other = lacks = None
+            try:
+                if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+                    other = open(path, "rb")  # noqa: SIM115 - held when the one before is read
+            except OSError as problem:
+                lacks = problem.strerror
+            # Only now, so that of a file that lost its name all is read that was written before.
+            yield from iter(partial(file.read, SIZE), b"")
+            if other is not None:
+                say(f"{path} is another file now, which is read from its beginning")
+                held.close()
+                file = held.enter_context(other)
+                yield None
+            elif os.fstat(file.fileno()).st_size < file.tell():
+                say(f"{path} was truncated: it is read from its beginning")
+                file.seek(0)
+                yield None
+            else:
+                if lacks and lacks != missed:
+                    say(f"{path}: {lacks}: waiting for a file of this name")
+                missed = lacks
+                time.sleep(pause)

@@ -10,6 +10,8 @@ from sase.printable import printable
 
 def say(line: str) -> None:
     """Tell on standard error what is done with kernels."""
+    if sys.stderr is None:  # where `print` would write it to standard output
+        return
     print(f"sase: {printable(line)}", file=sys.stderr)
 
 
