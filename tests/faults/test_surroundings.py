@@ -129,7 +129,7 @@ def test_variables_that_are_not_there(
 ) -> None:
     """Neither HOME nor TMPDIR is needed, nor need they name something that can be used."""
     monkeypatch.chdir(tmp_path)
-    arguments = words("CSV", events)
+    arguments = words(COMMANDS["CSV"], events)
     expected = forked.run(*arguments)
     assert expected.status == 0
     unset = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME", "SASE_CACHE_DIR", "USER", "LOGNAME"))
