@@ -76,7 +76,7 @@ def test_commands(
         from sase.engine.sources import tail
 
         monkeypatch.setattr(
-            tail, "_chunks", lambda *given: iter(["\n".join(lines).encode() + b"\n"])
+            tail, "followed_lines", lambda *given: iter(["\n".join(lines).encode() + b"\n"])
         )
     events = "-" if "--follow" in command else "events.parquet"
     assert main([*command, "--events", events, "-q", NULL]) == 0

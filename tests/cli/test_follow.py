@@ -312,7 +312,7 @@ def told(
 ) -> tuple[int, list[str], str]:
     """What the command makes of lines of which so many come together: status, output, messages."""
     data = [chunk if isinstance(chunk, bytes) else f"{chunk}\n".encode() for chunk in chunks]
-    monkeypatch.setattr(tail, "_chunks", lambda *given: iter(data))
+    monkeypatch.setattr(tail, "followed_lines", lambda *given: iter(data))
     status = main(["run", "--follow", "--events", "-", *arguments])
     out, err = capsys.readouterr()
     return status, out.splitlines(), err

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import select
-import stat
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from functools import partial
-from typing import IO, Any
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +20,12 @@ from sase.engine.columns.python_rows import UNREADABLE
 from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times, usual_time
+from sase.engine.sources.followed_file import (
+    NEWLINE,
+    PAUSE,
+    STANDARD_INPUT,
+    followed_lines,
+)
 from sase.engine.sources.formats import format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
@@ -32,9 +33,7 @@ from sase.engine.sources.formats.text import DecodedRow, TextFormat
 from sase.engine.sources.open import few_texts
 from sase.errors import DataError
 
-STANDARD_INPUT, NEWLINE, BOM = "-", b"\n", b"\xef\xbb\xbf"
-# Seconds between two looks at a file that has not grown, and bytes that are read at once.
-PAUSE, SIZE = 0.1, 1 << 20
+BOM = b"\xef\xbb\xbf"
 # So many first rows of which none has a time are enough to say that there is none.
 FEW = 100
 # How data begins that is no lines of text, what it is, and what makes lines of it.
@@ -68,10 +67,8 @@ class TailReader:
         text: Sequence[str] = (),
         say: Callable[[str], object] = lambda line: None,
     ) -> None:
-        is_input = path == STANDARD_INPUT
-        self.name = "standard input" if is_input else path
-        parts = _from_standard_input() if is_input else _from_file(path, pause, say)
-        self._chunks, self._is_new = _chunks(parts), False
+        self.name = "standard input" if path == STANDARD_INPUT else path
+        self._chunks, self._is_new = followed_lines(path, pause, say), False
         # Lines before the batch that came last, the header, and that batch.
         self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
@@ -373,76 +370,3 @@ def _escaped(value: Any) -> Any:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:  # a surrogate that JSON has by its number
         return value.encode("utf-8", "backslashreplace").decode()
-
-
-def _chunks(parts: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """Yield whole lines, as many as have come; a file ends its last line, and None follows."""
-    left = b""
-    for data in parts:
-        if data is not None:
-            whole, end, left = (left + data).rpartition(NEWLINE)
-            if end:
-                yield whole + end
-            continue
-        if left.strip():
-            yield left + NEWLINE
-        left = b""
-        yield None
-    if left.strip():
-        yield left + NEWLINE
-
-
-def _from_standard_input() -> Iterator[bytes]:
-    if sys.stdin is None:
-        raise DataError("there is no standard input")
-    yield from _from_stream(sys.stdin.buffer)
-
-
-def _from_stream(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield what comes, until there is no more."""
-    number = file.fileno()
-    while True:
-        select.select([number], [], [])
-        data = os.read(number, SIZE)
-        if not data:
-            return
-        yield data
-
-
-def _from_file(path: str, pause: float, say: Callable[[str], object]) -> Iterator[bytes | None]:
-    """Yield what the file of a name has, and what is added to it, for ever.
-
-    None is between what one file had, or a file until it was truncated, and what follows it.
-    """
-    with ExitStack() as held:
-        try:
-            file = held.enter_context(open(path, "rb"))
-        except OSError as problem:
-            raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            yield from _from_stream(file)
-            return
-        missed = None
-        while True:
-            other = lacks = None
-            try:
-                if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-                    other = open(path, "rb")  # noqa: SIM115 - held when the one before is read
-            except OSError as problem:
-                lacks = problem.strerror
-            # Only now, so that of a file that lost its name all is read that was written before.
-            yield from iter(partial(file.read, SIZE), b"")
-            if other is not None:
-                say(f"{path} is another file now, which is read from its beginning")
-                held.close()
-                file = held.enter_context(other)
-                yield None
-            elif os.fstat(file.fileno()).st_size < file.tell():
-                say(f"{path} was truncated: it is read from its beginning")
-                file.seek(0)
-                yield None
-            else:
-                if lacks and lacks != missed:
-                    say(f"{path}: {lacks}: waiting for a file of this name")
-                missed = lacks
-                time.sleep(pause)

@@ -106,7 +106,7 @@ def test_it_can_be_followed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     chunks = [f"{line}\n".encode() for line in [*GOOD, BAD[1]]]
-    monkeypatch.setattr(tail, "_chunks", lambda *given: iter(chunks))
+    monkeypatch.setattr(tail, "followed_lines", lambda *given: iter(chunks))
     events = str(tmp_path / "e.logfmt")
     query = f"{QUERY} RETURN b.price AS p".replace("AND b.price > 1 ", "")
     status = main(["run", "--follow", "--events", events, "-q", query, *more])
