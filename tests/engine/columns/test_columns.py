@@ -12,7 +12,7 @@ import pytest
 
 import sase
 from sase.binding import Schema
-from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, UNKNOWN, DataType, Kind
+from sase.binding.types import BOOLEAN, INTEGER, STRING, UNKNOWN, DataType, Kind
 from sase.engine.columns import EventColumn, Loader, describe
 from tests.engine.columns.loading import load
 from tests.engine.columns.plain import decoded
@@ -33,8 +33,13 @@ def column(values: Any, arrow: pa.DataType | None = None) -> EventColumn:
         ([1, None, -1], pa.int8(), [1, None, -1], INTEGER),
         ([2**32 - 1, None], pa.uint32(), [2**32 - 1, None], INTEGER),
         ([True, None, False], pa.bool_(), [True, None, False], BOOLEAN),
-        ([1.5, None, float("nan")], pa.float32(), [1.5, None, None], FLOAT),
-        ([np.float16(1.5), None], pa.float16(), [1.5, None], FLOAT),
+        (
+            [1.5, None, float("nan")],
+            pa.float32(),
+            [1.5, None, None],
+            DataType(Kind.FLOAT, width=32),
+        ),
+        ([np.float16(1.5), None], pa.float16(), [1.5, None], DataType(Kind.FLOAT, width=16)),
         ([1, None], pa.timestamp("ns"), [1, None], DataType(Kind.TIMESTAMP, "ns")),
         ([1, None], pa.timestamp("s", "UTC"), [1, None], DataType(Kind.TIMESTAMP, "s")),
         ([dt.date(1970, 1, 3), None], pa.date32(), [2, None], DataType(Kind.TIMESTAMP, "d")),
