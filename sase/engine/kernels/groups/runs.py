@@ -280,8 +280,9 @@ def advance_automaton(
         i = state[nodes.AT]
         key = incoming.keys[i]
         is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
-        is_apart = runs.rules.apart == nodes.ALL or incoming.ties[i] > runs.taken[key]
-        is_needed = key >= 0 and is_watched and is_apart
+        is_needed = key >= 0 and is_watched
+        if is_needed and runs.rules.apart != nodes.ALL:
+            is_needed = incoming.ties[i] > runs.taken[key]
         is_met = is_needed and (state[nodes.FRESH] > 0 or runs.heads[key] != NOTHING)
         if is_met or (is_needed and incoming.begins[i] & runs.rules.first):
             if state[nodes.FRESH] == 0:

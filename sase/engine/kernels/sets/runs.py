@@ -291,8 +291,10 @@ def advance_sets(
         is_watched = runs.rules.strategy == WATCHED or ended[WATCHES] == 1
         is_watched = is_watched or (incoming.begins[i] | incoming.takes[i]) != 0
         is_new = state[nodes.FRESH] == 0 and ended[HEAD] == NOTHING
-        is_apart = runs.rules.apart == nodes.ALL or incoming.ties[i] > runs.taken[key]
-        if key >= 0 and is_watched and is_apart:
+        is_needed = key >= 0 and is_watched
+        if is_needed and runs.rules.apart != nodes.ALL:
+            is_needed = incoming.ties[i] > runs.taken[key]
+        if is_needed:
             if is_new and (
                 runs.heads[key] != NOTHING or incoming.begins[i] & runs.rules.first != 0
             ):
