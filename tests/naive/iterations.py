@@ -16,6 +16,9 @@ from tests.naive.pattern import Branch, RepeatedGroup, must_bind, of_iteration, 
 # Of each group: which branch each of its iterations is of.
 Iterations: TypeAlias = tuple[tuple[RepeatedGroup, tuple[Branch, ...]], ...]
 
+# A variable, and of which iterations; None for the one at hand without an index.
+Mention: TypeAlias = tuple[str, IndexKind | None]
+
 _EARLIER = (IndexKind.FIRST, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT)
 _ELSEWHERE = (IndexKind.FIRST, IndexKind.LAST, IndexKind.ALL)
 
@@ -31,8 +34,9 @@ def of_iterations(
     One of which what remains mentions the iteration at hand and something earlier is asked of every
     iteration but the first. Of a group one iteration may be given.
     """
-    at_hand = {name for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE}
-    groups = [each for each in branch.iterations if each[0].names & at_hand]
+    conjunct = _counted(conjunct, {group.name for group, _ in branch.iterations})
+    mentions = [(name, kind) for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE]
+    groups = [each for each in branch.iterations if _of(each[0], mentions)]
     ranges = (
         [given[1] - 1] if given and given[0] == group.name else range(len(of))
         for group, of in groups
@@ -64,9 +68,15 @@ def of_iterations(
         yield replace(asked, parts=parts)
 
 
-def _looks_back(group: RepeatedGroup, mentioned: list[tuple[str, IndexKind | None]]) -> bool:
+def _of(group: RepeatedGroup, mentions: list[Mention]) -> set[IndexKind | None]:
+    """Of which iterations of a group they are."""
+    own = (kind for name, kind in mentions if name in group.names or (name == group.name and kind))
+    return set(own)
+
+
+def _looks_back(group: RepeatedGroup, mentioned: list[Mention]) -> bool:
     """Whether it mentions g[i-1] or g[..i-1], or g[1] beside the iteration at hand."""
-    kinds = {kind for name, kind in mentioned if name in group.names}
+    kinds = _of(group, mentioned)
     return bool(kinds & set(_EARLIER)) and bool(kinds - set(_ELSEWHERE))
 
 
@@ -82,7 +92,21 @@ def _names_at_hand(node: ast.Expression) -> set[str]:
     return {name for name, kind in _mentions(node) if kind in (None, IndexKind.CURRENT)}
 
 
-def _mentions(node: Any) -> Iterator[tuple[str, IndexKind | None]]:
+def _counted(node: Any, groups: set[str]) -> Any:
+    """With `count(g[..i])` and `count(g[..i-1])` as what is of iterations."""
+    match node:
+        case ast.Indexed(ast.Name(name) as group, ast.Index(kind), None) if (
+            name in groups and kind is not IndexKind.ALL
+        ):
+            return ast.InGroup(group, node.index, ast.Attribute(group))
+        case tuple():
+            return tuple(_counted(part, groups) for part in node)
+        case ast.Node():
+            return _with(node, lambda part: _counted(part, groups))
+    return node
+
+
+def _mentions(node: Any) -> Iterator[Mention]:
     """The variables, and of which iterations; None for the one at hand without an index."""
     match node:
         case ast.InGroup(ast.Name(group), index, reference):
@@ -100,9 +124,7 @@ def _mentions(node: Any) -> Iterator[tuple[str, IndexKind | None]]:
 # ---------------------------------------------------------------- when they are checked
 
 
-def _finished(
-    mentioned: list[tuple[str, IndexKind | None]], branch: Branch
-) -> Iterator[tuple[int, Part]]:
+def _finished(mentioned: list[Mention], branch: Branch) -> Iterator[tuple[int, Part]]:
     """A condition on a group as a whole is checked when its last iteration is finished."""
     whole = {name for name, kind in mentioned if kind in (None, IndexKind.LAST, IndexKind.ALL)}
     for group, chosen in branch.iterations:
@@ -125,9 +147,7 @@ def _begun(
             yield numbers[0], Part.FIRST if must else Part.WHOLE
 
 
-def _ends_at_nothing(
-    mentioned: list[tuple[str, IndexKind | None]], numbers: set[int], branch: Branch
-) -> bool:
+def _ends_at_nothing(mentioned: list[Mention], numbers: set[int], branch: Branch) -> bool:
     """Whether the last that a condition mentions is g[1] of a group that has no iteration."""
     kinds, begin = set[IndexKind | None](), 0
     for group, chosen in branch.iterations:
@@ -151,6 +171,9 @@ def _numbers(branch: Branch, group: RepeatedGroup, iteration: int) -> list[int]:
 def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None = None) -> Any:
     """With `g[1].b.p` and its like in the terms of single iterations."""
     match node:
+        case ast.Call(ast.Name("count"), (ast.InGroup(_, index, ast.Attribute(_, None)) as of,)):
+            number = (placed or {})[of.group.text]
+            return ast.Integer(number - (index.kind is IndexKind.BEFORE_CURRENT))
         case ast.InGroup(ast.Name(name)):
             chosen = next((of for group, of in iterations if group.name == name), ())
             return _of_group(node, chosen, (placed or {}).get(name))

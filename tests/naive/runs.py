@@ -264,13 +264,22 @@ def next_begins(problem: Problem, place: int, done: tuple[str, int]) -> bool:
 
 
 def may_repeat(problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem]) -> bool:
-    """Whether, the iteration being finished, the first element of any branch may begin another."""
+    """Whether, the iteration being finished, the first element of any branch may begin another.
+
+    What the run is of is one branch: another with the same elements so far may be finished before.
+    """
     done = element(problem, len(run) - 1).iteration
+    own = _up_to(problem, done)
     return done is not None and any(
-        _begins_another(other, run, event, done)
-        for other in unrolled
-        if _elements(other)[: len(run)] == _elements(problem)[: len(run)]
+        _begins_another(other, run, event, done) for other in unrolled if _up_to(other, done) == own
     )
+
+
+def _up_to(problem: Problem, done: tuple[str, int] | None) -> list[Element]:
+    """The positive elements up to the end of an iteration."""
+    elements = _elements(problem)
+    places = [place for place, each in enumerate(elements) if each.iteration == done]
+    return elements[: places[-1] + 1] if places else []
 
 
 def _begins_another(problem: Problem, run: Bound, event: Event, done: tuple[str, int]) -> bool:
