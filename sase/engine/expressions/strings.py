@@ -51,7 +51,6 @@ class Interner(TextDictionary):
         self._cells, self._shown = NO_CELLS, NO_TABLES
         # The codes below which a table has all, but for so many of those given out again.
         self._done: dict[Table, tuple[int, int]] = {}
-        self._reused: list[int] = []
         self._ranked: list[int] = []
 
     @property
@@ -74,7 +73,8 @@ class Interner(TextDictionary):
 
     def use_now(self, codes: NDArray[np.int64]) -> None:
         """Note that strings are used by events up to `now`."""
-        self.use(codes[codes != NO_CODE], self.now)
+        if self.now:
+            self.use(codes[codes != NO_CODE], self.now)
 
     def recycle(self, horizon: int) -> None:
         """Give up the codes of strings without an event from the horizon on."""
@@ -82,7 +82,6 @@ class Interner(TextDictionary):
         super().recycle(horizon)
         live = {*self._codes.values()}
         self._ranked = [code for code in self._ranked if code in live]
-        self._reused.clear()
         ranks = (RANK, BY_RANK)  # which are written anew as a whole
         self._done = {each: self._last for each in self._done if each not in ranks}
 
@@ -134,11 +133,6 @@ class Interner(TextDictionary):
             is_live[self._cells[cases][:, codes]] = True
         return is_live
 
-    def _put(self, code: int, text: str) -> None:
-        if code < len(self.texts):
-            self._reused.append(code)
-        super()._put(code, text)
-
     def _new_codes(self, table: Table) -> NDArray[np.int64]:
         """The codes that are new for a table, which has them from now on."""
         start, reused = self._done.get(table, (0, len(self._reused)))
@@ -150,8 +144,11 @@ class Interner(TextDictionary):
     def _extend(self, table: Table) -> None:
         """Apply a function to the strings that are new for it."""
         codes, function = self._new_codes(table), self._function(table)
-        found = [function(text) for text in map(self.texts.__getitem__, codes.tolist())]
-        self._room()[self._numbers[table], codes] = found
+        is_every = len(codes) == len(self.texts)  # as where events are all there are
+        texts = self.texts[:] if is_every else map(self.texts.__getitem__, codes.tolist())
+        found = [function(text) for text in texts]
+        places = slice(len(found)) if is_every else codes
+        self._room()[self._numbers[table], places] = found
 
     def _function(self, table: Table) -> Callable[[str], int]:
         match table:

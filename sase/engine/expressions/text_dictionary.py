@@ -24,9 +24,9 @@ class TextDictionary:
         self.texts: list[str] = []
         self._codes: dict[str, int] = {}
         self._used = np.zeros(0, np.int64)
-        # The codes that were given up and are free, the least last; and the next one of all.
+        # The codes that are free, the least last; and those that were free before.
         self._free: list[int] = []
-        self._next = 0
+        self._reused: list[int] = []
         self._most = ROOM
 
     def __len__(self) -> int:
@@ -57,10 +57,10 @@ class TextDictionary:
         self.texts = old[: codes[-1] + 1] if codes else []
         self._codes = {old[code]: code for code in codes}
         self._free = np.flatnonzero(~is_live[: len(self.texts)])[::-1].tolist()
+        self._reused.clear()
         for code in self._free:
             self.texts[code] = ""
         self._most = max(ROOM, 2 * len(codes), len(self.texts) // SPARSEST)
-        self._find_next()
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
@@ -86,7 +86,6 @@ class TextDictionary:
         for text, code in self._codes.items():
             self.texts[code] = text
         self._most = saved.part("most").count()
-        self._find_next()
 
     def _live(self, horizon: int) -> Mask:
         """Which codes are those of texts with an event from the horizon on."""
@@ -94,22 +93,21 @@ class TextDictionary:
         return self._used[: len(self.texts)] >= horizon
 
     def _code(self, text: str) -> int:
-        code = self._codes.setdefault(text, self._next)
-        if code == self._next:
-            self._put(code, text)
+        if self._free:
+            return self._reused_code(text)
+        code = self._codes.setdefault(text, len(self.texts))
+        if code == len(self.texts):
+            self.texts.append(text)
         return code
 
-    def _put(self, code: int, text: str) -> None:
-        """Give out the next code."""
-        if self._free:
-            self._free.pop()
+    def _reused_code(self, text: str) -> int:
+        """The code of a text, where a new one gets a code that is free."""
+        code = self._codes.get(text)
+        if code is None:
+            code = self._codes[text] = self._free.pop()
+            self._reused.append(code)
             self.texts[code] = text
-        else:
-            self.texts.append(text)
-        self._find_next()
-
-    def _find_next(self) -> None:
-        self._next = self._free[-1] if self._free else len(self.texts)
+        return code
 
     def _make_room(self) -> None:
         if len(self.texts) > len(self._used):

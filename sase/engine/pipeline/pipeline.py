@@ -319,7 +319,7 @@ class Pipeline:
         follows, before = self._note_order(events), self.at.numbers
         state.history = state.history.with_piece(segment)
         first = before if self.keeps_events else self.at.events
-        self.dictionary.texts.now = first + len(events)
+        self.dictionary.texts.now = first + len(events) - 1
         yield from self._run(events, path)
         if len(events.ts):
             is_counted = self.builder.counts_admitted and not self.is_done()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -103,20 +104,51 @@ def test_codes_that_are_used_again(
     assert found == expected
 
 
+@pytest.mark.parametrize("size", [7, 25])
 @pytest.mark.parametrize("query", [each for each in QUERIES if "texts" in each])
-def test_codes_of_texts_that_are_used_again(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Found by pushes that give up codes at each, as by a run, which gives up none."""
-    monkeypatch.setattr(TextDictionary, "is_full", True)
-    text, events = QUERIES[query].format(6), long_stream()
+def test_codes_of_texts_that_are_used_again(
+    query: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by pushes that give up codes at many, as by a run, which gives up none."""
+    random = Random(5)
+    monkeypatch.setattr(TextDictionary, "is_full", property(lambda _: random.random() < 0.3))
+    text, events = QUERIES[query].format(12), long_stream()
     plan = replace(sase.compile(text, events), options=Options(7, 2, 1))
     expected, matcher, found = told(plan.run(events)), plan.open(), list[Any]()
     known = list[int]()
-    for start in range(0, len(events), 7):
-        found += told(matcher.push(events.slice(start, 7)))
+    for batch in batches(events, size):
+        found += told(matcher.push(batch))
         known.append(len(matcher.pipeline.dictionary.texts))
     assert [*found, *told(matcher.finish())] == expected
-    assert len(expected) > 10
-    assert min(known[len(known) // 2 :]) < 30
+    assert len(expected) > 50
+    assert min(known[len(known) // 2 :]) < 60
+
+
+def batches(events: pa.Table, size: int) -> Iterator[pa.Table]:
+    """Of forty events those share the dictionaries of their texts."""
+    texts = events.schema.get_field_index("t")
+    for begin in range(0, len(events), 40):
+        part = events.slice(begin, 40)
+        for at in (texts, texts + 1):
+            encoded = part.column(at).combine_chunks().dictionary_encode()
+            part = part.set_column(at, part.field(at).name, encoded)
+        yield from (part.slice(first, size) for first in range(0, 40, size))
+
+
+def test_a_text_of_a_dictionary_lasts_as_long_as_its_last_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The dictionary came long before, and is gone when codes are given up."""
+    rows = [(0, "A", "a"), (100, "A", "m"), (101, "A", "x"), (102, "A", "z"), (103, "B", "p")]
+    ts, types, texts = (pa.array(column) for column in zip(*rows, strict=True))
+    first = pa.table({"ts": ts, "type": types, "t": texts.dictionary_encode()})
+    others = pa.table({"ts": ts, "type": types, "t": texts})
+    plan = sase.compile("EVENT SEQ(A a, B b) WHERE a.t < b.t WITHIN 50", first)
+    matcher, found = replace(plan, options=Options(1, 2, 1)).open(), list[Any]()
+    for place in range(5):
+        monkeypatch.setattr(TextDictionary, "is_full", place > 1)
+        found += told(matcher.push((others if place > 1 else first.slice(0, 2)).slice(place, 1)))
+    assert [each[:2] for each in found] == [(1, 4)]
 
 
 @pytest.mark.parametrize("saves", [False, True])
@@ -140,9 +172,10 @@ def test_results_keep_their_texts(saves: bool, monkeypatch: pytest.MonkeyPatch) 
 
 
 def long_stream() -> pa.Table:
-    """Of 400 events; a key has some four of them, next to each other."""
+    """Of 400 events; a key has some ten of them, near each other."""
     random = Random(3)
-    return table([(random.choice("AABBN"), place // 4) for place in range(400)], "texts")
+    keys = [(place + random.randrange(6)) // 10 for place in range(400)]
+    return table([(random.choice("AABBN"), key) for key in keys], "texts")
 
 
 @pytest.mark.parametrize("recipe", recipe_names())

@@ -209,12 +209,12 @@ def test_earlier_forms_that_none_was_released_with_are_refused(form: int) -> Non
 def test_another_version_is_refused() -> None:
     plan, state = saved()
     other = {**from_bytes(state), "format": migrations.FORMAT + 1}
-    written = "has form 18, written by SASE .*; this version reads form 17: restore it with"
+    written = "has form 19, written by SASE .*; this version reads form 18: restore it with"
     with pytest.raises(SnapshotError, match=written):
         plan.restore(to_bytes(other))
     del other["version"]
     with pytest.raises(
-        SnapshotError, match="this snapshot has form 18; this version reads form 17"
+        SnapshotError, match="this snapshot has form 19; this version reads form 18"
     ):
         plan.restore(to_bytes(other))
     with pytest.raises(SnapshotError, match="another version of SASE"):
