@@ -65,15 +65,18 @@ def is_checked(kind: pa.DataType) -> bool:
         return is_checked(kind.value_type)
     if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
         return all(is_checked(kind.field(n).type) for n in range(kind.num_fields))
-    return any(is_of(kind) for is_of in _CHECKED)
+    return kind.id in PLAIN
 
 
-# What is made of no other types.
-_CHECKED = (
-    pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, pa.types.is_string,
-    pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
-)  # fmt: skip
+# The numbers of types that are made of no others.
+PLAIN = {
+    *(pa.from_numpy_dtype(name).id for name in "?bBhHiIlLefd"), pa.null().id, pa.date32().id,
+    pa.date64().id, pa.time32("s").id, pa.time64("us").id, pa.timestamp("s").id,
+    pa.duration("s").id, pa.month_day_nano_interval().id, pa.decimal32(1).id, pa.decimal64(1).id,
+    pa.decimal128(1).id, pa.decimal256(1).id, pa.string().id, pa.large_string().id,
+    pa.string_view().id, pa.binary().id, pa.large_binary().id, pa.binary_view().id,
+    pa.binary(1).id,
+}  # fmt: skip
 
 
 @lru_cache

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.chunks import INTEGERS, bits, storage, valid
-from sase.engine.columns.data_types import is_checked, is_zone
+from sase.engine.columns.data_types import PLAIN, is_checked, is_zone
 from sase.errors import DataError, SchemaError
 
 Whole = TypeVar("Whole")
@@ -136,34 +136,33 @@ class Gate:
         return DataError(f"{where}{said}: {self._remedy}", None, name)
 
 
-def prove_schema(schema: pa.Schema, where: str = "") -> None:
-    """Refuse names that are not UTF-8, as bytes from elsewhere may be, and types too deep."""
+def prove_schema(schema: pa.Schema, where: str = "") -> dict[str, DataError]:
+    """Refuse names that are not UTF-8, as bytes from elsewhere may be, and types too deep.
+
+    Return by name the columns of types at which Arrow's checks end the process, with errors.
+    """
     try:
         names = schema.names  # which decodes them
     except UnicodeDecodeError as problem:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
         raise SchemaError(message) from problem
+    unchecked = {}
     for name, kind in zip(names, schema.types, strict=True):
-        if kind.num_fields and is_too_deep(kind, _types_within):
+        if kind.id in PLAIN or (kind.id == _DICTIONARY and kind.value_type.id in PLAIN):
+            continue
+        if is_too_deep(kind, _types_within):
             raise SchemaError(
                 f"{where}`{name}` is nested more than {DEEPEST} levels deep: leave the column out,"
                 " or give it as text"
             )
-
-
-def unchecked(schema: pa.Schema, where: str = "") -> dict[str, DataError]:
-    """Return by name the columns of types of which Arrow's checks end the process, with errors."""
-    return {
-        name: DataError(
-            f"{where}`{name}` has the type {kind}, which Arrow cannot check: give what it stores,"
-            f" such as  column.storage  , or leave it out of the query",
-            None,
-            name,
-        )
-        for name, kind in zip(schema.names, schema.types, strict=True)
-        if not is_checked(kind)
-    }
+        if not is_checked(kind):
+            message = (
+                f"{where}`{name}` has the type {kind}, which Arrow cannot check: give what it"
+                " stores, such as  column.storage  , or leave it out of the query"
+            )
+            unchecked[name] = DataError(message, None, name)
+    return unchecked
 
 
 def is_too_deep(whole: Whole, parts_of: Callable[[Whole], Iterable[Whole]]) -> bool:

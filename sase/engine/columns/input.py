@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.data_types import data_type
 from sase.engine.columns.foreign import foreign_table, is_of_spark
-from sase.engine.columns.gate import Gate, prove_schema, unchecked
+from sase.engine.columns.gate import Gate, prove_schema
 from sase.engine.columns.gather import concatenated
 from sase.engine.columns.python_rows import Row, is_of_pandas, table_of_frame, table_of_rows
 from sase.errors import DataError, SchemaError
@@ -300,7 +300,6 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return _foreign(events, type_name)
     if isinstance(events, pa.Schema):
-        prove_schema(events)
         return _checked(pa.Table.from_batches([], events), type_name)
     if isinstance(events, Input):
         return replace(events, type_name=type_name)
@@ -344,16 +343,15 @@ def _with_one_chunk(source: pa.Table, index: int) -> pa.Table:
 
 def _foreign(source: Any, type_name: str | None) -> Input:
     """Take a table, batch or reader of which nothing is proved yet."""
-    prove_schema(source.schema)
     found = _checked(source, type_name)
     batch = as_batch(found.source, found.source.schema)
     return replace(found, source=batch, unproved=frozenset(batch.schema.names))
 
 
 def _checked(source: Any, type_name: str | None) -> Input:
-    """Leave out columns of which Arrow's checks would end the process."""
+    """Prove the schema, and leave out columns at which Arrow's checks would end the process."""
     schema = source.schema
-    odd = unchecked(schema, Input(None, type_name).where)
+    odd = prove_schema(schema)
     if odd:
         kept = [place for place, name in enumerate(schema.names) if name not in odd]
         if isinstance(source, pa.RecordBatchReader):
