@@ -308,7 +308,7 @@ def test_sets_of_matches_are_those_that_are_listed() -> None:
 def test_explain_shows_what_is_asked_and_what_raised() -> None:
     define_all()
     text = str(sase.explain(TWO, of_two_types(12), analyze=True))
-    assert "on proceed from a: cross(a[].(v, w)) > 0" in text
+    assert ": cross(a[].(v, w)) > 0" in text
     assert "HAVING slope(a[].v) > -1" in text
     assert "`slope(a[].v)` raised" in text
 
