@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
             found = _write_folder(replay.matches, arguments.out)
         else:
             found = _deliver(replay, arguments, progress, ending)
-        print(end="", flush=True)  # or the summary could overtake what it sums up
+        sys.stdout.flush()  # or the summary could overtake what it sums up
         if bad == "quarantine":
             bad_rows = replay.bad_rows
             put_aside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
@@ -72,7 +73,7 @@ def _put_aside(
     """Tell how many rows of each input could not be used, and write them to its file."""
     from sase.spark.result_schema import batches_of, schema_of
 
-    print(end="", flush=True)  # or the summary could overtake what it sums up
+    sys.stdout.flush()  # or the summary could overtake what it sums up
 
     def write(name: str | None, path: str) -> None:
         rows = bad_rows[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
 from time import perf_counter_ns
@@ -161,7 +162,7 @@ def _run(arguments: Namespace, ending: Ending) -> int:
         )
     with warnings_as_messages(), Progress(known.source.rows) as progress:
         report, where = _searched(known, guard, arguments, progress, ending)
-    print(end="", flush=True)  # or the summary could overtake what it sums up
+    sys.stdout.flush()  # or the summary could overtake what it sums up
     _conclude(report, where, arguments, progress, ending)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -84,7 +85,7 @@ def _run(
     with warnings_as_messages(), ScriptProgress(names) as progress:
         found = script.found(given, guard, arguments.max_matches, progress.watch, bad.update)
         _deliver(found, paths, arguments, ending)
-    print(end="", flush=True)  # or the summary could overtake what it sums up
+    sys.stdout.flush()  # or the summary could overtake what it sums up
 
     def write(name: str | None, path: str) -> None:
         rows = bad[name]

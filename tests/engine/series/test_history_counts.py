@@ -132,7 +132,7 @@ def test_a_time_limit_ends_a_count() -> None:
         sase.match(ANY_PART, ALIKE * 40, plan=MERGED, output="count", timeout=0.05)
 
 
-@pytest.mark.parametrize("more", ["HAVING a.len > 2", "LIMIT 3", "RETURN a.len AS n"])
+@pytest.mark.parametrize("more", ["HAVING a.len + 0 > 2", "LIMIT 3", "RETURN a.len AS n"])
 def test_only_what_looks_at_whole_matches_has_them_found(more: str) -> None:
     events = ALIKE[:9]
     query = f"{ANY_PART} {more}"
