@@ -81,7 +81,7 @@ OPTIONS = {"imprecise time": {"time": ("ts", "until")}}
 LATENESS, STAY = 50, 300
 ROWS, EACH = 400, 1000  # of a push; and pushes from one snapshot to the next
 # So many texts may be known that no event has, beside as many as two times those of live ones.
-MOST_TEXTS = 2000
+MOST_TEXTS = 5000
 # By so much of what there was at first memory and snapshots may be greater in the end.
 GROWTH = 0.05
 SCHEMA = pa.schema(

@@ -24,7 +24,7 @@ def test_keys_and_texts_that_never_repeat_are_forgotten(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(soak, "QUERIES", {name: soak.QUERIES[name]})
-    assert soak.Soak(7, str, each=25, spread=SPREAD).run(pushes=100) == []
+    assert soak.Soak(7, str, each=10, spread=SPREAD).run(pushes=200) == []
 
 
 @pytest.mark.parametrize(

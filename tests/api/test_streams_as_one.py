@@ -31,7 +31,7 @@ def places(script: str, **streams: object) -> dict[str, list[list[int]]]:
 def problem(script: str, streams: dict[str, object], **options: Any) -> sase.Diagnostic:
     """The one thing that is wrong with a script."""
     with pytest.raises(sase.BindingError) as caught:
-        sase.Script(script, **options).run(streams=streams)
+        sase.Script(script, strict=True, **options).run(streams=streams)
     (found,) = caught.value.diagnostics
     return found
 

@@ -354,6 +354,6 @@ def test_a_walk_without_a_window_goes_back_as_far_as_stacks_hold_events(tmp_path
     query, statistics = "EVENT SEQ(A a, B b) WITHIN 100", known(span=10**7, A=10**6, B=10**6)
     without = written(tmp_path, stacks)
     assert figures(query, statistics, without).walked == 100 + 5 * BLOCK / 2
+    assert figures(query, known(span=1000, A=500, B=500), without).walked == 1000
     within = written(tmp_path, f'{stacks}, "push_window_into_construction"')
     assert figures(query, statistics, within).walked == 100
-    assert figures(query, known(span=1000, A=500, B=500), without).walked == 1000

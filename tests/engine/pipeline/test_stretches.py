@@ -241,7 +241,7 @@ def test_the_streams_are_worth_it() -> None:
     [
         "b[i].w < b[i-1].w AND c[1].w > b[b.len].w",  # of which some are NULL
         "b[i].v < b[1].v AND c[1].v >= b[1].v",
-        "b[i].v < b[i-1].v AND c[1].v > b[b.len].v AND c.len > 1",
+        "b[i].v < b[i-1].v AND c[1].v > b[b.len].v AND c.len + 0 > 1",
         "b[i].v < b[i-1].v AND c[1].v > b[b.len].v AND c[i].v > avg(b[].v)",
         "b[i].v < b[i-1].v AND c[1].f > b[b.len].f",
         "b[i].v < b[i-1].v AND c[1].v > b[1].v",

@@ -118,7 +118,6 @@ def counted(condition: str, text: str, recipe: str = "postponed_filters") -> dic
         ("max(b[].v) < 8", PAPER.format(8), 3, 1, 6),
         ("min(b[].v) >= 7", PAPER.format(8), 3, 1, 6),
         ("max(b[].v) > 9", PAPER.format(8), 0, 0, 0),
-        ("b.len >= 4", PAPER.format(8), 0, 0, 0),
         ("b.len <= 1", PAPER.format(8), 3, 1, 6),
         ("b[i].v > max(b[..i-1].v)", "A B9 B7 B6 C8", 3, 1, 9),
         ("b[i].v > b[i-1].v", "A B9 B7 B6 C8", 3, 1, 9),
