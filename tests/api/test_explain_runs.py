@@ -20,7 +20,7 @@ EVENTS: list[dict[str, Any]] = [
 ]
 QUERY = (
     "EVENT SEQ(A a, B+ b[], !(D n), C c) WHERE {strategy} {{ [id] AND a.v > 3 AND n.v > 14"
-    " AND b[i].v > a.v }} WITHIN 40 HAVING b.len < 3"
+    " AND b[i].v > a.v }} WITHIN 40 HAVING b.len + 0 < 3"
 )
 
 

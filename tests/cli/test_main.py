@@ -239,7 +239,8 @@ def test_a_reader_of_both_outputs_may_leave():
 
 
 def test_without_output_at_all():
-    assert fake("print('x')", preexec_fn=lambda: os.close(1))[::2] == (0, "")
+    error = "sase: error: there is no standard output: it is closed\n"
+    assert fake("print('x')", preexec_fn=lambda: os.close(1))[::2] == (1, error)
 
 
 def test_an_interrupt_is_quiet():

@@ -37,7 +37,7 @@ STRATEGIES = [
     "earliest_maximal",
 ]  # fmt: skip
 WINDOWS = ["", "WITHIN 10", "WITHIN 10 EVENTS", "WITHIN 10 EVENTS PER PARTITION"]
-TAILS = ["", "", "RETURN a.v AS x", "HAVING a.v > 1", "HAVING a.len > 1"]
+TAILS = ["", "", "RETURN a.v AS x", "HAVING a.v > 1", "HAVING a.len + 0 > 1"]
 # By words of EXPLAIN the class that is opened.
 CLASSES = {
     "(in lines)": "LineEvaluationState",
@@ -113,7 +113,7 @@ def test_what_is_said_is_what_is_opened() -> None:
     ("text", "output", "words"),
     [
         ("SEQ(A+ a[], A b) WHERE partition_contiguity { [k] AND a[i].v > a[i-1].v AND"
-         " b.v < a[a.len].v } WITHIN 10 HAVING a.len > 1", "all", "(in lines)"),
+         " b.v < a[a.len].v } WITHIN 10 HAVING a.len + 0 > 1", "all", "(in lines)"),
         ("SEQ(A+ a[], A b) WHERE partition_contiguity { [k] AND a[i].v > a[i-1].v AND"
          " b.v < a[a.len].v } WITHIN 10", "non_overlap", "(in lines)"),
         ("SEQ(A+ a[], A b) WHERE partition_contiguity { [k] AND a[i].v > a[i-1].v AND"
