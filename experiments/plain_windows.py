@@ -143,6 +143,7 @@ def searched_by_itself(query: str, table: pa.Table, recipe: str) -> tuple[int, i
     """
     PlainWindows.times = table.column("ts").to_numpy().astype(np.int64)
     PlainWindows.counted = np.zeros(2, np.int64)
-    with mock.patch.object(opening, "open_sets", PlainWindows):
+    names = ("SetEvaluationState", "SetLineEvaluationState")
+    with mock.patch.multiple(opening, **dict.fromkeys(names, PlainWindows)):
         matches = len(sase.compile(query, table, plan=recipe).run(table, threads=1))
     return matches, *map(int, PlainWindows.counted)

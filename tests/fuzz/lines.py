@@ -17,7 +17,7 @@ from typing import Any
 import sase
 from sase.cli.main import main
 from sase.engine.pipeline.batch import run
-from sase.engine.sources import tail
+from sase.engine.sources import followed_file
 from tests.fuzz import changes
 from tests.fuzz.files import shown
 
@@ -187,11 +187,11 @@ def _streams(lines: io.TextIOWrapper) -> Iterator[None]:
 @contextlib.contextmanager
 def _pieces(size: int) -> Iterator[None]:
     """Have so many bytes come at once."""
-    before, tail.SIZE = tail.SIZE, size
+    before, followed_file.SIZE = followed_file.SIZE, size
     try:
         yield
     finally:
-        tail.SIZE = before
+        followed_file.SIZE = before
 
 
 def warm(make: Callable[[int], bytes]) -> None:
