@@ -309,3 +309,18 @@ def test_sizes(amount: float, text: str) -> None:
 )  # fmt: skip
 def test_shares(share: float, text: str) -> None:
     assert percentage(share) == text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5 EVENTS PER PARTITION",
+        "EVENT SEQ(A a, B+ b[]) WHERE partition_contiguity { [id] } WITHIN 5 EVENTS PER PARTITION",
+    ],
+)
+def test_windows_that_keep_every_key_say_so(query: str) -> None:
+    rows = [{"ts": 1, "type": "A", "id": 1}, {"ts": 2, "type": "B", "id": 1}]
+    said = "of every key it keeps events until more of that key come"
+    assert str(sase.explain(query, rows)).count(said) == 1
+    assert said in (sase.compile(query, rows).open().pipeline.plan.unbounded or "")
+    assert said not in str(sase.explain(query.removesuffix(" EVENTS PER PARTITION"), rows))
