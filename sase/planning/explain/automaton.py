@@ -182,12 +182,13 @@ def automata_dot(automata: Sequence[ExplainedAutomaton]) -> str:
             f'  {names[END]} [label="END", shape=doublecircle]',
         ]
         for state in each.automaton.states:
-            lines.append(f'  {names[state.number]} [label="{_quoted(each.name_of(state.number))}"]')
+            lines.append(f'  {names[state.number]} [label="{escaped(each.name_of(state.number))}"]')
         for edge in each.automaton.edges:
-            label = "\\n".join(map(_quoted, (_move(each, edge), *each.asks(edge))))
+            label = "\\n".join(map(escaped, (_move(each, edge), *each.asks(edge))))
             lines.append(f'  {names[edge.source]} -> {names[edge.target]} [label="{label}"]')
     return "\n".join([*lines, "}"])
 
 
-def _quoted(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text between the quotes of a label of Graphviz."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import log10
 
+from sase.planning.explain.automaton import escaped
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
-from sase.printable import printable
 
 
 def as_dot(explanation: ExplainedPlan) -> str:
@@ -18,7 +18,7 @@ def as_dot(explanation: ExplainedPlan) -> str:
     names = {each.key: f"o{place}" for place, each in enumerate(explanation.operators)}
     for operator in explanation.operators:
         texts = [f"{operator.symbol}  {operator.algorithm}", *operator.details]
-        label = "\\n".join(map(_escaped, texts))
+        label = "\\n".join(map(escaped, texts))
         lines.append(f'  {names[operator.key]} [label="{label}"]')
     lines.append('  results [label="results", shape=plaintext]')
     branches, common = explanation.branches, explanation.common
@@ -51,12 +51,12 @@ def _physical(explanation: ExplainedPlan) -> list[str]:
         return []
     lines = [f"executed: {executed(explanation.physical)}"]
     lines += [f"declined {line}" for line in declined(explanation.physical, verbose=True)]
-    note = "".join(f"{_escaped(line)}\\l" for line in lines)
+    note = "".join(f"{escaped(line)}\\l" for line in lines)
     found = [f'  physical [label="{note}", shape=note]']
     paths = [path.name for path in explanation.physical if path.declined is None]
     if paths:
         boxes = "; ".join(f"o{place}" for place in range(len(explanation.operators)))
-        label = _escaped(", ".join(paths))
+        label = escaped(", ".join(paths))
         found.append(f'  subgraph cluster_fused {{ label="{label}"; style=dashed; {boxes} }}')
     return found
 
@@ -65,7 +65,3 @@ def _attributes(flow: float | None) -> str:
     if flow is None:
         return ""
     return f' [label="{counted(flow)}", penwidth={1 + log10(max(flow, 1)):.1f}]'
-
-
-def _escaped(text: str) -> str:
-    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
