@@ -183,12 +183,12 @@ def counted(
 
 def test_a_list_ends_between_two_matches() -> None:
     """Also where all matches have the same last event."""
-    made, looks = 0, list[int]()
+    made, looks = list[object](), list[int]()
     stream = [events([1] * 20, [1] * 20, None)]
-    found = MatchSet.over(SERIES, stream, None, GRAPH_OPTIONS, lambda more: looks.append(made))
-    for made, _ in enumerate(islice(found, 10_000), 1):
-        pass
-    between = [later - sooner for sooner, later in pairwise([*looks, made])]
+    found = MatchSet.over(SERIES, stream, None, GRAPH_OPTIONS, lambda more: looks.append(len(made)))
+    for match in islice(found, 10_000):
+        made.append(match)
+    between = [later - sooner for sooner, later in pairwise([*looks, len(made)])]
     assert max(between) <= 1_000
     assert len({*looks}) == 10
 
