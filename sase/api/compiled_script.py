@@ -289,7 +289,8 @@ class CompiledScript:
         given = self.lateness
         if isinstance(given, Mapping):
             given = given.get(name)
-        return None if given is None else lateness_in(given, self.bound.sources[name].schema)
+        source = self.bound.sources[name]
+        return None if given is None else lateness_in(given, source.schema, source.unit_hint)
 
     def found(
         self,
