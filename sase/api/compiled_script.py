@@ -18,7 +18,7 @@ from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
-from sase.binding.set_aside import fits_other_events, reason_of, without_source
+from sase.binding.set_aside import ByStatement, fits_other_events, reason_of, without_source
 from sase.binding.streams import NamedStream
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -337,10 +337,11 @@ class CompiledScript:
             own = pipeline.whole_report(name, aside[name])
             return replace(own, warnings=(*told[name], *own.warnings))
 
-        found = {name: Matches.of(some, report(name)) for name, some in parts.items()}
+        found = ((name, Matches.of(some, report(name))) for name, some in parts.items())
+        results = ByStatement(found, self.reasons)
         if put_aside is not None:
             put_aside(pipeline.take_bad())
-        return found
+        return results
 
     def _text_warnings(self, events: Sources) -> dict[str, tuple[str, ...]]:
         """What to tell of columns that statements compare as text, and that are nearly numbers."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pyarrow as pa
 import pytest
 
 import sase
-from sase.errors import BindingError, QuerySyntaxError, StatementWarning
+from sase.errors import BindingError, QuerySyntaxError, StatementError, StatementWarning
 
 EVENTS = pa.table({"ts": [1, 2, 3], "type": ["A", "B", "C"], "k": [1, 1, 1], "s": ["x", "y", "z"]})
 GOOD = "EVENT SEQ(A a, B b) WHERE [k]"
@@ -49,6 +51,31 @@ def test_the_others_run() -> None:
     assert_aside(matcher.set_aside)
     pushed = matcher.push(None, EVENTS)
     assert {name: len(each) for name, each in pushed.items()} == {"query_1": 1, "query_6": 1}
+
+
+def test_to_look_up_one_says_that_it_is_set_aside_and_why() -> None:
+    with warned():
+        script = sase.Script(TEXT, EVENTS)
+    matcher = script.open()
+    results = {
+        "run": script.run(EVENTS),
+        "explain": script.explain(EVENTS),
+        "push": matcher.push(None, EVENTS),
+        "finish": matcher.finish(),
+        "reports": matcher.reports,
+        "copy": pickle.loads(pickle.dumps(script.run(EVENTS))),
+    }
+    for way, found in results.items():
+        for name, reason in ASIDE.items():
+            assert name not in found, way
+            assert found.get(name) is None, way
+            with pytest.raises(StatementError) as told:
+                found[name]
+            assert isinstance(told.value, KeyError)
+            assert str(told.value).startswith(f"{name} is set aside: `"), way
+            assert reason in str(told.value)
+        with pytest.raises(KeyError, match="'query_9'"):
+            found["query_9"]
 
 
 def test_a_running_script_goes_on_without_them() -> None:
