@@ -134,6 +134,12 @@ class CompiledScript:
         sources = {**self.sources, **{name: each.source for name, each in self._typing.items()}}
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
+            lacking = self.graph.lacking.get(query.name)
+            if lacking is not None:
+                if aside is None:
+                    raise lacking
+                aside[query.name] = lacking
+                continue
             missing = [name for name in query.sources if name in (aside or {})]
             if aside is not None and missing:
                 aside[query.name] = without_source(query, missing[0], self.graph)

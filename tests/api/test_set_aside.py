@@ -105,6 +105,65 @@ def test_explanations_name_them() -> None:
     assert "plan" in str(sase.explain(TEXT, EVENTS, statement="query_6"))
 
 
+OF_TWO = """
+FROM logins EVENT A a;
+CREATE STREAM done AS FROM payments EVENT A a RETURN Pay(a.k AS k);
+FROM logins, done EVENT Pay p;
+FROM logins, payments EVENT A a;
+FROM login EVENT A a
+"""
+
+
+def test_what_reads_an_input_that_is_not_given_is_set_aside() -> None:
+    logins = {"logins": EVENTS}
+    with pytest.warns(
+        StatementWarning, match=r"done is set aside: `payments` \(script:3:28\): there"
+    ):
+        found = sase.Script(OF_TWO).run(streams=logins)
+    assert [*found] == ["query_1"]
+    reasons = {
+        "done": "there is no stream `payments`; there are done, logins; an input of that name",
+        "query_3": "this reads `done`, which is set aside",
+        "query_4": "there is no stream `payments`",
+        "query_5": "there is no stream `login`; did you mean `logins`?",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(StatementError) as told:
+            found[name]
+        assert reason in str(told.value)
+    with pytest.warns(StatementWarning):
+        script = sase.Script(OF_TWO, streams=logins)
+    assert script.statements == ("query_1",)
+    assert script.inputs == ("logins",)
+    assert [*script.set_aside] == [*reasons]
+    matcher = script.open()
+    assert [*matcher.push("logins", EVENTS)] == ["query_1"]
+    with pytest.raises(BindingError, match="there is no stream `payments`"):
+        matcher.add("FROM payments EVENT A a")
+    assert [*script.restore(matcher.snapshot()).set_aside] == [*reasons]
+    assert [*sase.Script(OF_TWO).explain(streams=logins).set_aside] == [*reasons]
+    assert (
+        len(
+            sase.Script(OF_TWO).run(
+                streams={each: EVENTS for each in ("logins", "payments", "login")}
+            )
+        )
+        == 5
+    )
+
+
+def test_an_input_that_is_not_given_is_an_error_of_a_strict_script_or_of_all() -> None:
+    for text, strict in ((OF_TWO, True), ("FROM payments EVENT A a; FROM x EVENT A a", False)):
+        with pytest.raises(BindingError, match="there is no stream `payments`"):
+            sase.Script(text, strict=strict).run(streams={"logins": EVENTS})
+    with pytest.raises(BindingError, match="there is no stream `payments`"):
+        sase.match("FROM payments EVENT A a", streams={"logins": EVENTS})
+    wrong = "FROM payments EVENT A a; FROM query_1 EVENT A a; FROM logins EVENT A a"
+    with pytest.raises(BindingError) as told:
+        sase.Script(wrong, streams={"logins": EVENTS})
+    assert [each.span.start for each in told.value.diagnostics] == [5, 30]
+
+
 def test_what_is_asked_for_one_result_is_refused() -> None:
     """A match of the only result cannot be of another statement than it is of other events."""
     text = f"CREATE STREAM pairs AS {LACKING} RETURN Pair(a.k AS k); FROM pairs EVENT Pair p"

@@ -32,6 +32,12 @@ def test_the_others_are_replayed(spark: SparkSession) -> None:
     found.unpersist()
     with pytest.raises(BindingError, match="no column `user`"):
         on_spark.script(RULES, df, strict=True)
+    rules = "FROM x EVENT A a RETURN a.k AS k; FROM y EVENT A a RETURN a.k AS k"
+    with pytest.warns(StatementWarning, match="query_2 is set aside: .* no stream `y`"):
+        found = on_spark.script(rules, {"x": df}, seq="k")
+    assert {name: each.count() for name, each in found.items()} == {"query_1": 1}
+    with pytest.raises(BindingError, match="no stream `y`"):
+        on_spark.script(rules, {"x": df}, strict=True)
 
 
 def test_the_command_names_them(
