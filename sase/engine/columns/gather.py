@@ -106,6 +106,7 @@ def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictionary
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     """Cast chunks to one type: integers beside floats to the nearest floats; else to strings.
 
+    Integers of which no type of Arrow's has all become decimals.
     Timestamps of several zones become the same instants in UTC, and dates their midnights; where
     one is too far away for the finest unit all are strings.
     """
@@ -123,8 +124,9 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
         target = pa.float64()
     try:
         return [_cast(chunk, target) for chunk in chunks]
-    except pa.ArrowInvalid:  # moments too far away for the finest unit
-        return [_cast(chunk, pa.string()) for chunk in chunks]
+    except pa.ArrowInvalid:  # moments too far away for the finest unit, or integers
+        target = pa.decimal128(20) if pa.types.is_integer(target) else pa.string()
+        return [_cast(chunk, target) for chunk in chunks]
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
@@ -149,7 +151,7 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_date(chunk.type) and pa.types.is_timestamp(target):
         chunk = chunk.cast(pa.timestamp(target.unit))
     try:
-        return chunk.cast(target, safe=pa.types.is_timestamp(target))
+        return chunk.cast(target, safe=pa.types.is_timestamp(target) or pa.types.is_integer(target))
     except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
         texts = [None if value is None else str(value) for value in chunk.to_pylist()]
         return pa.array(texts, target)
