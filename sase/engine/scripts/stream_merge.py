@@ -25,7 +25,7 @@ from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, is_zone, nanoseconds
-from sase.engine.columns.gather import alike, takeable
+from sase.engine.columns.gather import alike, takeable, taken_rows
 from sase.engine.columns.input import Input, Misfits
 from sase.engine.columns.numbers import (
     MOST_DIGITS,
@@ -208,7 +208,7 @@ class StreamMerge:
         until = columns.pop(MERGED_UNTIL).to_numpy() if self.schema.is_imprecise else None
         # Those of one time are in the order of streams.
         order = np.argsort(ts, kind="stable") if until is None else np.lexsort((until, ts))
-        table = pa.table(columns).take(pa.array(order))
+        table = taken_rows(pa.table(columns), order)
         table = table.append_column(MERGED_TIME, self._times(ts[order]))
         if until is None:
             later = np.concatenate([rows.later for rows in released])
@@ -357,7 +357,7 @@ def _table(inputs: Inputs, events: Events, schema: Schema) -> pa.Table:
     names = dict.fromkeys(name for table in tables for name in table.schema.names)
     whole = pa.table({n: pa.chunked_array(alike(_chunks(tables, n))) for n in names})
     if events.order is not None:
-        whole = whole.take(pa.array(events.order))
+        whole = taken_rows(whole, events.order)
     if schema.time_type.kind is Kind.FLOAT:
         place = whole.schema.get_field_index(schema.time)
         whole = whole.set_column(place, schema.time, [pa.array(events.ts)])
