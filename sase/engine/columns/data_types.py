@@ -77,6 +77,27 @@ def is_checked(kind: pa.DataType) -> bool:
     return kind.id in PLAIN
 
 
+def of_parquet(schema: pa.Schema) -> pa.Schema:
+    """Return a schema, if its columns can be written to Parquet without the end of the process.
+
+    As many lists of no values end it, of texts or of dictionaries.
+    """
+    for field in schema:
+        if _has_empty_lists(field.type):
+            raise pa.ArrowNotImplementedError(f"`{field.name}` has the type {field.type}")
+    return schema
+
+
+def _has_empty_lists(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_empty_lists(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _has_empty_lists(kind.value_type)
+    if pa.types.is_fixed_size_list(kind) and not kind.list_size:
+        return True
+    return any(_has_empty_lists(kind.field(n).type) for n in range(kind.num_fields))
+
+
 # The numbers of types that are made of no others.
 PLAIN = {
     *(pa.from_numpy_dtype(name).id for name in "?bBhHiIlLefd"), pa.null().id, pa.date32().id,

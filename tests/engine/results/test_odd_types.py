@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -173,6 +175,51 @@ def test_pandas_is_given_times_that_it_has_not(kind: pa.DataType) -> None:
     column = pa.array([2**31 - 1 if kind == pa.date32() else 2**55] * 5, width).view(kind)
     found = sase.match("EVENT A a RETURN a.v AS v", events_of(column))
     assert len(found.to_pandas()["v"]) == 2
+
+
+EMPTY = """
+import pyarrow as pa, sase
+from sase.engine.results.sinks import FileSink
+
+def written(column, name):
+    events = pa.table({"ts": range(1, 6), "type": ["A", "B", "A", "B", "B"], "v": column})
+    schema, batches = sase.match("EVENT SEQ(A a, B+ b[])", events).to_batches()
+    sink = FileSink(name, schema)
+    for batch in batches:
+        sink.write_batch(batch)
+    sink.close()
+
+for values in (
+    pa.array([], pa.string_view()),
+    pa.array([], pa.string()),
+    pa.array([], pa.string()).dictionary_encode(),
+    pa.array([], pa.struct([("a", pa.binary_view())])),
+):
+    lists = pa.Array.from_buffers(pa.list_(values.type, 0), 5, [None], children=[values])
+    for column in (
+        lists,
+        pa.StructArray.from_arrays([lists], ["x"]),
+        pa.ListArray.from_arrays(range(6), lists),
+    ):
+        try:
+            written(column, "some.parquet")
+        except sase.DataError as problem:
+            print(problem)
+        written(column, "some.arrow")
+"""
+
+
+def test_lists_of_no_values_do_not_end_the_process(tmp_path: Path) -> None:
+    """As Arrow's writer of Parquet does, at a check of its own."""
+    program = [sys.executable, "-c", EMPTY]
+    ended = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    told = ended.stdout.splitlines()
+    assert len(told) == 12
+    for line in told:
+        assert line.startswith("some.parquet: such a file cannot hold these results: `a` has the")
+        assert line.endswith("write .jsonl or .csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["some.arrow"]
 
 
 ODD = {
