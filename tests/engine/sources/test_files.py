@@ -463,6 +463,34 @@ def test_a_broken_row_of_csv(line: str, message: str, tmp_path: Path) -> None:
     assert message in fault(tmp_path / "e.csv")
 
 
+LONG = "é" * (1 << 20)
+LIMIT = (
+    "and rows of CSV are read up to 1,048,576 bytes; give the events as .parquet, .arrow or .jsonl"
+)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"ts,type,{LONG}\n1,A,1\n", f"line 1: the header has 1,048,585 characters, {LIMIT}"),
+        (f"ts,type,id\n1,A,{LONG}\n2,A,3\n", "line 2: this row has 1,048,581 characters, and rows"),
+        (many(f"100000,A,{LONG}"), "line 100002: this row has"),
+        (many(f'100000,A,"{LONG}'), "line 100002: this row has 1,048,598 characters and ends in"
+         " line 100003 (is a quote never closed?), and"),
+    ],
+)  # fmt: skip
+def test_a_row_of_csv_that_is_longer_than_arrow_reads(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
+    with pa.output_stream(tmp_path / name, compression="gzip" if "gz" in name else None) as file:
+        file.write(content.encode())
+    assert message in fault(tmp_path / name)
+    if "this row" in message and "quote" not in message:
+        found = sase.match("EVENT A a WHERE a.ts >= 1", tmp_path / name, on_bad_row="quarantine")
+        assert len(found) == content.count(",A,") - content.count("\n0,A")
+
+
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     for content, line in (("ts,type,id\n1,café,1\n", 2), (many("100000,café,1"), 100_002)):
         (tmp_path / "e.csv").write_bytes(content.encode("latin-1"))
