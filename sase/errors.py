@@ -7,6 +7,7 @@ SaseError                 everything that this package raises on purpose
 │   └── RuleError         a rule of another language is none, or has no equal in ours
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
+├── StatementError        a statement whose results are looked up is set aside; a KeyError as well
 ├── SnapshotError         the snapshot of a matcher cannot be restored
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 ├── BudgetError           there is more of something than was allowed, or than memory can hold
@@ -98,7 +99,8 @@ class SaseError(Exception):
     """The root of every exception that this package raises on purpose."""
 
     def __str__(self) -> str:
-        return printable_message(super().__str__())
+        # Not as `super` has it, which of a KeyError is in quotes.
+        return printable_message(Exception.__str__(self))
 
 
 class QueryError(SaseError):
@@ -130,6 +132,10 @@ class SchemaError(SaseError):
 
 class PlanError(SaseError):
     """A plan or a recipe cannot be used."""
+
+
+class StatementError(SaseError, KeyError):
+    """A statement of a script whose results are looked up, and which is set aside."""
 
 
 class SnapshotError(SaseError):

@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery
-from sase.engine.columns.time_column import likely_unit
 from sase.engine.sources import Files
 from sase.engine.sources.discovered import Discovered
-from sase.engine.sources.open import first_value, numbers_among
+from sase.engine.sources.open import numbers_among
 from sase.errors import BindingError, SaseError
 from sase.planning.traversal import attributes_read
 
@@ -49,16 +48,10 @@ def bound_to(
 def _with_likely_unit(problem: BindingError, source: Discovered) -> BindingError:
     """The error, which suggests the unit of time by which the events have plausible dates."""
     code, found = "unit-of-integer-time", problem.diagnostics
-    if source.events is None or all(each.code != code for each in found):
+    hint = source.unit_hint() if any(each.code == code for each in found) else None
+    if hint is None:
         return problem
-    time = first_value(source.events, source.schema.time)
-    unit = likely_unit(time) if isinstance(time, int) else None
-    if unit is None:
-        return problem
-    hint = (
-        f'{time} is a time in {unit} since 1970: say  time_unit="{unit}"  (--time-unit {unit}), or'
-        " write a plain number of its units"
-    )
+    hint += ", or write a plain number of its units"
     return BindingError(replace(e, hints=(hint,)) if e.code == code else e for e in found)
 
 

@@ -181,7 +181,7 @@ def compile_query(
             'output="non_overlap" takes of matches that overlap the first, and with imprecise time'
             ' that differs from world to world: use "all", "count" or "compressed"'
         )
-    allowed = None if lateness is None else lateness_in(lateness, source.schema)
+    allowed = None if lateness is None else lateness_in(lateness, source.schema, source.unit_hint)
     basic = basic_plan(_declaring_all(bound) if assumes else bound)
     recipe, given = read_recipe(plan), constants(params or {})
     known = CompiledQuery(query, bound, source, recipe, basic, allowed, given)

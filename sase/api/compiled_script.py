@@ -18,7 +18,7 @@ from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
 from sase.binding.script import NamedQuery, StatementGraph
-from sase.binding.set_aside import fits_other_events, reason_of, without_source
+from sase.binding.set_aside import ByStatement, fits_other_events, reason_of, without_source
 from sase.binding.streams import NamedStream
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -134,6 +134,12 @@ class CompiledScript:
         sources = {**self.sources, **{name: each.source for name, each in self._typing.items()}}
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
         for query in self.graph.order:
+            lacking = self.graph.lacking.get(query.name)
+            if lacking is not None:
+                if aside is None:
+                    raise lacking
+                aside[query.name] = lacking
+                continue
             missing = [name for name in query.sources if name in (aside or {})]
             if aside is not None and missing:
                 aside[query.name] = without_source(query, missing[0], self.graph)
@@ -289,7 +295,8 @@ class CompiledScript:
         given = self.lateness
         if isinstance(given, Mapping):
             given = given.get(name)
-        return None if given is None else lateness_in(given, self.bound.sources[name].schema)
+        source = self.bound.sources[name]
+        return None if given is None else lateness_in(given, source.schema, source.unit_hint)
 
     def found(
         self,
@@ -336,10 +343,11 @@ class CompiledScript:
             own = pipeline.whole_report(name, aside[name])
             return replace(own, warnings=(*told[name], *own.warnings))
 
-        found = {name: Matches.of(some, report(name)) for name, some in parts.items()}
+        found = ((name, Matches.of(some, report(name))) for name, some in parts.items())
+        results = ByStatement(found, self.reasons)
         if put_aside is not None:
             put_aside(pipeline.take_bad())
-        return found
+        return results
 
     def _text_warnings(self, events: Sources) -> dict[str, tuple[str, ...]]:
         """What to tell of columns that statements compare as text, and that are nearly numbers."""

@@ -8,7 +8,9 @@ from typing import Any
 from sase.binding.input_options import check_name
 from sase.binding.lateness import duration_in
 from sase.engine.columns import describe
+from sase.engine.columns.input import opened
 from sase.engine.columns.intervals import one_table, widened
+from sase.engine.sources.discovered import unit_hint
 from sase.errors import PlanError
 
 NEGATIVE = "an event is not widened by less than nothing"
@@ -59,9 +61,13 @@ def interval(
         )
     given = one_table(table)
     schema = describe(given, time=time, type=None, types=["event"], time_unit=time_unit)
+
+    def hint() -> str | None:
+        return unit_hint(opened(given), time)
+
     moves = {
-        columns[0]: -duration_in("before", before, schema, NEGATIVE),
-        columns[1]: duration_in("after", after, schema, NEGATIVE),
+        columns[0]: -duration_in("before", before, schema, NEGATIVE, hint=hint),
+        columns[1]: duration_in("after", after, schema, NEGATIVE, hint=hint),
     }
     types = None if type is None else [type] if isinstance(type, str) else list(type)
     return widened(given, time, moves, types, type_column)

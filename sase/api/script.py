@@ -17,6 +17,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import Sources, check_units, discovered, open_inputs
 from sase.binding.input_options import InputKeywords, check_name, takes_input_options
 from sase.binding.script import StatementGraph
+from sase.binding.set_aside import ByStatement
 from sase.binding.statement_text import numbered, with_statements, without_statement
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
@@ -348,7 +349,8 @@ class ScriptMatcher:
     @property
     def reports(self) -> dict[str, Report]:
         """What there is to say of all that each statement searched so far."""
-        return {name: self._pipeline.report(name) for name in self.statements}
+        found = ((name, self._pipeline.report(name)) for name in self.statements)
+        return ByStatement(found, self._compiled.reasons)
 
     # ------------------------------------------------------------ calls
 
@@ -377,7 +379,8 @@ class ScriptMatcher:
                 self._guard.begin()
             try:
                 with working(self._guard):
-                    return _some(call())
+                    some = ((name, each) for name, each in call().items() if len(each))
+                    return ByStatement(some, self._compiled.reasons)
             except BaseException as problem:
                 if self._pipeline.is_in_midst:
                     self._ended_by = type(problem).__name__
@@ -409,7 +412,3 @@ class ScriptMatcher:
 
 def _there_are(names: list[str]) -> str:
     return f"there are {', '.join(names)}" if names else "push(None, …)  is for the only one"
-
-
-def _some(found: Mapping[str, Matches]) -> dict[str, Matches]:
-    return {name: matches for name, matches in found.items() if len(matches)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
+from sase.binding.set_aside import ByStatement
 from sase.binding.text import window_text
 from sase.binding.types import Kind
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
@@ -286,10 +287,11 @@ def explain_script(
     ran: list[ScriptPipeline] = []
     read = script.alone(events, watch=ran.append) if events is not None else {}
     given["analyze"] = analyze
-    found = {
-        each.name: explain_statement(script, each, read.get(each.name), **given)
+    explained = (
+        (each.name, explain_statement(script, each, read.get(each.name), **given))
         for each in script.graph.statements
-    }
+    )
+    found = ByStatement(explained, script.reasons)
     fresh = ScriptPipeline(script.plan)
     opened = ran[0] if ran else fresh
     for name in filter(opened.is_dealt, found):

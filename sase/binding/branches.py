@@ -5,6 +5,8 @@ are written: a group with `?` first with it; of several choices the one written 
 (docs/semantics.md, Branches).
 """
 
+# long because: what each part of a pattern becomes, and why it is refused, are read together.
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import TypeAlias
 
 from sase.binding.scope import Scope
 from sase.lang import ast
+from sase.lang.printer import to_text
 from sase.source import Span
 
 MOST_BRANCHES = 256
@@ -66,10 +69,14 @@ Placed: TypeAlias = PlacedComponent | PlacedGroup
 
 @dataclass(frozen=True, slots=True)
 class WrittenBranch:
-    """The components of a branch, and the variables of the groups with `?` that it has."""
+    """The components of a branch, and the variables of the groups with `?` that it has.
+
+    One that stands there twice, which is an error, is `repeated`.
+    """
 
     components: tuple[Placed, ...] = ()
     present: frozenset[str] = frozenset()
+    repeated: frozenset[str] = frozenset()
     negations: tuple[WrittenNegation, ...] = ()
 
     def followed_by(self, other: WrittenBranch) -> WrittenBranch:
@@ -79,6 +86,7 @@ class WrittenBranch:
         return WrittenBranch(
             (*self.components, *other.components),
             self.present | other.present,
+            self.repeated | other.repeated | (self.present & other.present),
             (*self.negations, *moved),
         )
 
@@ -165,7 +173,8 @@ class _Writing:
         if group.variable is not None:
             self.choices.append(group.variable)
             own = frozenset((group.variable.text,))
-            branches = [replace(each, present=each.present | own) for each in branches]
+            named = WrittenBranch(present=own)
+            branches = [each.followed_by(named) for each in branches]
         return self._bounded([*branches, WrittenBranch()], len(branches) + 1, group.span)
 
     def _set(self, written: ast.SetOf) -> list[WrittenBranch]:
@@ -206,6 +215,11 @@ class _Writing:
             self._refuse_quantifier(group.quantifier)
         if group.variable is not None:
             self._refuse_negative_variable(group.variable)
+        bare = _bare(group.pattern)
+        if isinstance(bare, ast.Component) and bare.quantifier is not None and not bare.negated:
+            refuse_negative_series(replace(bare, negated=True), bare.quantifier, self.scope)
+            self.is_fine = False
+            return [WrittenBranch()]
         inside = _Writing(self.scope, self.components, inside=number, _places=self._places)
         branches = inside.branches_of(group.pattern)
         self.is_fine = self.is_fine and inside.is_fine
@@ -347,6 +361,28 @@ class _Writing:
             if not is_choice:
                 hint = "write out how often it must occur, such as  SEQ(A a, B b, A c, B d)"
         self.error("in-negative-group", f"{what} cannot stand in a negative group", part.span, hint)
+
+
+def refuse_negative_series(
+    part: ast.Component | ast.Group, quantifier: ast.Quantifier, scope: Scope
+) -> None:
+    """The error of a series that must not occur."""
+    scope.problems.error(
+        "negative-series",
+        "a negative component stands for the absence of one event: it takes no + * ? or {n}",
+        quantifier.span,
+        f"write  {to_text(replace(part, quantifier=None))} : no event of the kind may occur, so"
+        " neither may several",
+    )
+
+
+def _bare(pattern: ast.Pattern) -> ast.Pattern:
+    """A part of a pattern without the brackets around it."""
+    while isinstance(pattern, ast.Group) and not (
+        pattern.negated or pattern.quantifier or pattern.variable
+    ):
+        pattern = pattern.pattern
+    return pattern
 
 
 def is_repeatable(group: ast.Group, branches: list[WrittenBranch], scope: Scope) -> bool:

@@ -156,11 +156,16 @@ def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:
 def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
     operand = bind_operand(node.operand, scope)
     values: list[Constant | Placeholder] = []
+    fitting: DataType | None = None
     for value in node.values:
         bound = beside(bind_operand(value, scope), operand.type)
-        _, bound = on_raw_time(operand, bound, scope)
-        if _compatible(operand, bound, value, scope) and isinstance(bound, Constant | Placeholder):
-            values.append(bound)
+        if bound.type is not fitting:  # most are of one type
+            _, bound = on_raw_time(operand, bound, scope)
+            if not _compatible(operand, bound, value, scope):
+                continue
+            fitting = bound.type
+        assert isinstance(bound, Constant | Placeholder)
+        values.append(bound)
     warn_of_zones((operand, *values), scope)
     known = tuple(v for v in values if not (isinstance(v, Constant) and v.value is None))
     wanted = node.negated != negated

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import exact
@@ -19,13 +19,21 @@ from sase.lang.parser import parse_condition
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 from sase.source import Source
 
+# What the values of integer times say that they count, where there are some.
+UnitHint: TypeAlias = Callable[[], str | None]
 
-def lateness_in(given: object, schema: Schema) -> int:
+
+def no_hint() -> None:
+    """Of a schema without events."""
+
+
+def lateness_in(given: object, schema: Schema, hint: UnitHint = no_hint) -> int:
     """The allowed lateness in raw units of the time column, rounded up where it is not whole."""
-    return duration_in("lateness", given, schema, "an event cannot be less than no time late")
+    negative = "an event cannot be less than no time late"
+    return duration_in("lateness", given, schema, negative, hint=hint)
 
 
-def with_longest(schema: Schema, given: object) -> Schema:
+def with_longest(schema: Schema, given: object, hint: UnitHint = no_hint) -> Schema:
     """A schema with the length that no interval exceeds; without one as it is."""
     if given is None:
         return schema
@@ -34,7 +42,8 @@ def with_longest(schema: Schema, given: object) -> Schema:
             f"longest={given!r} is how long an interval may be, and these events have one time,"
             f' `{schema.time}`: leave it out, or name two columns, as in  time=("lo", "hi")'
         )
-    whole = duration_in("longest", given, schema, "no interval is shorter than nothing", math.floor)
+    negative = "no interval is shorter than nothing"
+    whole = duration_in("longest", given, schema, negative, math.floor, hint)
     if schema.longest not in (None, whole):
         raise PlanError(
             f"longest={given!r} is not what the Schema says, which is longest={schema.longest}:"
@@ -49,6 +58,7 @@ def duration_in(
     schema: Schema,
     negative: str,
     rounded: Callable[[Fraction], int] = math.ceil,
+    hint: UnitHint = no_hint,
 ) -> int:
     """A duration in raw units of the time column, rounded up; what is `negative` is refused."""
     reading = _Reading(option, given, negative)
@@ -57,7 +67,7 @@ def duration_in(
         reading.refuse_negative()
     if unit is not None:
         if schema.nanoseconds is None:
-            reading.refuse_unit(schema)
+            reading.refuse_unit(schema, hint)
         amount = amount * NANOSECONDS[unit] / schema.nanoseconds
     elif amount:
         refuse_plain_number(given, schema.time, schema.time_type, option)
@@ -121,12 +131,10 @@ class _Reading(NamedTuple):
             ' as an integer, a datetime.timedelta, or a duration such as  "5 seconds"'
         )
 
-    def refuse_unit(self, schema: Schema) -> NoReturn:
+    def refuse_unit(self, schema: Schema, hint: UnitHint) -> NoReturn:
         if schema.time_type.kind is Kind.INTEGER:
-            remedy = (
-                f'say what `{schema.time}` counts, such as  time_unit="ms"  (--time-unit ms), or'
-                " give raw units"
-            )
+            such = 'such as  time_unit="ms"  (--time-unit ms)'
+            remedy = f"{hint() or f'say what `{schema.time}` counts, {such}'}, or give raw units"
         else:
             remedy = "compile the query with the schema of the events, or give raw units"
         raise PlanError(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from math import copysign, floor, inf, isinf, nextafter
 from struct import pack, unpack
 
@@ -75,7 +76,7 @@ def _warn_of_name(node: ast.String, text: str, scope: Scope) -> None:
     """A text in double quotes that is also the name of an attribute."""
     if scope.problems.source.text[node.span[0] : node.span[0] + 1] not in ('"', "“", "„"):
         return
-    component = next((c for c in scope.inner_components if text in scope.attribute_names(c)), None)
+    component = next((c for c in scope.inner_components if scope.declares(c, text)), None)
     if component is None:
         return
     name = f"`{text.replace('`', '``')}`"
@@ -189,15 +190,20 @@ def _decimal(number: Decimal) -> tuple[DataType, Scalar]:
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     if not number:
-        number = Decimal((sign, (0,), -min(max(-exponent, 0), MOST_SCALE)))
+        exponent = -min(max(-exponent, 0), MOST_SCALE)
+        number = Decimal((sign, (0,), exponent))
     elif abs(number.adjusted()) > MOST_PLACES:
-        number = Decimal((sign, (1,), MOST_PLACES if number.adjusted() > 0 else -MOST_PLACES))
+        exponent = MOST_PLACES if number.adjusted() > 0 else -MOST_PLACES
+        number = Decimal((sign, (1,), exponent))
     elif len(digits) > MOST_PLACES:  # the last one says that there is more
-        cut = (*digits[:MOST_PLACES], int(any(digits[MOST_PLACES:])))
-        number = Decimal((sign, cut, exponent + len(digits) - len(cut)))
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    return DataType(Kind.DECIMAL, scale=min(max(-exponent, 0), MOST_SCALE)), number
+        exponent += len(digits) - MOST_PLACES - 1
+        number = Decimal((sign, (*digits[:MOST_PLACES], int(any(digits[MOST_PLACES:]))), exponent))
+    return _decimal_type(min(max(-exponent, 0), MOST_SCALE)), number
+
+
+@cache
+def _decimal_type(scale: int) -> DataType:
+    return DataType(Kind.DECIMAL, scale=scale)
 
 
 def is_of_width(value: Expression, width: int) -> bool:
@@ -222,7 +228,7 @@ def beside(value: Expression, other: DataType) -> Expression:
     number, near = value.value, float(value.value)
     if other.kind not in (*WILD, Kind.DECIMAL, Kind.INTEGER) and other.scale is None:
         data_type = other if other.kind is Kind.FLOAT else FLOAT
-        return replace(value, type=data_type, value=nearest_float(number, data_type.width))
+        return Constant(data_type, nearest_float(number, data_type.width), span=value.span)
     if other.kind is Kind.INTEGER and abs(near) < GREATEST_FLOAT:
         is_as_good = near == number or (not near.is_integer() and floor(near) == floor(number))
     elif other.kind is Kind.DECIMAL:
@@ -231,7 +237,7 @@ def beside(value: Expression, other: DataType) -> Expression:
         # What is not known may be a float of fewer bits.
         is_for_all = other.scale is not None or nearest_float(number, 16) == near
         is_as_good = (near == number and is_for_all) or not _has_units(number)
-    return replace(value, type=FLOAT, value=near) if is_as_good else value
+    return Constant(FLOAT, near, span=value.span) if is_as_good else value
 
 
 def alike(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:

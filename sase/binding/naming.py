@@ -39,8 +39,7 @@ class _Naming:
         """What is the same wherever a variable may stand again."""
         if self.home is None:
             return self.way, None
-        variable = self.home.part.variable
-        return self.way, variable.text if variable else f"at {self.home.place}"
+        return self.way, _home_of(self.home)
 
 
 def check_variables(written: WrittenPattern, every: list[BoundComponent], scope: Scope) -> None:
@@ -124,17 +123,29 @@ def _way(component: BoundComponent, placed: PlacedComponent) -> str:
 
 
 def _check_choices(written: WrittenPattern, taken: Set[str], scope: Scope) -> None:
-    seen: set[str] = set()
-    inside = (name for group in written.groups for name in group.choices)
-    for name in (*written.choices, *inside):
-        if name.text in taken or name.text in seen:
+    """Groups with `?` of one name stand in several alternatives, of the pattern or of one group."""
+    branches = (*written.branches, *(b for group in written.groups for b in group.branches))
+    repeated = frozenset[str]().union(*(branch.repeated for branch in branches))
+    first: dict[str, str | None] = {}
+    told: set[str] = set()
+    inside = [(name, group) for group in written.groups for name in group.choices]
+    for name, group in [*((name, None) for name in written.choices), *inside]:
+        home = None if group is None else _home_of(group)
+        is_other = name.text in repeated or first.get(name.text, home) != home
+        if name.text in taken or (name.text in first and is_other and name.text not in told):
+            told.add(name.text)
             scope.problems.error(
                 "duplicate-variable",
                 f"`{name.text}` is the name of something else already",
                 name.span,
                 "give the group a name of its own, or none",
             )
-        seen.add(name.text)
+        first.setdefault(name.text, home)
+
+
+def _home_of(group: PlacedGroup) -> str:
+    variable = group.part.variable
+    return variable.text if variable else f"at {group.place}"
 
 
 def written_in(components: Iterable[Placed]) -> list[PlacedComponent]:

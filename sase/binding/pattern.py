@@ -11,6 +11,7 @@ from sase.binding.branches import (
     PlacedComponent,
     PlacedGroup,
     WrittenBranch,
+    refuse_negative_series,
     written_out,
 )
 from sase.binding.folding import INT64_MAX
@@ -18,7 +19,6 @@ from sase.binding.naming import check_variables, written_in
 from sase.binding.scope import Scope
 from sase.binding.several_places import by_variable
 from sase.lang import ast
-from sase.lang.printer import to_text
 from sase.nearest import did_you_mean
 from sase.source import Span
 
@@ -321,13 +321,7 @@ def _check_quantifier(
     maximum = quantifier.maximum
     counted = "events" if isinstance(part, ast.Component) else "iterations"
     if part.negated:
-        error(
-            "negative-series",
-            "a negative component stands for the absence of one event: it takes no + * ? or {n}",
-            quantifier.span,
-            f"write  {to_text(replace(part, quantifier=None))} : no event of the kind may occur, so"
-            " neither may several",
-        )
+        refuse_negative_series(part, quantifier, scope)
     elif max(quantifier.minimum, maximum or 0) > INT64_MAX:
         error(
             "integer-out-of-range",

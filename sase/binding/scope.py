@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -172,9 +172,17 @@ class Scope:
 
     def attribute_names(self, component: BoundComponent) -> list[str]:
         """The attributes that some type of a component declares, as far as is known."""
-        types = component.types or self.schema.type_names or ("",)
-        declared = [self.schema.attributes(name) or {} for name in types]
-        return list(dict.fromkeys(attribute for known in declared for attribute in known))
+        return list(
+            dict.fromkeys(attribute for known in self._of(component) for attribute in known)
+        )
+
+    def declares(self, component: BoundComponent, attribute: str) -> bool:
+        """Whether some type of a component declares an attribute, as far as is known."""
+        return any(attribute in known for known in self._of(component))
+
+    def _of(self, component: BoundComponent) -> Iterator[Mapping[str, DataType]]:
+        for name in component.types or self.schema.type_names or ("",):
+            yield self.schema.attributes(name) or {}
 
 
 def unit_of_integer_time(span: Span, scope: Scope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sase.binding.binder import bind
@@ -39,6 +39,8 @@ class StatementGraph:
 
     source: Source
     statements: tuple[NamedQuery, ...]
+    # What is wrong with statements that read inputs which are not given.
+    lacking: Mapping[str, BindingError] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -47,6 +49,7 @@ class StatementGraph:
         """The statements of a text, or a `BindingError` with all that is wrong with their names.
 
         The inputs that are `given` are known by these names; otherwise by those that are read.
+        Statements that read others are `lacking` these.
         """
         source = Source(text, name)
         tree = parse_script(text, name)
@@ -54,7 +57,7 @@ class StatementGraph:
         names = list(_names(tree, source, given, found))
         streams = {n for n, each in zip(names, tree.statements, strict=True) if each.stream}
         inputs = _inputs(tree, names) if given is None else set(given)
-        _check_sources(tree, source, streams, names, inputs, found)
+        lacking = _check_sources(tree, source, streams, names, inputs, found)
         blank = _blank(text)
         statements = tuple(
             _statement(each, own, inputs, source, blank, found)
@@ -63,14 +66,16 @@ class StatementGraph:
         if not found and len(_placed(statements)) < len(statements):
             found += _cycles(tree, statements, source)
         if found:
+            found += (each for problem in lacking.values() for each in problem.diagnostics)
             raise BindingError(sorted(found, key=lambda each: each.span))
-        return cls(source, statements)
+        return cls(source, statements, lacking)
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
         """The inputs that some statement reads, as they are first named."""
         streams = {each.name for each in self.statements if each.is_stream}
-        read = (name for each in self.statements for name in each.sources if name not in streams)
+        known = [each for each in self.statements if each.name not in self.lacking]
+        read = (name for each in known for name in each.sources if name not in streams)
         return tuple(dict.fromkeys(read))
 
     @property
@@ -173,6 +178,8 @@ def check_script(
     streams = {each: NamedStream(each, schemas[each]) for each in graph.inputs}
     for query in graph.order:
         try:
+            if query.name in graph.lacking:
+                raise graph.lacking[query.name]
             bound = bind(
                 query.tree,
                 graph.schema_read(query, streams),
@@ -185,7 +192,8 @@ def check_script(
         except BindingError as problem:
             found += problem.diagnostics
             # Who reads it may ask for anything.
-            time = streams[query.sources[0]].schema.time
+            read = streams.get(query.sources[0])
+            time = OPEN.time if read is None else read.schema.time
             streams[query.name] = NamedStream(query.name, replace(OPEN, time=time), True)
     return sorted(found, key=lambda each: each.span)
 
@@ -226,22 +234,25 @@ def _check_sources(
     tree: ast.Script,
     source: Source,
     streams: Collection[str],
-    names: Collection[str],
+    names: Sequence[str],
     inputs: Collection[str | None],
     found: list[Diagnostic],
-) -> None:
-    """Refuse to read what there is not, or one stream twice."""
+) -> dict[str, BindingError]:
+    """Refuse to read results or one stream twice; return the errors of reading unknown inputs."""
     known = sorted({*streams, *(name for name in inputs if name is not None)})
-    for statement in tree.statements:
+    lacking: dict[str, list[Diagnostic]] = {}
+    for own, statement in zip(names, tree.statements, strict=True):
         seen: set[str] = set()
         for name in statement.query.sources:
             if name.text not in known:
-                found.append(_unknown(name, known, names, source))
+                problem = _unknown(name, known, names, source)
+                (found if name.text in names else lacking.setdefault(own, [])).append(problem)
             elif name.text in seen:
                 message = f"`{name.text}` is read twice"
                 hint = "name each stream once after FROM"
                 found.append(Diagnostic("read-twice", message, name.span, source, (hint,)))
             seen.add(name.text)
+    return {name: BindingError(each) for name, each in lacking.items()}
 
 
 def _unknown(

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NoReturn, TypeVar
 
 from sase.binding.binder import bind
 from sase.binding.schema import Schema
 from sase.binding.script import NamedQuery, StatementGraph
 from sase.binding.streams import NamedStream
 from sase.binding.types import UNKNOWN
-from sase.errors import BindingError
+from sase.errors import BindingError, StatementError
+
+V = TypeVar("V")
+
+
+class ByStatement(dict[str, V]):
+    """What there is of each statement by its name; to look up one that is set aside says why."""
+
+    def __init__(self, found: Iterable[tuple[str, V]], reasons: Mapping[str, str]) -> None:
+        super().__init__(found)
+        self._reasons = reasons
+
+    def __missing__(self, name: str) -> NoReturn:
+        if name in self._reasons:
+            raise StatementError(f"{name} is set aside: {self._reasons[name]}")
+        raise KeyError(name)
 
 
 def fits_other_events(

@@ -193,9 +193,9 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
 def on_raw_time(left: Expression, right: Expression, scope: Scope) -> tuple[Expression, Expression]:
     """On integer time an interval beside a number is a plain number of raw units."""
     if scope.schema.has_raw_time:
-        if left.type == INTERVAL and right.type.kind in NUMBERS:
+        if left.type.kind is Kind.INTERVAL and right.type.kind in NUMBERS:
             left = _raw(left, scope)
-        elif right.type == INTERVAL and left.type.kind in NUMBERS:
+        elif right.type.kind is Kind.INTERVAL and left.type.kind in NUMBERS:
             right = _raw(right, scope)
     return left, right
 

@@ -79,7 +79,9 @@ _FIXED: dict[str, Callable[..., ast.Node]] = {
 }
 _FLAGS = frozenset(("negated", "inclusive", "strict"))
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "“": "”"}
-_LISTED = re.compile(r"[0-9][0-9.]*|'(?:[^']|'')*'")
+_LISTED = re.compile(
+    r"""([-−])?\s*([0-9.]+(?:[eE][+-]?[0-9]+)?|'(?:[^']|'')*'|"(?:[^"]|"")*"|‘[^’]*’|“[^”]*”)"""
+)
 _NUMBER = re.compile(r"\s*(?:([-−])\s*)?((?:[0-9]*\.)?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*")
 
 
@@ -305,16 +307,19 @@ class _Builder:
         self, span: Span, operand: ast.Expression, negated: Token | None, listed: Token
     ) -> ast.Membership:
         values = list[ast.Expression]()
-        begin = listed.start_pos or 0
-        for found in _LISTED.finditer(listed):
+        for found in _LISTED.finditer(self.source.text, listed.start_pos or 0, _end(listed)):
             heed()
-            text, place = found[0], Span(begin + found.start(), begin + found.end())
-            if text[0] == "'":
-                values.append(self.string(place, text))
+            text, place = found[2], Span(*found.span(2))
+            value: ast.Expression
+            if text[0] in _QUOTES:
+                value = self.string(place, text)
             elif text.isdigit():
-                values.append(ast.Integer(self._int(text, place), span=place))
+                value = ast.Integer(self._int(text, place), span=place)
             else:
-                values.append(self.float(place, text))
+                value = self.float(place, text)
+            if found[1]:
+                value = ast.Negative(value, span=Span(*found.span()))
+            values.append(value)
         return ast.Membership(operand, tuple(values), negated is not None, span=span)
 
     def integer(self, span: Span, digits: Token) -> ast.Integer:

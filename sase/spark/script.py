@@ -14,6 +14,7 @@ from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import of_input
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
+from sase.binding.set_aside import ByStatement
 from sase.engine.plan import EnginePlan
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.sources.discovered import Discovered
@@ -25,7 +26,7 @@ from sase.spark.source_scan import SourceScan
 from sase.spark.streaming.script import ScriptStreamJob, check_streams, lateness_of
 
 
-class ScriptResults(dict[str, DataFrame]):
+class ScriptResults(ByStatement[DataFrame]):
     """The results of each statement by its name.
 
     What statements of one job find is kept once one of them has been computed, so that the others
@@ -40,11 +41,12 @@ class ScriptResults(dict[str, DataFrame]):
         results: Sequence[DataFrame],
         bad_rows: Mapping[str | None, DataFrame],
         names: Sequence[str],
+        reasons: Mapping[str, str],
     ) -> None:
         self._by_name = {name: job for job in jobs for name in job.names}
         self.jobs, self.bad_rows = tuple(results), bad_rows
         by_job = dict(zip(jobs, results, strict=True))
-        super().__init__((n, self.of(by_job[self._by_name[n]], n)) for n in names)
+        super().__init__(((n, self.of(by_job[self._by_name[n]], n)) for n in names), reasons)
 
     def of(self, results: DataFrame, name: str) -> DataFrame:
         """The results of one statement in those of its job, or of a micro-batch of them."""
@@ -106,7 +108,8 @@ def script(
         results = [job.results() for job in jobs]
         results = [df.persist() if len(job.names) > 1 else df
                    for job, df in zip(jobs, results, strict=True)]  # fmt: skip
-    return ScriptResults(jobs, results, _bad_rows(compiled.plan, sources, known), [*shown])
+    bad = _bad_rows(compiled.plan, sources, known)
+    return ScriptResults(jobs, results, bad, [*shown], compiled.reasons)
 
 
 def _sources(df: Any) -> dict[str | None, FrameSource]:

@@ -81,7 +81,7 @@ def test_an_error_is_shown_in_the_script() -> None:
 )  # fmt: skip
 def test_what_is_wrong_with_names(text: str, code: str, words: str) -> None:
     with pytest.raises(sase.BindingError) as caught:
-        sase.Script(text, events("A1"))
+        sase.Script(text, events("A1"), strict=True)
     assert [each.code for each in caught.value.diagnostics] == [code]
     assert words in str(caught.value)
 

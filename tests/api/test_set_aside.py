@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pyarrow as pa
 import pytest
 
 import sase
-from sase.errors import BindingError, QuerySyntaxError, StatementWarning
+from sase.errors import BindingError, QuerySyntaxError, StatementError, StatementWarning
 
 EVENTS = pa.table({"ts": [1, 2, 3], "type": ["A", "B", "C"], "k": [1, 1, 1], "s": ["x", "y", "z"]})
 GOOD = "EVENT SEQ(A a, B b) WHERE [k]"
@@ -51,6 +53,31 @@ def test_the_others_run() -> None:
     assert {name: len(each) for name, each in pushed.items()} == {"query_1": 1, "query_6": 1}
 
 
+def test_to_look_up_one_says_that_it_is_set_aside_and_why() -> None:
+    with warned():
+        script = sase.Script(TEXT, EVENTS)
+    matcher = script.open()
+    results = {
+        "run": script.run(EVENTS),
+        "explain": script.explain(EVENTS),
+        "push": matcher.push(None, EVENTS),
+        "finish": matcher.finish(),
+        "reports": matcher.reports,
+        "copy": pickle.loads(pickle.dumps(script.run(EVENTS))),
+    }
+    for way, found in results.items():
+        for name, reason in ASIDE.items():
+            assert name not in found, way
+            assert found.get(name) is None, way
+            with pytest.raises(StatementError) as told:
+                found[name]
+            assert isinstance(told.value, KeyError)
+            assert str(told.value).startswith(f"{name} is set aside: `"), way
+            assert reason in str(told.value)
+        with pytest.raises(KeyError, match="'query_9'"):
+            found["query_9"]
+
+
 def test_a_running_script_goes_on_without_them() -> None:
     with warned():
         script = sase.Script(TEXT, EVENTS)
@@ -76,6 +103,65 @@ def test_explanations_name_them() -> None:
     with pytest.raises(BindingError, match="which is set aside"):
         sase.explain(TEXT, EVENTS, statement="more")
     assert "plan" in str(sase.explain(TEXT, EVENTS, statement="query_6"))
+
+
+OF_TWO = """
+FROM logins EVENT A a;
+CREATE STREAM done AS FROM payments EVENT A a RETURN Pay(a.k AS k);
+FROM logins, done EVENT Pay p;
+FROM logins, payments EVENT A a;
+FROM login EVENT A a
+"""
+
+
+def test_what_reads_an_input_that_is_not_given_is_set_aside() -> None:
+    logins = {"logins": EVENTS}
+    with pytest.warns(
+        StatementWarning, match=r"done is set aside: `payments` \(script:3:28\): there"
+    ):
+        found = sase.Script(OF_TWO).run(streams=logins)
+    assert [*found] == ["query_1"]
+    reasons = {
+        "done": "there is no stream `payments`; there are done, logins; an input of that name",
+        "query_3": "this reads `done`, which is set aside",
+        "query_4": "there is no stream `payments`",
+        "query_5": "there is no stream `login`; did you mean `logins`?",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(StatementError) as told:
+            found[name]
+        assert reason in str(told.value)
+    with pytest.warns(StatementWarning):
+        script = sase.Script(OF_TWO, streams=logins)
+    assert script.statements == ("query_1",)
+    assert script.inputs == ("logins",)
+    assert [*script.set_aside] == [*reasons]
+    matcher = script.open()
+    assert [*matcher.push("logins", EVENTS)] == ["query_1"]
+    with pytest.raises(BindingError, match="there is no stream `payments`"):
+        matcher.add("FROM payments EVENT A a")
+    assert [*script.restore(matcher.snapshot()).set_aside] == [*reasons]
+    assert [*sase.Script(OF_TWO).explain(streams=logins).set_aside] == [*reasons]
+    assert (
+        len(
+            sase.Script(OF_TWO).run(
+                streams={each: EVENTS for each in ("logins", "payments", "login")}
+            )
+        )
+        == 5
+    )
+
+
+def test_an_input_that_is_not_given_is_an_error_of_a_strict_script_or_of_all() -> None:
+    for text, strict in ((OF_TWO, True), ("FROM payments EVENT A a; FROM x EVENT A a", False)):
+        with pytest.raises(BindingError, match="there is no stream `payments`"):
+            sase.Script(text, strict=strict).run(streams={"logins": EVENTS})
+    with pytest.raises(BindingError, match="there is no stream `payments`"):
+        sase.match("FROM payments EVENT A a", streams={"logins": EVENTS})
+    wrong = "FROM payments EVENT A a; FROM query_1 EVENT A a; FROM logins EVENT A a"
+    with pytest.raises(BindingError) as told:
+        sase.Script(wrong, streams={"logins": EVENTS})
+    assert [each.span.start for each in told.value.diagnostics] == [5, 30]
 
 
 def test_what_is_asked_for_one_result_is_refused() -> None:

@@ -362,3 +362,20 @@ def test_moments_too_far_away_for_the_unit_beside_them() -> None:
     )
     with pytest.raises(sase.SaseError, match="compiled for timestamp"):
         sase.Script("FROM p, q EVENT SEQ(A a, B b) WHERE a.v = b.v WITHIN 2").run(streams=streams)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("test", ["a.v = b.v", "[v]", "a.v < 0 AND b.v = b.v"])
+def test_integers_beyond_int64_are_bad_beside_negative_ones(test: str, *, coded: bool) -> None:
+    """They were the number 2^64 below, and equal to that."""
+    great = pa.array([2**63 + 5, 7, None], pa.uint64())
+    streams = two_streams(
+        great.dictionary_encode() if coded else great, pa.array([5 - 2**63, 7, 7], pa.int64())
+    )
+    text = f"FROM p, q EVENT SEQ(A a, B b) WHERE {test} WITHIN 2"
+    with pytest.raises(sase.DataError, match="row 0 .*: `v` is 9223372036854775813: the greatest"):
+        sase.match(text, streams=streams)
+    found = sase.match(text, streams=streams, on_bad_row="quarantine")
+    assert [each["a"]["ts"] for each in found] == ([] if "<" in test else [2])
+    assert found.report.bad == 1
+    assert found.report.quarantined["v"].to_pylist() == [str(2**63 + 5)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,6 +33,29 @@ def test_an_error_suggests_the_unit_of_the_values(unit: str, tmp_path: Path) -> 
         (hint,) = told.value.diagnostics[0].hints
         assert f'{SECONDS * FACTORS[unit]} is a time in {unit} since 1970: say  time_unit="' in hint
         assert f'time_unit="{unit}"  (--time-unit {unit})' in hint
+
+
+@pytest.mark.parametrize("unit", FACTORS)
+def test_durations_with_a_unit_suggest_the_unit_of_the_values(unit: str, tmp_path: Path) -> None:
+    table, plain = events(FACTORS[unit]), "EVENT SEQ(A a, B b) WITHIN 20"
+    both = table.append_column("hi", table["ts"])
+    pq.write_table(table, tmp_path / "events.parquet")
+    ways: list[Callable[[], object]] = [
+        lambda: sase.compile(plain, table, lateness="5 s"),
+        lambda: sase.compile(plain, tmp_path / "events.parquet", lateness="5 s"),
+        lambda: sase.Script(f"{plain}; EVENT A a", table, lateness="5 s").open(),
+        lambda: sase.interval(table, before="5 s"),
+        lambda: sase.match("EVENT A a", both, time=("ts", "hi"), longest="5 s"),
+    ]
+    for way in ways:
+        with pytest.raises(sase.PlanError) as told:
+            way()
+        assert (
+            f"is not known: {SECONDS * FACTORS[unit]} is a time in {unit} since 1970: say "
+            f' time_unit="{unit}"  (--time-unit {unit}), or give raw units' in str(told.value)
+        )
+    with pytest.raises(sase.PlanError, match='say what `ts` counts, such as  time_unit="ms"'):
+        sase.compile(plain, events(1, 5).slice(0, 0), lateness="5 s")
 
 
 def test_values_that_are_no_dates_suggest_none() -> None:

@@ -205,7 +205,7 @@ def test_what_does_not_go(
 
 def test_an_error_names_the_place_in_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     Path("rules.sase").write_text(SCRIPT.replace("pairs, logins", "pears, logins"), "utf-8")
-    assert run("--input", "logins=logins.csv") == 2
+    assert run("--input", "logins=logins.csv", "--strict") == 2
     printed = capsys.readouterr()
     assert "error[unknown-stream]: there is no stream `pears`" in printed.err
     assert " --> rules.sase:3:6\n" in printed.err

@@ -80,6 +80,31 @@ def test_a_check_tells_every_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the events have no column `user`" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("follow", [[], ["--follow"]])
+def test_rules_of_an_input_that_is_not_given_are_set_aside(
+    follow: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("rules.sase").write_text(
+        "FROM logins EVENT A a;\nFROM payments EVENT Pay p;\nFROM payments EVENT Pay p\n", "utf-8"
+    )
+
+    def run(*words: str) -> int:
+        source = "-" if follow else "events.csv"
+        with Path("events.csv").open(encoding="utf-8") as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            return main(["run", "rules.sase", "--input", f"logins={source}", *follow, *words])
+
+    assert run() == 0
+    told = capsys.readouterr()
+    assert (
+        "query_2 is set aside: `payments` (script:2:6): there is no stream `payments`" in told.err
+    )
+    assert run("--strict") == 2
+    assert "error[unknown-stream]: there is no stream `payments`" in capsys.readouterr().err
+    assert main(["check", "rules.sase", "--input", "logins=events.csv"]) == 2
+    assert capsys.readouterr().out.count("error[unknown-stream]") == 2
+
+
 def test_an_imported_rule_whose_field_is_lacking_is_set_aside(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

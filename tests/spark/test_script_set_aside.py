@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.cli.main import main
-from sase.errors import BindingError, StatementWarning
+from sase.errors import BindingError, StatementError, StatementWarning
 
 pytestmark = pytest.mark.slow
 
@@ -27,9 +27,17 @@ def test_the_others_are_replayed(spark: SparkSession) -> None:
     with pytest.warns(StatementWarning, match=TOLD):
         found = on_spark.script(RULES, df, seq="k")
     assert {name: each.count() for name, each in found.items()} == {"query_1": 1}
+    with pytest.raises(StatementError, match="pairs is set aside: .* no column `user`"):
+        found["pairs"]
     found.unpersist()
     with pytest.raises(BindingError, match="no column `user`"):
         on_spark.script(RULES, df, strict=True)
+    rules = "FROM x EVENT A a RETURN a.k AS k; FROM y EVENT A a RETURN a.k AS k"
+    with pytest.warns(StatementWarning, match="query_2 is set aside: .* no stream `y`"):
+        found = on_spark.script(rules, {"x": df}, seq="k")
+    assert {name: each.count() for name, each in found.items()} == {"query_1": 1}
+    with pytest.raises(BindingError, match="no stream `y`"):
+        on_spark.script(rules, {"x": df}, strict=True)
 
 
 def test_the_command_names_them(

@@ -53,19 +53,49 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def is_of_extensions(kind: pa.DataType) -> bool:
+    """Whether it is a dictionary of extension values, which Arrow writes and does not read."""
+    return pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
+
+
 def is_checked(kind: pa.DataType) -> bool:
     """Whether Arrow checks arrays of a type: at an extension of an extension it ends the process.
 
-    What is not known here counts as such, too.
+    What is not known here counts as such, too, and dictionaries of extension values in another
+    type, since no snapshot has them.
     """
+    if not isinstance(kind, pa.DataType):  # an extension that cannot be made of what Arrow has
+        return False
     if isinstance(kind, pa.BaseExtensionType):
         stored = kind.storage_type
         return not isinstance(stored, pa.BaseExtensionType) and is_checked(stored)
     if pa.types.is_dictionary(kind):
         return is_checked(kind.value_type)
     if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
-        return all(is_checked(kind.field(n).type) for n in range(kind.num_fields))
+        inner = [kind.field(n).type for n in range(kind.num_fields)]
+        return not any(map(is_of_extensions, inner)) and all(map(is_checked, inner))
     return kind.id in PLAIN
+
+
+def of_parquet(schema: pa.Schema) -> pa.Schema:
+    """Return a schema, if its columns can be written to Parquet without the end of the process.
+
+    As many lists of no values end it, of texts or of dictionaries.
+    """
+    for field in schema:
+        if _has_empty_lists(field.type):
+            raise pa.ArrowNotImplementedError(f"`{field.name}` has the type {field.type}")
+    return schema
+
+
+def _has_empty_lists(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_empty_lists(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _has_empty_lists(kind.value_type)
+    if pa.types.is_fixed_size_list(kind) and not kind.list_size:
+        return True
+    return any(_has_empty_lists(kind.field(n).type) for n in range(kind.num_fields))
 
 
 # The numbers of types that are made of no others.

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.data_types import common_type, distinct_types
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.data_types import common_type, distinct_types, is_of_extensions
 
 # The values of a small dictionary.
 SMALL = 1 << 12
@@ -36,14 +36,30 @@ def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     return pa.chunked_array([taken_values(whole, back)])
 
 
-def taken_values(chunk: pa.Array, places: Numbers) -> pa.Array:
-    """Take values, of types of which Arrow takes none by copying what lies together."""
+def taken_values(chunk: pa.Array, places: Numbers, missing: Mask | None = None) -> pa.Array:
+    """Take values, of types of which Arrow takes none by copying what lies together.
+
+    In place of those that are `missing` there is NULL.
+    """
     try:
-        return chunk.take(pa.array(places))
+        return chunk.take(pa.array(places, mask=missing))
     except pa.ArrowNotImplementedError:
         if not len(places):
             return chunk.slice(0, 0)
-        return pa.concat_arrays([chunk.slice(int(run[0]), len(run)) for run in runs(places)])
+        if missing is None or not missing.any():
+            return pa.concat_arrays([chunk.slice(int(run[0]), len(run)) for run in runs(places)])
+        none = pa.nulls(1, chunk.type)
+        each = zip(places.tolist(), missing.tolist(), strict=True)
+        return pa.concat_arrays([none if gone else chunk.slice(place, 1) for place, gone in each])
+
+
+def taken_rows(table: pa.Table, places: Numbers) -> pa.Table:
+    """Take rows of a table, of types of which Arrow takes none column by column."""
+    try:
+        return table.take(pa.array(places))
+    except pa.ArrowNotImplementedError:
+        columns = [gathered(each.chunks, places) for each in table.columns]
+        return pa.table(columns, names=table.schema.names)
 
 
 def runs(places: Numbers) -> list[Numbers]:
@@ -106,6 +122,7 @@ def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictionary
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     """Cast chunks to one type: integers beside floats to the nearest floats; else to strings.
 
+    Integers of which no type of Arrow's has all become decimals.
     Timestamps of several zones become the same instants in UTC, and dates their midnights; where
     one is too far away for the finest unit all are strings.
     """
@@ -123,8 +140,9 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
         target = pa.float64()
     try:
         return [_cast(chunk, target) for chunk in chunks]
-    except pa.ArrowInvalid:  # moments too far away for the finest unit
-        return [_cast(chunk, pa.string()) for chunk in chunks]
+    except pa.ArrowInvalid:  # moments too far away for the finest unit, or integers
+        target = pa.decimal128(20) if pa.types.is_integer(target) else pa.string()
+        return [_cast(chunk, target) for chunk in chunks]
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
@@ -149,7 +167,7 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_date(chunk.type) and pa.types.is_timestamp(target):
         chunk = chunk.cast(pa.timestamp(target.unit))
     try:
-        return chunk.cast(target, safe=pa.types.is_timestamp(target))
+        return chunk.cast(target, safe=pa.types.is_timestamp(target) or pa.types.is_integer(target))
     except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
         texts = [None if value is None else str(value) for value in chunk.to_pylist()]
         return pa.array(texts, target)
@@ -163,6 +181,8 @@ def takeable(chunk: pa.Array) -> pa.Array:
     chunk = unrolled(chunk)
     if is_of_extensions(chunk.type):
         return takeable(decoded(chunk))
+    if pa.types.is_union(chunk.type):
+        return _union_of([takeable(chunk.field(n)) for n in range(chunk.type.num_fields)], chunk)
     kind = _without_views(chunk.type)
     if kind == chunk.type:
         return chunk
@@ -172,9 +192,19 @@ def takeable(chunk: pa.Array) -> pa.Array:
     return chunk.cast(kind)
 
 
-def is_of_extensions(kind: pa.DataType) -> bool:
-    """Whether it is a dictionary of extension values, which Arrow writes and does not read."""
-    return pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
+def _union_of(children: list[pa.Array], union: pa.UnionArray) -> pa.UnionArray:
+    """Put other arrays of values in place of those of a union."""
+    kind = union.type
+    if all(each.type == kind.field(n).type for n, each in enumerate(children)):
+        return union
+    names = [kind.field(n).name for n in range(kind.num_fields)]
+    # What Arrow gives as the codes and offsets of a slice are those of the first rows of all.
+    count, at, buffers = len(union), union.offset, union.buffers()
+    codes = pa.array(np.frombuffer(buffers[1], np.int8, count, at))
+    if kind.mode == "sparse":
+        return pa.UnionArray.from_sparse(codes, children, names, kind.type_codes)
+    offsets = pa.array(np.frombuffer(buffers[2], np.int32, count, 4 * at))
+    return pa.UnionArray.from_dense(codes, offsets, children, names, kind.type_codes)
 
 
 def decoded(chunk: pa.DictionaryArray) -> pa.Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sase.binding.types import INTEGER, DataType, Kind
@@ -57,15 +58,7 @@ def raw_floats(
 
 def _decoded(column: Sequence[Chunk]) -> list[Chunk]:
     """Decode dictionaries: numbers gain nothing by them, and their NULL values would be hidden."""
-    return [
-        Chunk(piece.array.dictionary_decode(), piece.row)
-        if piece.array.type.id == _DICTIONARY
-        else piece
-        for piece in column
-    ]
-
-
-_DICTIONARY = pa.dictionary(pa.int8(), pa.int8()).id
+    return [Chunk(_plain(piece.array), piece.row) for piece in column]
 
 
 def _integers(name: str, piece: Chunk, target: DataType, faults: Faults) -> NDArray[Any]:
@@ -82,7 +75,7 @@ def _integers(name: str, piece: Chunk, target: DataType, faults: Faults) -> NDAr
         values = storage(array, np.int64) // DAY_MS
     elif pa.types.is_uint64(array.type):
         values = storage(array, np.int64)
-        _refuse(name, Chunk(array, row), values < 0, faults, _TOO_GREAT)
+        _refuse(name, Chunk(array, row), values < 0, faults, TOO_GREAT)
     else:
         values, bad = unscaled(array)
         _refuse(name, Chunk(array, row), bad, faults, TOO_LONG)
@@ -97,7 +90,7 @@ _STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.u
     pa.timestamp("s").id: np.dtype(np.int64),
     pa.duration("s").id: np.dtype(np.int64),
 }
-_TOO_GREAT = f"the greatest integer is {INT64.max}; {INSTEAD_OF_GREAT}"
+TOO_GREAT = f"the greatest integer is {INT64.max}; {INSTEAD_OF_GREAT}"
 TOO_LONG = f"at most {MOST_DIGITS} digits can be read; round it, or give it as a float"
 
 
@@ -140,11 +133,42 @@ def beyond_floats(chunks: Sequence[pa.Array]) -> Mask | None:
             values = chunk.to_pylist()
             found[number][:] = [each is not None and each != float(each) for each in values]
         elif pa.types.is_integer(value_type(chunk.type)):
-            array = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+            array = _plain(chunk)
             values, known = storage(array, INTEGERS[array.type.id]), valid(array)
             bad = (values > MOST_EXACT) | (values < -MOST_EXACT)
             found[number] = bad if known is None else bad & known
     return np.concatenate(found)
+
+
+def beyond_integers(chunks: Sequence[pa.Array]) -> Mask | None:
+    """Say which values are integers beyond int64; None if all are of one type, or of others."""
+    kinds = {value_type(chunk.type) for chunk in chunks}
+    if pa.uint64() not in kinds or len(kinds) == 1:
+        return None
+    return np.concatenate([_is_beyond(chunk) for chunk in chunks])
+
+
+def within_integers(chunks: list[pa.Array]) -> list[pa.Array]:
+    """Put NULL in place of integers beyond int64, where there are other types."""
+    beyond = beyond_integers(chunks)
+    if beyond is None or not beyond.any():
+        return chunks
+    return [
+        pc.if_else(_is_beyond(chunk), None, _plain(chunk)) if _is_beyond(chunk).any() else chunk
+        for chunk in chunks
+    ]
+
+
+def _is_beyond(chunk: pa.Array) -> Mask:
+    if value_type(chunk.type) != pa.uint64():
+        return np.zeros(len(chunk), np.bool_)
+    array = _plain(chunk)
+    beyond, known = storage(array, np.int64) < 0, valid(array)
+    return beyond if known is None else beyond & known
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.arrays import Numbers, by_part
-from sase.engine.columns.gather import decoded, indexed, is_of_extensions, runs
+from sase.engine.columns.data_types import is_of_extensions
+from sase.engine.columns.gather import decoded, indexed, runs
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.saved_values import restored_values, saved_values

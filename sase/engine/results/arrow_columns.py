@@ -15,6 +15,7 @@ from sase.binding.bound import BoundComponent, Constant, Expression, Operation
 from sase.binding.functions import chooses
 from sase.binding.types import DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.gather import taken_values
 from sase.engine.expressions import Interner
 from sase.engine.expressions.constants import RESOLUTIONS, constant
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL, SCALES
@@ -289,7 +290,7 @@ def event_column(
         return shown(events)
     # Only where there is an event: else the column may be of another type.
     places = np.where(known, np.cumsum(known) - 1, 0)
-    return shown(events[known]).take(pa.array(places, mask=~known))
+    return taken_values(shown(events[known]), places, ~known)
 
 
 def list_offsets(ends: Numbers, events: int) -> pa.Array:

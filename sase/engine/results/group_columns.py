@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sase.binding.bound import BoundComponent
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.gather import taken_values
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.bindings.unions import UnionBindings
@@ -88,4 +89,4 @@ def _field(
         return pa.ListArray.from_arrays(list_offsets(ends, len(own)), values)
     places = np.full(iterations, -1)
     places[of] = np.arange(len(own))
-    return values.take(pa.array(places, mask=places < 0))
+    return taken_values(values, places, places < 0)

@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from sase.engine.columns.data_types import of_parquet
 from sase.engine.expressions.constants import RESOLUTIONS
 from sase.engine.results.arrow_columns import python_values
 from sase.errors import DataError, SchemaError
@@ -217,7 +218,7 @@ def _is_readable(path: str) -> bool:
 def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """A writer of the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
-        ".parquet": pa.parquet.ParquetWriter,
+        ".parquet": lambda file, kind: pa.parquet.ParquetWriter(file, of_parquet(kind)),
         ".csv": SafeCsvWriter if safe else CsvWriter,
         ".jsonl": JsonWriter,
         ".ndjson": JsonWriter,

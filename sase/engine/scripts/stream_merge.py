@@ -25,9 +25,15 @@ from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.data_types import data_type, factor, is_zone, nanoseconds
-from sase.engine.columns.gather import alike, takeable
+from sase.engine.columns.gather import alike, takeable, taken_rows
 from sase.engine.columns.input import Input, Misfits
-from sase.engine.columns.numbers import MOST_DIGITS, beyond_floats
+from sase.engine.columns.numbers import (
+    MOST_DIGITS,
+    TOO_GREAT,
+    beyond_floats,
+    beyond_integers,
+    within_integers,
+)
 from sase.engine.columns.python_rows import NO_FLOAT
 from sase.engine.columns.resolve import expected_of_type
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
@@ -202,7 +208,7 @@ class StreamMerge:
         until = columns.pop(MERGED_UNTIL).to_numpy() if self.schema.is_imprecise else None
         # Those of one time are in the order of streams.
         order = np.argsort(ts, kind="stable") if until is None else np.lexsort((until, ts))
-        table = pa.table(columns).take(pa.array(order))
+        table = taken_rows(pa.table(columns), order)
         table = table.append_column(MERGED_TIME, self._times(ts[order]))
         if until is None:
             later = np.concatenate([rows.later for rows in released])
@@ -217,7 +223,7 @@ class StreamMerge:
     def _inexact(
         self, tables: list[pa.Table], order: Numbers
     ) -> tuple[dict[str, Misfits], dict[str, list[Any]]]:
-        """Which numbers no float has, in columns that are floats in other streams; and all values.
+        """Which numbers the type of a column in other streams does not have; and all values.
 
         As floats two integers could be one, and a decimal is another number: none is 0.1.
         """
@@ -225,10 +231,13 @@ class StreamMerge:
         values: dict[str, list[Any]] = {}
         for name in filter(self._names.__contains__, self._asked):
             chunks = self._all_chunks(tables, name)
-            beyond = beyond_floats(chunks)
-            if beyond is not None and beyond.any():
+            beyond = {NO_FLOAT: beyond_floats(chunks), TOO_GREAT: beyond_integers(chunks)}
+            wrong = {why: mask for why, mask in beyond.items() if mask is not None and mask.any()}
+            if wrong:
                 every = [value for chunk in chunks for value in chunk.to_pylist()]
-                misfits[name] = ((NO_FLOAT, np.flatnonzero(beyond[order])),)
+                misfits[name] = tuple(
+                    (why, np.flatnonzero(mask[order])) for why, mask in wrong.items()
+                )
                 values[name] = [every[place] for place in order]
         return misfits, values
 
@@ -237,8 +246,13 @@ class StreamMerge:
         come = (name for table in tables for name in table.schema.names)
         self._names = list(dict.fromkeys([*self._names, *come]))
         return {
-            name: pa.chunked_array(alike(self._all_chunks(tables, name))) for name in self._names
+            name: pa.chunked_array(alike(self._read_chunks(tables, name))) for name in self._names
         }
+
+    def _read_chunks(self, tables: list[pa.Table], name: str) -> list[pa.Array]:
+        """A column through tables, without integers that are bad where it is read."""
+        chunks = self._all_chunks(tables, name)
+        return within_integers(chunks) if name in self._asked else chunks
 
     def _all_chunks(self, tables: list[pa.Table], name: str) -> list[pa.Array]:
         """A column through tables, and nothing of the type in which it is read of all streams."""
@@ -343,7 +357,7 @@ def _table(inputs: Inputs, events: Events, schema: Schema) -> pa.Table:
     names = dict.fromkeys(name for table in tables for name in table.schema.names)
     whole = pa.table({n: pa.chunked_array(alike(_chunks(tables, n))) for n in names})
     if events.order is not None:
-        whole = whole.take(pa.array(events.order))
+        whole = taken_rows(whole, events.order)
     if schema.time_type.kind is Kind.FLOAT:
         place = whole.schema.get_field_index(schema.time)
         whole = whole.set_column(place, schema.time, [pa.array(events.ts)])

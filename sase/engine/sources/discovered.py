@@ -13,12 +13,19 @@ from sase.binding.input_options import InputOptions
 from sase.binding.lateness import with_longest
 from sase.engine.columns import Inputs, describe
 from sase.engine.columns.data_types import value_type
+from sase.engine.columns.time_column import likely_unit
 from sase.engine.resources import Check
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
 from sase.engine.sources.formats.base import is_string
-from sase.engine.sources.open import fit_types, infer_types, open_files, open_tables
+from sase.engine.sources.open import (
+    first_value,
+    fit_types,
+    infer_types,
+    open_files,
+    open_tables,
+)
 from sase.errors import PlanError, SchemaError
 from sase.nearest import did_you_mean
 
@@ -59,6 +66,10 @@ class Discovered:
     def files(self) -> Files | None:
         """The files that it describes, if the events are in files."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
+
+    def unit_hint(self) -> str | None:
+        """What the first time says of the unit of integer times."""
+        return None if self.events is None else unit_hint(self.events, self.schema.time)
 
     @property
     def rows(self) -> int | None:
@@ -117,11 +128,22 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
     check_text_columns(events, names.texts)
     columns, mends = names.columns, names.quarantines
     if not isinstance(events, Files):
-        return with_longest(describe(events, mends=mends, **columns), names.longest)
+        schema = describe(events, mends=mends, **columns)
+        return with_longest(schema, names.longest, lambda: unit_hint(events, schema.time))
     columns |= _roles_in(events.schema.names, names)
     times = [columns["time"]] if names.until is None else columns["time"]
     events.check((*times, columns["type"], columns["seq"]))
-    return with_longest(describe(events.schema, mends=mends, **columns), names.longest)
+    schema = describe(events.schema, mends=mends, **columns)
+    return with_longest(schema, names.longest, lambda: unit_hint(events, schema.time))
+
+
+def unit_hint(events: Files | Inputs, time: str) -> str | None:
+    """What the first time says of the unit of integer times, if it has a plausible date."""
+    first = first_value(events, time)
+    unit = likely_unit(first) if isinstance(first, int) else None
+    if unit is None:
+        return None
+    return f'{first} is a time in {unit} since 1970: say  time_unit="{unit}"  (--time-unit {unit})'
 
 
 def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:

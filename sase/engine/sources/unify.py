@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sase.engine.columns.data_types import value_type
+from sase.engine.columns.data_types import common_type, value_type
 from sase.errors import SchemaError
 
 # What a format takes values of several types for, if there is a type for all of them.
@@ -41,11 +41,7 @@ def _common(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
     found = list(dict.fromkeys(kinds))
     if len(found) > 1:
         found = list(dict.fromkeys(map(_plain, found)))
-    try:
-        schemas = [pa.schema([("", kind)]) for kind in found]
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return None
+    return found[0] if len(found) == 1 else common_type(found)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

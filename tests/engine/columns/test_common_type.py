@@ -46,3 +46,29 @@ def test_a_match_shows_the_integers_of_one_type_beside_the_decimals_of_another()
 def test_decimals_of_64_bits_have_room_beside_the_longest_integers() -> None:
     """Whose digits Arrow does not add to theirs."""
     assert common_type([pa.uint64(), pa.decimal64(12, 5)]) == pa.decimal128(25, 5)
+
+
+GREAT = 2**63 + 5
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_integers_beyond_int64_are_shown_as_they_are_beside_negative_ones(
+    *, coded: bool, is_turned: bool
+) -> None:
+    """They were the number 2^64 below."""
+    great = pa.array([GREAT, None, 5], pa.uint64())
+    tables = {
+        "A": pa.table({"ts": [1, 2, 3], "v": great.dictionary_encode() if coded else great}),
+        "B": pa.table({"ts": [4, 5], "v": pa.array([GREAT - 2**64, 5], pa.int64())}),
+    }
+    if is_turned:
+        tables = dict(reversed(tables.items()))
+    found = sase.match("EVENT ANY(A, B) a", tables).to_pylist()
+    assert [row["a"]["v"] for row in found] == [GREAT, None, 5, GREAT - 2**64, 5]
+    small = {name: table.slice(1) for name, table in tables.items()}
+    kept = sase.match("EVENT ANY(A, B) a", small).to_arrow()
+    assert kept.schema.field("a").type.field("v").type == pa.int64()
+    matcher = sase.compile("EVENT ANY(A, B) a", tables).open()
+    pushed = [matcher.push({name: table}).to_pylist() for name, table in sorted(tables.items())]
+    assert [row["a"]["v"] for rows in pushed for row in rows] == [GREAT, None, 5, GREAT - 2**64, 5]

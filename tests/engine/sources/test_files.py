@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import given
@@ -158,6 +159,40 @@ def test_files_may_lack_columns_and_have_wider_ones(tmp_path: Path) -> None:
     parquet(tmp_path / "3.parquet", [{"ts": 3, "type": "B", "v": 1.5}])
     found = sase.match("EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 9", tmp_path)
     assert found.rows.to_pylist() == [{"a": 0, "b": 2}]
+
+
+ONE, OTHER = [2**63 + 5, 1], [-1, 2]
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array(ONE, pa.uint64()), pa.array(OTHER, pa.int64())),
+        (pa.array([2**53 + 1, 1]), pa.array([0.5, 1.5])),
+        (pa.array([2**40, 1], pa.timestamp("s")), pa.array(OTHER, pa.timestamp("ns"))),
+    ],
+)
+def test_values_that_do_not_fit_the_type_of_all_files_are_no_damage(
+    name: str, one: pa.Array, other: pa.Array, tmp_path: Path
+) -> None:
+    for number, column in enumerate((one, other)):
+        table = pa.table({"ts": [1, 2], "type": ["A", "B"], "v": column})
+        path = tmp_path / f"{number}.{name}"
+        (pa.parquet.write_table if name == "parquet" else pa.feather.write_feather)(table, path)
+    for query in ("EVENT A a", "EVENT A a WHERE a.v = a.v"):
+        with pytest.raises(sase.DataError, match="0[.].* has a value that does not fit") as told:
+            sase.match(query, tmp_path)
+        assert "damaged" not in str(told.value)
+        assert "write the files with one type" in str(told.value)
+    assert len(sase.match("EVENT A a RETURN a.ts AS t", tmp_path)) == 2
+
+
+def test_integers_of_one_file_are_beside_decimals_of_another(tmp_path: Path) -> None:
+    for number, column in enumerate((pa.array([2**62]), pa.array([1], pa.decimal128(18, 2)))):
+        table = pa.table({"ts": [1], "type": ["A"], "v": column})
+        pa.parquet.write_table(table, tmp_path / f"{number}.parquet")
+    assert [row["a"]["v"] for row in sase.match("EVENT A a", tmp_path)] == [2**62, 1]
 
 
 def test_tables_of_several_types_may_be_files(tmp_path: Path) -> None:
@@ -426,6 +461,34 @@ def many(line: str) -> str:
 def test_a_broken_row_of_csv(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(many(line), encoding="utf-8")
     assert message in fault(tmp_path / "e.csv")
+
+
+LONG = "é" * (1 << 20)
+LIMIT = (
+    "and rows of CSV are read up to 1,048,576 bytes; give the events as .parquet, .arrow or .jsonl"
+)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"ts,type,{LONG}\n1,A,1\n", f"line 1: the header has 1,048,585 characters, {LIMIT}"),
+        (f"ts,type,id\n1,A,{LONG}\n2,A,3\n", "line 2: this row has 1,048,581 characters, and rows"),
+        (many(f"100000,A,{LONG}"), "line 100002: this row has"),
+        (many(f'100000,A,"{LONG}'), "line 100002: this row has 1,048,598 characters and ends in"
+         " line 100003 (is a quote never closed?), and"),
+    ],
+)  # fmt: skip
+def test_a_row_of_csv_that_is_longer_than_arrow_reads(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
+    with pa.output_stream(tmp_path / name, compression="gzip" if "gz" in name else None) as file:
+        file.write(content.encode())
+    assert message in fault(tmp_path / name)
+    if "this row" in message and "quote" not in message:
+        found = sase.match("EVENT A a WHERE a.ts >= 1", tmp_path / name, on_bad_row="quarantine")
+        assert len(found) == content.count(",A,") - content.count("\n0,A")
 
 
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -248,6 +249,11 @@ class FileFormat(ABC):
 
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Explain what Arrow says of a file: name the row, the column, and what to do."""
+        if re.match("Integer value .* not in range|Casting from ", message):
+            return DataError(
+                f"{path} has a value that does not fit the type which all files have together:"
+                f" {message}; write the files with one type, or leave the column out of the query"
+            )
         return DataError(
             f"{path} cannot be read: it is truncated, or no {self.name} file: {message}: {ANEW}"
         )

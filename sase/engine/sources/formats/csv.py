@@ -65,6 +65,9 @@ _KINDS = (
 )
 NUMBERS = (pa.int64(), pa.float64())
 # What Arrow's messages say.
+# The longest row that Arrow reads, and what it says of a longer one.
+BLOCK = 1 << 20
+_TOO_LONG = ("straddling object", "Empty CSV file or block")
 _ROW = re.compile(r"Row #(\d+): ")
 _COLUMN = re.compile(r"In CSV column #(\d+): ")
 _VALUE = re.compile(r"invalid value '(.*)'", re.DOTALL)
@@ -330,7 +333,7 @@ class CsvFormat(TextFormat):
                 if good and most is not None and size > most:
                     break
                 count = count or len(values)
-                if len(values) == count and is_unicode(raw):
+                if len(values) == count and is_unicode(raw) and not _is_long(raw):
                     good.append(raw)
         return self.parse("".join(good).encode(), kinds, skips_odd=True, where=f"{path}: ")
 
@@ -338,6 +341,11 @@ class CsvFormat(TextFormat):
 
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Read again in one thread, where Arrow counts the rows, and word what it says."""
+        if any(words in message for words in _TOO_LONG):
+            with self._text(path) as lines:
+                for place, (last, raw, _) in enumerate(self._records(lines)):
+                    if _is_long(raw):
+                        return _of_long_row(path, place, last, raw)
         header = self.own_columns(path)
         if _ROW.search(message) is None:
             message = self._said_in_one_thread(path, kinds, header) or message
@@ -345,8 +353,8 @@ class CsvFormat(TextFormat):
         where = path if row is None else f"{path}, line {row[1]}"
         number = None if row is None else int(row[1]) - 2
         # Arrow ends a line at `\r`, too, and so may see other columns.
-        place = len(header) if column is None else int(column[1])
-        name = header[place] if place < len(header) else None
+        at = len(header) if column is None else int(column[1])
+        name = header[at] if at < len(header) else None
         if _NOT_UTF8 in message:
             of = "this" if name is None else f"`{name}`"
             return DataError(f"{where}: {of} {NO_UNICODE}", number, name)
@@ -382,6 +390,22 @@ class TsvFormat(CsvFormat):
     title = ""
     suffixes = (".tsv",)
     delimiter = "\t"
+
+
+def _of_long_row(path: str, number: int, last: int, raw: str) -> DataError:
+    """Return the error for a row, 0 for the header, that ends in a line and is too long."""
+    more = raw.rstrip("\r\n").count("\n")
+    why = f"{'this row' if number else 'the header'} has {len(raw):,} characters"
+    if more:
+        why += f" and ends in line {last} (is a quote never closed?)"
+    why += f", and rows of CSV are read up to {BLOCK:,} bytes; "
+    why += f"{'leave it out, or ' if number else ''}give the events as .parquet, .arrow or .jsonl"
+    return DataError(f"{path}, line {last - more}: {why}", number - 1 if number else None)
+
+
+def _is_long(row: str) -> bool:
+    """Whether Arrow reads no row as long."""
+    return 4 * len(row) > BLOCK and len(row.encode(errors="surrogatepass")) > BLOCK
 
 
 def _first_kind(kind: pa.DataType) -> pa.DataType:
