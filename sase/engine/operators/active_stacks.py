@@ -79,16 +79,7 @@ from sase.engine.kernels.scan.stacks import (
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
-from sase.engine.snapshots.layout import (
-    SAME,
-    Array,
-    Blocks,
-    Declared,
-    Number,
-    Record,
-    StateLayout,
-    Values,
-)
+from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Number, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
@@ -96,7 +87,7 @@ from sase.planning.nodes import SequenceConstruction
 class ActiveStacks(Declared):
     """The stacks, the walk through them, and the last events of negative components."""
 
-    layout = StateLayout(
+    layout = dict(
         stacks=Record(
             cells=Array(SAME, None, SAME, ring=1),
             heads=Array(SAME, "keys", low=NOTHING),
@@ -375,7 +366,7 @@ class ActiveStacks(Declared):
         rings = {"cells": self._rings(), "heads": self._tops(), "ends": self.stacks.ends[:MASK]}
         return {"stacks": rings, "absences": self._known()}
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         part, (cells, heads, ends) = saved.part("stacks"), vars(values.stacks).values()
         counts = ends[:LAST_TIE]
         part.check(((counts >= 0) & (counts <= MOST_COUNTED)).all(), "counters are no counts")

@@ -38,18 +38,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
 from sase.engine.resources import Check
-from sase.engine.snapshots.layout import (
-    SAME,
-    Array,
-    Blocks,
-    Declared,
-    Each,
-    Number,
-    Own,
-    Record,
-    StateLayout,
-    Values,
-)
+from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Each, Number, Own, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import parts_of
@@ -61,7 +50,7 @@ ROUND = 1 << 14
 class JoinBuffer(Declared):
     """The records of some levels: of a leaf, or of a join."""
 
-    layout = StateLayout(
+    layout = dict(
         records=Array("records", SAME, path=None),
         count=Number("records", MOST_COUNTED, path=None),
         waiting=Number(0, "records", path=None),
@@ -136,7 +125,7 @@ class JoinBuffer(Declared):
             "waiting": np.count_nonzero(waits & kept),
         }
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         records, count, tail = values.records, values.count, values.count - len(values.records)
         saved.check_events(records[:, FIELDS:])
         is_key = (records[:, KEY] >= 0) & (records[:, KEY] < len(self.buffer.heads))
@@ -152,7 +141,7 @@ class JoinBuffer(Declared):
 class JoinTree(Declared):
     """The leaves and the joins of a tree, and the sequences that wait to be taken."""
 
-    layout = StateLayout(
+    layout = dict(
         buffers=Each(Own(), path=None),
         tried=Array(SAME, SAME, low=0, high=MOST_COUNTED, path=None),
         absences=Each(Record(tie=Array(SAME, "keys"), measure=Array(SAME, "keys"))),
@@ -341,7 +330,7 @@ class JoinTree(Declared):
     def _encoded(self) -> dict[str, Any]:
         return {"buffers": [*self._buffers.values()], "tried": self._at[:, TRIED:]}
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         self._at[:, TRIED:] = values.tried
         keys = [each.tie.shape[1] for each in self._absences if each is not None]

@@ -30,7 +30,7 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.kleene.evaluation import conditions_on_each
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.sequence_scan import conditions_of_scan
-from sase.engine.snapshots.layout import Array, Blocks, Counts, Declared, StateLayout
+from sase.engine.snapshots.layout import Array, Blocks, Counts, Declared
 from sase.planning.match_windows import MatchWindow, fewest_events, first_levels, steps_of
 from sase.planning.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
 
@@ -44,7 +44,7 @@ class MatchWindowState(Declared):
     comes later is taken to be there.
     """
 
-    layout = StateLayout(
+    layout = dict(
         latest=Array(None),
         reached=Blocks("live.end"),
         windows=Array(COUNTS, low=0, path="_counts"),

@@ -26,7 +26,7 @@ from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.snapshots.layout import COUNT, Declared, Each, Own, StateLayout
+from sase.engine.snapshots.layout import Count, Declared, Each, Own
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation
 from sase.planning.split import may_end
@@ -42,8 +42,11 @@ OpenSequences: TypeAlias = "Callable[[Negation, Context], list[SequencesInGaps |
 class NegationBase(Declared, HasTimers):
     """The base of negations: an index of each component, and a queue until the window passes."""
 
-    layout = StateLayout(
-        seen=COUNT, passed=COUNT, indexes=Each(Own(), path="_every"), postponed=Own(path="_timers")
+    layout = dict(
+        seen=Count(),
+        passed=Count(),
+        indexes=Each(Own(), path="_every"),
+        postponed=Own(path="_timers"),
     )
 
     def __init__(

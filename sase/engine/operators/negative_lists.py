@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, measures_of, size_of, span_of
-from sase.engine.snapshots.layout import Array, Declared, StateLayout, Values
+from sase.engine.snapshots.layout import Array, Declared
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Negation
@@ -31,7 +33,7 @@ class NegativeLists(Declared):
     By time alone there is one key, and what they must agree on is tested in the gap.
     """
 
-    layout = StateLayout(
+    layout = dict(
         **{
             name: Array("room", path=f"arrays.{name}", ring=0) for name in NegativeIndex._fields[:6]
         },
@@ -96,7 +98,7 @@ class NegativeLists(Declared):
     # Whether the events of the lists are still in the event buffer.
     _needs_events = True
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         count, tail = values.sizes.tolist()
         room, numbers = len(values.row), np.arange(tail, count)
         saved.check(len(values.heads) > 0, "there is no list")

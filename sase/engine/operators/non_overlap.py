@@ -14,7 +14,7 @@ from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
 from sase.engine.operators.contract import Context, Sequences
-from sase.engine.snapshots.layout import SAME, Array, Declared, StateLayout, Values
+from sase.engine.snapshots.layout import SAME, Array, Declared
 from sase.engine.snapshots.saved_state import Saved
 
 # Partitions from which on finished ones are dropped.
@@ -24,7 +24,7 @@ MANY = 1 << 12
 class NonOverlapFilter(Declared):
     """Pass matches that do not overlap others of their partition that were taken before."""
 
-    layout = StateLayout(
+    layout = dict(
         keys=Array("keys", SAME, path=None),
         taken=Array("keys", path=None),
         last=Array("keys", low=0, high="live.last", path=None),
@@ -118,7 +118,7 @@ class NonOverlapFilter(Declared):
         last = np.array([self._last[place] for place in places.tolist()], np.int64)
         return {"keys": keys, "taken": self._taken[places], "last": last}
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         self._places = {tuple(key): place for place, key in enumerate(values.keys.tolist())}
         saved.check(len(self._places) == len(values.keys), "a partition is there twice")
         self._taken = np.append(values.taken, np.full(16, EARLIEST, np.int64))

@@ -12,14 +12,14 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.snapshots.layout import COUNT, Declared, StateLayout
+from sase.engine.snapshots.layout import Count, Declared
 from sase.planning.nodes import Selection, Window
 
 
 class SequenceFilter(Declared):
     """Count what goes in and comes out; `passes` decides each sequence."""
 
-    layout = StateLayout(seen=COUNT, passed=COUNT)
+    layout = dict(seen=Count(), passed=Count())
 
     def __init__(self) -> None:
         self._seen = self._passed = 0

@@ -13,7 +13,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.snapshots.layout import COUNT, Declared, StateLayout
+from sase.engine.snapshots.layout import Count, Declared
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import part_of
 
@@ -21,7 +21,7 @@ from sase.planning.trees import part_of
 class SequenceConstructionState(Declared):
     """A running sequence construction, which writes chunk by chunk into one buffer."""
 
-    layout = StateLayout(built=COUNT)
+    layout = dict(built=Count())
 
     def __init__(
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context

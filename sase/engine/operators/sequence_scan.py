@@ -17,7 +17,7 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.snapshots.layout import COUNT, Declared, Own, StateLayout
+from sase.engine.snapshots.layout import Count, Declared, Own
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ StackArrays: TypeAlias = "ActiveStacks | NfaStack | JoinTree"
 class SequenceScanState(Declared):
     """A running sequence scan."""
 
-    layout = StateLayout(seen=COUNT, stacks=Own(path="stacks"))
+    layout = dict(seen=Count(), stacks=Own(path="stacks"))
 
     def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
         self.node, self._window = node, node.window

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context
-from sase.engine.snapshots.layout import Array, Declared, Number, StateLayout, Values
+from sase.engine.snapshots.layout import Array, Declared, Number
 from sase.engine.snapshots.saved_state import Saved
 
 
@@ -24,7 +25,7 @@ class TakenMatches(Declared):
     Where something above decides which matches are taken, they are told when that is known.
     """
 
-    layout = StateLayout(
+    layout = dict(
         orders=Array(None, path="orders"), newest=Number(), oldest=Number(NOTHING, "live.last")
     )
 
@@ -71,7 +72,7 @@ class TakenMatches(Declared):
             return first
         return self._oldest if first is None else min(first, self._oldest)
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         saved.check(len(values.orders) > 0, "there is room for no partition")
         is_gone = 0 <= values.oldest < saved.live.first
         saved.part("oldest").check(not is_gone, "the oldest event is gone")

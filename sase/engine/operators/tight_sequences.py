@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Sequences
 from sase.engine.operators.negative_lists import NegativeLists
-from sase.engine.snapshots.layout import SAME, Array, Blocks, StateLayout, Values
+from sase.engine.snapshots.layout import SAME, Array, Blocks
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Negation
@@ -29,7 +30,7 @@ from sase.planning.nodes import Negation
 class TightSequences(NegativeLists):
     """The tight matches of a negative sequence by key, found by chains of events."""
 
-    layout = NegativeLists.layout | StateLayout(
+    layout = NegativeLists.layout | dict(
         starts=Array(2, "room"),
         chains=Array("keys", SAME, SAME),
         latest=Array("keys", 2),
@@ -98,7 +99,7 @@ class TightSequences(NegativeLists):
         """The oldest event in the window of matches to come, if it may lie before them."""
         return self._blocks[0][1] if self._blocks else None
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         keys, lists = len(self._chains), len(self.arrays.heads)
         saved.check(1 <= keys <= lists, "there are not as many keys as lists")

@@ -12,7 +12,7 @@ from sortedcontainers import SortedKeyList
 from sase.engine.blocks.block import Watermark
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import MatchForm, Sequences
-from sase.engine.snapshots.layout import Array, By, Declared, StateLayout, Values
+from sase.engine.snapshots.layout import Array, By, Declared
 from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
@@ -46,7 +46,7 @@ class _TimerRun:
 class TimerQueue(Declared):
     """Sequences by time; those of the same time leave in the order in which they came."""
 
-    layout = StateLayout(sequences=By("_restored", path=None), due=Array(None, path=None))
+    layout = dict(sequences=By("_restored", path=None), due=Array(None, path=None))
 
     def __init__(
         self, levels: int, *, of_series: bool = False, form: MatchForm | None = None
@@ -141,7 +141,7 @@ class TimerQueue(Declared):
             return Bindings.restored(saved, self._levels)
         return saved.events(self._levels, None)
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         is_each = values.sequences.shape[1] == len(values.due)
         saved.part("sequences").check(is_each, "there is not a timer for each")
         self._runs.clear()

@@ -22,7 +22,7 @@ from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.snapshots.layout import COUNT, Declared, IfThere, Number, Own, StateLayout
+from sase.engine.snapshots.layout import Count, Declared, IfThere, Number, Own
 from sase.heed import SEARCHING, heed
 from sase.planning.nodes import Transformation, Union
 
@@ -146,8 +146,8 @@ def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]
 class TransformationState(Declared):
     """A running transformation."""
 
-    layout = StateLayout(
-        out=COUNT,
+    layout = dict(
+        out=Count(),
         left=IfThere(Number(0, "._left")),
         apart=IfThere(Own(), path="_non_overlap"),
     )

@@ -1,8 +1,8 @@
 """Declare the state of an object: what is saved, what may be restored, and the memory it takes.
 
-A class that saves state has a `StateLayout`, which names the members of the state. Each is a field
-with the sizes and bounds of its values. `Declared` saves and restores by it: what does not fit its
-field is refused. What must hold between values a class checks where it takes them.
+The `layout` of a class has the members of the state by name, in the order in which they are read.
+Each is a field with the sizes and bounds of its values. `Declared` saves and restores by it: what
+does not fit its field is refused. What must hold between values a class checks where it takes them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class StateField:
         setattr(owner, first, getattr(owner, first)._replace(**{rest: value}) if rest else value)
 
 
-def _kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
+def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
     """A function that makes fields, each with a path and the text of its call."""
 
     @wraps(make)
@@ -106,13 +106,31 @@ def _text(argument: Any) -> str:
 # ---------------------------------------------------------------- kinds of fields
 
 
-@_kind
+@kind
 def Number(low: Size = LEAST, high: Size = MOST) -> StateField:
     """A number between bounds, both included."""
     return StateField(lambda saved, _, sizes: saved.number(sizes.of(low), sizes.of(high)), int)
 
 
-@_kind
+@kind
+def Count() -> StateField:
+    """A number of things."""
+    return Number(0, MOST_COUNTED)
+
+
+@kind
+def Text() -> StateField:
+    """A text."""
+    return StateField(lambda saved, *_: saved.text())
+
+
+@kind
+def Texts(into: Callable[[list[str]], Any] = list) -> StateField:
+    """Texts that differ."""
+    return StateField(lambda saved, *_: into(saved.texts()), sorted if into is set else list)
+
+
+@kind
 def Counts(*names: str) -> StateField:
     """A list of the counts at some attributes."""
     return StateField(
@@ -122,15 +140,19 @@ def Counts(*names: str) -> StateField:
     )
 
 
-@_kind
+@kind
 def Array(
-    *shape: Size, low: Size = LEAST, high: Size = MOST, ring: int | None = None
+    *shape: Size,
+    low: Size = LEAST,
+    high: Size = MOST,
+    ring: int | None = None,
+    dtype: str = "int64",
 ) -> StateField:
     """An array of a shape, with values between bounds; an axis may be a power of two."""
 
     def read(saved: Saved, now: Any, sizes: Sizes) -> Any:
         wanted = [now.shape[n] if s == SAME else sizes.of(s) for n, s in enumerate(shape)]
-        found = saved.array(*wanted, low=sizes.of(low), high=sizes.of(high))
+        found = saved.array(*wanted, low=sizes.of(low), high=sizes.of(high), dtype=dtype)
         sizes.bind(shape, found.shape)
         if ring is not None:
             room = found.shape[ring]
@@ -140,13 +162,13 @@ def Array(
     return StateField(read, nbytes=_nbytes)
 
 
-@_kind
+@kind
 def Own() -> StateField:
     """An object with a state of its own, which is restored in place."""
     return StateField(lambda saved, now, _: now.restore(saved), _checkpoint, _nbytes, in_place=True)
 
 
-@_kind
+@kind
 def Each(field: StateField) -> StateField:
     """As many values as there are now."""
 
@@ -162,7 +184,7 @@ def Each(field: StateField) -> StateField:
     )
 
 
-@_kind
+@kind
 def Row(*fields: StateField, into: Callable[..., Any] | None = None) -> StateField:
     """A tuple, of which the first values are saved."""
 
@@ -176,14 +198,16 @@ def Row(*fields: StateField, into: Callable[..., Any] | None = None) -> StateFie
     )
 
 
-@_kind
+@kind
 def Many(field: StateField, into: Callable[[Any], Any] = list) -> StateField:
-    """Any number of values, such as rows."""
+    """Any number of values, such as rows, or the items of a dict."""
     return StateField(
         lambda saved, _, sizes: into(
             field.read(part, None, sizes.inner()) for part in saved.parts()
         ),
-        lambda values: [field.save(each) for each in values],
+        lambda values: [
+            field.save(each) for each in (values.items() if isinstance(values, dict) else values)
+        ],
     )
 
 
@@ -192,7 +216,7 @@ def Blocks(last: Size = "live.last") -> StateField:
     return Many(Row(Number(), Number("live.first", last)), deque)
 
 
-@_kind
+@kind
 def Record(**fields: StateField) -> StateField:
     """Members of a named tuple, or those that a dict has; None has none."""
 
@@ -214,7 +238,17 @@ def Record(**fields: StateField) -> StateField:
     )
 
 
-@_kind
+@kind
+def Nullable(field: StateField) -> StateField:
+    """A value, or None."""
+    return replace(
+        field,
+        read=lambda saved, *_: None if saved.is_none else field.read(saved, *_),
+        save=lambda value: None if value is None else field.save(value),
+    )
+
+
+@kind
 def IfThere(field: StateField) -> StateField:
     """A value that some plans have; that of the others is None."""
 
@@ -231,18 +265,10 @@ def IfThere(field: StateField) -> StateField:
     )
 
 
-@_kind
+@kind
 def By(method: str) -> StateField:
     """A value in a form that the owner encodes, and which a method of it reads."""
     return StateField(lambda saved, _, sizes: getattr(sizes.owner, method)(saved))
-
-
-COUNT = Number(0, MOST_COUNTED)
-
-
-# The number of a live event, and what is not read: the plan has it.
-EVENT = Number("live.first", "live.last")
-UNREAD = StateField(lambda saved, now, sizes: now, text="Unread()")
 
 
 def _nbytes(value: Any) -> int:
@@ -256,27 +282,10 @@ def _checkpoint(value: Any) -> Any:
 # ---------------------------------------------------------------- all of an object
 
 
-class Values(SimpleNamespace):
-    """The values of a state that was read, by name."""
-
-
-class StateLayout:
-    """The members of a state by name, in the order in which they are read."""
-
-    def __init__(self, **fields: StateField) -> None:
-        self.fields = fields
-
-    def __or__(self, other: StateLayout) -> StateLayout:
-        return StateLayout(**self.fields, **other.fields)
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name}={field.text}" for name, field in self.fields.items())
-
-
 class Declared:
     """An object whose state its layout declares."""
 
-    layout: ClassVar[StateLayout]
+    layout: ClassVar[dict[str, StateField]]
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
@@ -284,7 +293,7 @@ class Declared:
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved, each value of which is checked as it is taken."""
-        values, sizes = Values(), Sizes(self, saved.live)
+        values, sizes = SimpleNamespace(), Sizes(self, saved.live)
         for name, field, now in self._members():
             setattr(values, name, field.read(saved.part(name), now, sizes))
         self._take(saved, values)
@@ -296,14 +305,14 @@ class Declared:
 
     def _members(self) -> Iterator[tuple[str, StateField, Any]]:
         encoded = self._encoded()
-        for name, field in self.layout.fields.items():
+        for name, field in self.layout.items():
             yield name, field, encoded[name] if name in encoded else field.value(self, name)
 
     def _encoded(self) -> dict[str, Any]:
         """The values whose form in a state is another."""
         return {}
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         """Check what must hold between values, and put them in their places."""
         for name, value in vars(values).items():
-            self.layout.fields[name].put(self, name, value)
+            self.layout[name].put(self, name, value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
@@ -11,7 +13,7 @@ from sase.engine.kernels.scan.stacks import COUNT, MASK, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context
-from sase.engine.snapshots.layout import SAME, Array, Record, StateLayout, Values
+from sase.engine.snapshots.layout import SAME, Array, Record
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
@@ -22,7 +24,7 @@ AT_ONCE = 1 << 12
 class MultiStacks(ActiveStacks):
     """The stacks of the first key, through which construction walks, and those of the others."""
 
-    layout = ActiveStacks.layout | StateLayout(
+    layout = ActiveStacks.layout | dict(
         others=Record(
             heads=Array(SAME, SAME, None, low=NOTHING),
             below=Array(SAME, SAME, "room", ring=2),
@@ -77,7 +79,7 @@ class MultiStacks(ActiveStacks):
         """The bytes of the stacks of all keys."""
         return super().nbytes + sum(array.nbytes for array in self._others)
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         part, ends, (heads, below, _) = saved.part("others"), self.stacks.ends, self._others
         room = below.shape[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sase.engine.blocks.block import Block
@@ -19,7 +21,7 @@ from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
-from sase.engine.snapshots.layout import SAME, Array, Declared, Record, StateLayout, Values
+from sase.engine.snapshots.layout import SAME, Array, Declared, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
@@ -27,7 +29,7 @@ from sase.planning.nodes import SequenceConstruction
 class NfaStack(Declared):
     """The runtime stack, which is never pruned, and the search through it."""
 
-    layout = StateLayout(
+    layout = dict(
         stack=Record(
             **{name: Array("room", ring=0) for name in RuntimeStack._fields[:5]},
             sizes=Array(1),
@@ -109,7 +111,7 @@ class NfaStack(Declared):
         unfit = [seen - through - turned for seen, through, turned in known]
         return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         part, cells, stack = saved.part("stack"), saved.live.positions, values.stack
         part.check(stack.sizes[0] == cells <= len(stack.row), "there is not a cell for each event")
         part.check_events(stack.row[:cells][stack.entered[:cells] != 0])

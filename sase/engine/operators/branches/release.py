@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.bindings.unions import UnionBindings
 from sase.engine.operators.contract import size_of
-from sase.engine.snapshots.layout import Declared, Number, Row, StateLayout, Values
+from sase.engine.snapshots.layout import Declared, Number, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.detection import CopyWait, branches_with_copies, wait_for_copies
 from sase.planning.nodes import Union
@@ -31,7 +32,7 @@ class UnionRelease(Declared):
     before the time of the last watermark, which is the `clock`.
     """
 
-    layout = StateLayout(
+    layout = dict(
         passed=Number(EARLIEST, path="passed"),
         clock=Row(Number(), Number(0, "live.positions"), into=Watermark, path="clock"),
     )
@@ -86,7 +87,7 @@ class UnionRelease(Declared):
             return min(max(detected, measure), LATEST - 1) + 1
         return min(detected, LATEST - 1) + 1
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         is_passed = values.passed <= values.clock.position
         saved.check(is_passed, "positions have passed that are to come")
         super()._take(saved, values)

@@ -35,18 +35,7 @@ from sase.engine.operators.contract import (
 )
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.plan import EnginePlan
-from sase.engine.snapshots.layout import (
-    COUNT,
-    By,
-    Counts,
-    Declared,
-    Each,
-    IfThere,
-    Own,
-    Row,
-    StateLayout,
-    Values,
-)
+from sase.engine.snapshots.layout import By, Count, Counts, Declared, Each, IfThere, Own, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
@@ -66,11 +55,11 @@ class UnionState(Declared, HasBranches, HasTimers):
     all may have given it.
     """
 
-    layout = StateLayout(
+    layout = dict(
         branches=Each(Each(Own()), path=None),
         waiting=By("_restored", path=None),
         counts=Counts("_seen", "_found", "_twice", "_out"),
-        judged=Each(Row(COUNT, COUNT), path=None),
+        judged=Each(Row(Count(), Count()), path=None),
         release=IfThere(Own()),
     )
 
@@ -300,7 +289,7 @@ class UnionState(Declared, HasBranches, HasTimers):
         saved.check(self._release is not None and found.size > 0, "no match waits here")
         return found
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         for branch, counts in zip(self._branches, values.judged, strict=True):
             branch.counts = [*counts]

@@ -32,7 +32,7 @@ from sase.engine.operators.imprecise.interval_sequences import IntervalSequences
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.resources import is_too_much
-from sase.engine.snapshots.layout import COUNT, Declared, Each, Number, Own, StateLayout
+from sase.engine.snapshots.layout import Count, Declared, Each, Number, Own
 from sase.errors import BudgetError
 from sase.planning.nodes import Confidence
 from sase.planning.split import may_end
@@ -46,9 +46,9 @@ TOO_MANY = (
 class ConfidenceState(Declared, HasTimers):
     """A running filter: candidates wait until time has passed all that is in them."""
 
-    layout = StateLayout(
-        seen=COUNT,
-        passed=COUNT,
+    layout = dict(
+        seen=Count(),
+        passed=Count(),
         longest=Number(0, LATEST),
         negatives=Each(Own(), path="_lists"),
         waiting=Own(path="_queue"),

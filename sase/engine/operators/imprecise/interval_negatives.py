@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.kleene.series_negation import SeriesCheck
-from sase.engine.snapshots.layout import SAME, Array, Declared, StateLayout, Values
+from sase.engine.snapshots.layout import SAME, Array, Declared
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Confidence
@@ -33,7 +34,7 @@ FIELDS = 4
 class IntervalLists(Declared):
     """The events that pass what is asked of them alone: a list by key and component."""
 
-    layout = StateLayout(kept=Array(SAME, None))
+    layout = dict(kept=Array(SAME, None))
 
     def __init__(self, element: NegativeElement, node: Confidence, context: Context) -> None:
         self._context, self._span = context, span_of(node.window)
@@ -98,7 +99,7 @@ class IntervalLists(Declared):
             note_latest(self._index)
         return self._index
 
-    def _take(self, saved: Saved, values: Values) -> None:
+    def _take(self, saved: Saved, values: Any) -> None:
         kept = values.kept
         saved.check_events(kept[EVENT])
         order = np.lexsort((kept[EVENT], kept[LIST]))
