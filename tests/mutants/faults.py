@@ -327,9 +327,9 @@ FAULTS = [
     ),
     Fault(
         "snapshot-without-ranks",
-        "sase/engine/blocks/builder.py",
-        'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)',
-        'self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED) * 0',
+        "sase/engine/snapshots/layout.py",
+        "if self.path is None or self.in_place:",
+        "if self.path is None or self.in_place or name == 'counts':",
     ),
     Fault("fused-range-too-long", SCAN_KERNEL, "code > most + 1", "code > most + 2"),
     Fault("fused-without-the-rest", SCAN_KERNEL, "range(done, size)", "range(done, done)"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from sase.engine.kernels.scan.neighbours import admit_places
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, keep_freed_memory, no_check
+from sase.engine.snapshots.layout import Array, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
 
@@ -31,15 +32,24 @@ WATCHED = 1 << 62
 
 
 @dataclass
-class StreamPosition:
+class StreamPosition(Declared):
     """The events seen of the stream, their distinct order keys, and the event numbers given out."""
 
+    layout = dict(
+        events=Count(path="events"),
+        ties=Number(-MOST_COUNTED, MOST_COUNTED, path="ties"),
+        numbers=Count(path="numbers"),
+    )
     events: int = 0
     ties: int = 0
     numbers: int = 0
 
+    def _take(self, saved: Saved, values: Any) -> None:
+        saved.check(values.numbers <= values.events, "there are more numbers than events")
+        super()._take(saved, values)
 
-class BlockBuilder:
+
+class BlockBuilder(Declared):
     """Build blocks of the events that some component admits.
 
     `components` are in the order of their bits. Events are ranked in their partitions under the
@@ -47,6 +57,12 @@ class BlockBuilder:
     numbers are positions, or `dense`. With `every`, events are included that no component
     admits.
     """
+
+    layout = dict(
+        at=Own(path="at"),
+        counts=Array(None, low=0, high=MOST_COUNTED),
+        ranks=IfThere(Own(), path="_rank_coding"),
+    )
 
     def __init__(
         self,
@@ -103,25 +119,6 @@ class BlockBuilder:
         if self._rank_coding is not None:
             self._rank_coding.recycle(horizon)
             self._counts = self._counts[: self._rank_coding.size(self._rank_key)]
-
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        return {
-            "at": asdict(self.at),
-            "counts": self._counts,
-            "ranks": None if self._rank_coding is None else self._rank_coding.checkpoint(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        part = saved.part("at")
-        events = part.part("events").count()
-        ties = part.part("ties").number(-MOST_COUNTED, MOST_COUNTED)
-        at = self.at
-        at.events, at.ties, at.numbers = events, ties, part.part("numbers").number(0, events)
-        self._counts = saved.part("counts").array(None, low=0, high=MOST_COUNTED)
-        if self._rank_coding is not None:
-            self._rank_coding.restore(saved.part("ranks"))
 
     def _block(self, span: EventRange, only: Numbers | None) -> Block:
         events, begin, end = span.events, span.begin, span.end

@@ -23,7 +23,7 @@ from sase.engine.expressions.layout import UNSCALED
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Declared, Each, Own
 
 # Of texts that plans share each has few: so many bits their dense codes have at most.
 BITS_OF_SHARED = 10
@@ -104,13 +104,15 @@ class _Translated:
     codes: Numbers
 
 
-class PlanDictionary:
+class PlanDictionary(Declared):
     """Codes of strings and of keys, which last for a run.
 
     Where the whole input has one dictionary for a column its own codes are keys. In a stream,
     where dictionaries come and go, strings are known by their text: those of keys by codes that all
     plans of an input may share.
     """
+
+    layout = dict(texts=Own(path="texts"), keys=Each(Own(), path=None), key_texts=Own())
 
     def __init__(
         self,
@@ -215,21 +217,9 @@ class PlanDictionary:
             self._horizon = self.texts.now - ROUNDS
             self.recycle_texts()
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values; keys in the order in which they were asked for."""
-        return {
-            "texts": self.texts.checkpoint(),
-            "keys": [codes.checkpoint() for codes in self._key_codes.values()],
-            "key_texts": self._key_texts.checkpoint(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint, with the same keys."""
-        self.texts.restore(saved.part("texts"))
-        parts = saved.part("keys").parts(len(self._key_codes))
-        for codes, state in zip(self._key_codes.values(), parts, strict=True):
-            codes.restore(state)
-        self._key_texts.restore(saved.part("key_texts"))
+    def _encoded(self) -> dict[str, Any]:
+        """The codes of keys in the order in which they were asked for."""
+        return {"keys": [*self._key_codes.values()]}
 
     @property
     def sizes(self) -> dict[Key, int]:

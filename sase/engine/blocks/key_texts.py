@@ -22,6 +22,7 @@ from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import TextDictionary
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.snapshots.layout import Array, By, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
 # A dictionary of no more values is taken as a whole.
@@ -82,8 +83,10 @@ class _ReadDictionary:
         return np.flatnonzero(is_asked)
 
 
-class SharedTexts:
+class SharedTexts(Declared):
     """Codes of texts by attribute, for all plans that read an input: each is a `KeyTexts`."""
+
+    layout = dict(round=Count(path="round"), texts=By("_restored", path=None))
 
     def __init__(self) -> None:
         self._known: dict[str, TextDictionary] = {}
@@ -132,21 +135,23 @@ class SharedTexts:
         """How many texts are known of each attribute."""
         return {name: len(each) for name, each in self._known.items()}
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        known = {name: each.checkpoint() for name, each in self._known.items()}
-        return {"round": self.round, "texts": known}
+    def _encoded(self) -> dict[str, Any]:
+        return {"texts": {name: each.checkpoint() for name, each in self._known.items()}}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self.round = saved.part("round").count()
-        for name, state in saved.part("texts").members():
+    def _restored(self, saved: Saved) -> None:
+        for name, state in saved.members():
             self._known[name] = TextDictionary()
             self._known[name].restore(state)
 
 
-class KeyTexts:
+class KeyTexts(Declared):
     """The texts of the keys of a plan, its own or those of an input that others read, too."""
+
+    layout = dict(
+        marks=Array(None, 2, low=0, high=MOST_COUNTED, path=None),
+        last=Number(NOTHING, MOST_COUNTED),
+        own=IfThere(Own(), path=None),
+    )
 
     def __init__(self, shared: SharedTexts | None = None) -> None:
         self._shared, self._is_alone = shared, shared is None
@@ -190,21 +195,15 @@ class KeyTexts:
         if self._is_alone:
             self._texts.recycle()
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values; what is shared is saved by who shares it."""
+    def _encoded(self) -> dict[str, Any]:
+        """What is shared is saved by who shares it, and restored before."""
         marks = np.array([*self._marks], np.int64).reshape(-1, 2)
-        own = self._texts.checkpoint() if self._is_alone else None
-        return {"marks": marks, "last": self._last, "own": own}
+        return {"marks": marks, "own": self._texts if self._is_alone else None}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint, with what is shared restored already."""
-        own = saved.part("own")
-        own.check(own.is_none is not self._is_alone, "texts are of a plan, or of several")
-        if self._is_alone:
-            self._texts.restore(own)
-        marks = saved.part("marks").array(None, 2, low=0, high=MOST_COUNTED)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        marks = values.marks
         is_forward = bool((np.diff(marks, axis=0) > 0).all())
         saved.check(is_forward, "marks do not go forward")
         saved.check(not len(marks) or marks[-1, 1] <= self._texts.round, "a mark is to come")
         self._marks = deque((first, at) for first, at in marks.tolist())
-        self._last = saved.part("last").number(NOTHING, MOST_COUNTED)

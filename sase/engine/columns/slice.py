@@ -16,6 +16,7 @@ from sase.engine.columns.gather import decoded, indexed, runs
 from sase.engine.columns.input import Input, Inputs, Misfits
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.columns.saved_values import restored_values, saved_values
+from sase.engine.snapshots.layout import Size, Sizes, StateField, kind
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
 
@@ -104,6 +105,18 @@ def tidied(table: pa.Table) -> pa.Table:
     both = zip(table.schema, columns, strict=True)
     fields = [field.with_type(column.type) for field, column in both]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+@kind
+def SavedTable(rows: Size = None) -> StateField:
+    """A table of so many rows."""
+
+    def read(saved: Saved, _: object, sizes: Sizes) -> pa.Table:
+        table = from_bytes(saved)
+        sizes.bind([rows], [table.num_rows])
+        return table
+
+    return StateField(read, lambda table: to_bytes(tidied(table)))
 
 
 def saved(inputs: Inputs) -> dict[str, Any]:

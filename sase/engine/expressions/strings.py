@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,9 @@ class Interner(TextDictionary):
         ranks = (RANK, BY_RANK)  # which are written anew as a whole
         self._done = {each: self._last for each in self._done if each not in ranks}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint, in which strings that the plan names have their codes."""
+    def _take(self, saved: Saved, values: Any) -> None:
         named = dict(self._codes)
-        super().restore(saved)
+        super()._take(saved, values)
         is_same = named.items() <= self._codes.items()
         saved.check(is_same, "the texts of this plan have other codes")
 

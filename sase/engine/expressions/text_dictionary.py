@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sase.engine.columns.arrays import Mask, Numbers, grown
+from sase.engine.snapshots.layout import Array, Count, Declared, Texts
 from sase.engine.snapshots.saved_state import Saved
 
 # So many texts are kept before dead ones are looked for.
@@ -16,8 +17,15 @@ ROOM = 1 << 10
 SPARSEST = 4
 
 
-class TextDictionary:
+class TextDictionary(Declared):
     """Codes of texts by the last event with each; free codes are given out first, least first."""
+
+    layout = dict(
+        texts=Texts(path=None),
+        codes=Array(None, low=0, path=None),
+        used=Array(None, path=None),
+        most=Count(),
+    )
 
     def __init__(self) -> None:
         # By code, in a list that `recycle` exchanges: who holds one keeps the texts of then.
@@ -62,20 +70,16 @@ class TextDictionary:
             self.texts[code] = ""
         self._most = max(ROOM, 2 * len(codes), len(self.texts) // SPARSEST)
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
+    def _encoded(self) -> dict[str, Any]:
         self._make_room()
-        return {
-            "texts": list(self._codes),
-            "codes": np.array(list(self._codes.values()), np.int64),
-            "used": self._used[: len(self.texts)],
-            "most": self._most,
-        }
+        codes = np.array(list(self._codes.values()), np.int64)
+        return {"texts": self._codes, "codes": codes, "used": self._used[: len(self.texts)]}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: a code is that of one text, or free."""
-        texts, used = saved.part("texts").texts(), saved.part("used").array(None)
-        codes = saved.part("codes").array(len(texts), low=0, high=len(used) - 1)
+    def _take(self, saved: Saved, values: Any) -> None:
+        texts, codes, used = values.texts, values.codes, values.used
+        # A code is that of one text, or free.
+        saved.check(len(codes) == len(texts), "there is not a code for each text")
+        saved.check(bool((codes < len(used)).all()), "there is no such code")
         is_free = np.ones(len(used), np.bool_)
         is_free[codes] = False
         is_once = np.count_nonzero(is_free) == len(used) - len(codes)
@@ -85,7 +89,7 @@ class TextDictionary:
         self.texts[:] = [""] * len(used)
         for text, code in self._codes.items():
             self.texts[code] = text
-        self._most = saved.part("most").count()
+        super()._take(saved, values)
 
     def _live(self, horizon: int) -> Mask:
         """Which codes are those of texts with an event from the horizon on."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -76,14 +77,33 @@ from sase.engine.kernels.scan.stacks import (
     tails_of,
 )
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
+from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Number, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 
-class ActiveStacks:
+class ActiveStacks(Declared):
     """The stacks, the walk through them, and the last events of negative components."""
+
+    layout = dict(
+        stacks=Record(
+            cells=Array(SAME, None, SAME, ring=1),
+            heads=Array(SAME, "keys", low=NOTHING),
+            ends=Array(MASK, SAME),
+            path=None,
+        ),
+        walk=Record(at=Array(2), levels=Array(2, SAME)),
+        absences=Record(
+            tie=Array(SAME, "keys"),
+            measure=Array(SAME, "keys"),
+            chains=Array("keys", SAME, SAME),
+            path=None,
+        ),
+        bound=Number(),
+        blocks=Blocks(),
+    )
 
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
@@ -300,19 +320,28 @@ class ActiveStacks:
 
     def _analysis(self) -> Counters:
         assert self._alive is not None
-        found: Counters = {"most_alive": self._alive[MOST_ALIVE].tolist(), "most_bytes": self.size}
+        found: Counters = {
+            "most_alive": self._alive[MOST_ALIVE].tolist(),
+            "most_bytes": self.nbytes,
+        }
         if self._absences is not None:
             found["forbidden"] = self._absences.dropped.tolist()
         return found
 
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """The bytes of the arrays that are in use, which only grow."""
         cells, heads, ends = self.stacks
         used = int((ends[MASK] + 1).sum()) * self._fields * cells.itemsize
+        return used + sum(each.nbytes for each in (heads, ends, *self._known().values()))
+
+    def _known(self) -> dict[str, Numbers]:
+        """The last events of negative components, and the chains of sequences of them."""
         absences = self._absences
-        known = () if absences is None else (absences.tie, absences.measure, absences.chains.known)
-        return used + sum(int(each.nbytes) for each in (heads, ends, *known))
+        if absences is None:
+            return {}
+        chains = {"chains": absences.chains.known} if len(absences.chains.steps) else {}
+        return {"tie": absences.tie, "measure": absences.measure, **chains}
 
     def walked(self) -> Counters:
         """Walks, and instances visited by level; each of the last begins a walk."""
@@ -333,42 +362,33 @@ class ActiveStacks:
             "ended": ended.tolist(),
         }
 
-    def checkpoint(self) -> Checkpoint:
-        """The arrays."""
-        absences = {} if self._absences is None else {
-            "tie": self._absences.tie, "measure": self._absences.measure
-        }  # fmt: skip
-        if self._absences is not None and len(self._absences.chains.steps):
-            absences["chains"] = self._absences.chains.known
-        return {
-            "stacks": self.stacks._replace(
-                cells=self._rings(), heads=self._tops(), ends=self.stacks.ends[:MASK]
-            )._asdict(),
-            "walk": self._walk._asdict(),
-            "absences": absences,
-            "bound": self._bound,
-            "blocks": [list(block) for block in self._blocks],
-        }
+    def _encoded(self) -> dict[str, Any]:
+        rings = {"cells": self._rings(), "heads": self._tops(), "ends": self.stacks.ends[:MASK]}
+        return {"stacks": rings, "absences": self._known()}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self.stacks = self._restored_stacks(saved.part("stacks"))
-        self._walk = self._restored_walk(saved.part("walk"))
+    def _take(self, saved: Saved, values: Any) -> None:
+        part, (cells, heads, ends) = saved.part("stacks"), vars(values.stacks).values()
+        counts = ends[:LAST_TIE]
+        part.check(((counts >= 0) & (counts <= MOST_COUNTED)).all(), "counters are no counts")
+        part.check((ends[BEFORE_TIE] <= ends[COUNT]).all(), "instances are before themselves")
+        part.check(heads.shape[1] > 0, "there is no stack")
+        part.check((heads < ends[COUNT, :, np.newaxis]).all(), "a head is no instance")
+        for level in range(len(cells)):
+            self._check_level(part, cells, ends, level)
+        self._check_walk(saved.part("walk"), values.walk, int(ends[COUNT, -1]))
+        # Of a stack whose last instance is dead the reach is of no matter.
+        tops = heads[: stacked(len(heads))]
+        last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, tops, strict=False)]
+        records = np.stack([tops + 1, np.stack(last)], axis=-1).swapaxes(0, 1)
+        found = np.ascontiguousarray(records.reshape(heads.shape[1], -1))
+        ends = np.append(ends, np.full((1, len(cells)), cells.shape[1] - 1), axis=0)
+        self.stacks = StackArrays(cells, grown_records(found, len(found)), ends)
         if self._absences is not None:
-            part, shape = saved.part("absences"), (len(self._absences.tie), self._keys)
-            chains = self._absences.chains
-            if len(chains.steps):
-                known = part.part("chains").array(self._keys, *chains.known.shape[1:])
-                chains = chains._replace(known=known)
-            self._absences = self._absences._replace(
-                tie=part.part("tie").array(*shape),
-                measure=part.part("measure").array(*shape),
-                chains=chains,
-            )
-        self._bound, self._left = saved.part("bound").number(), 0
-        first, end = saved.live.first, saved.live.end - 1
-        blocks = (block.parts(2) for block in saved.part("blocks").parts())
-        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+            known, chains = vars(values.absences), self._absences.chains
+            chains = chains._replace(known=known.pop("chains", chains.known))
+            self._absences = self._absences._replace(**known, chains=chains)
+        super()._take(saved, values)
+        self._left = 0
 
     @property
     def _keys(self) -> int:
@@ -390,27 +410,6 @@ class ActiveStacks:
         tops[:stacks] = self.stacks.heads.T[TOP::HEAD] - 1
         return tops
 
-    def _restored_stacks(self, saved: Saved) -> StackArrays:
-        """The stacks of a checkpoint: every pointer of a live instance leads to an earlier one."""
-        levels = self._context.levels
-        cells = saved.part("cells").ring(levels, None, self._fields, axis=1)
-        ends = saved.part("ends").array(MASK, levels)
-        counts = ends[:LAST_TIE]
-        saved.check(((counts >= 0) & (counts <= MOST_COUNTED)).all(), "counters are no counts")
-        saved.check((ends[BEFORE_TIE] <= ends[COUNT]).all(), "instances are before themselves")
-        heads = saved.part("heads").array(levels, None, low=NOTHING)
-        saved.check(heads.shape[1] > 0, "there is no stack")
-        saved.check((heads < ends[COUNT, :, np.newaxis]).all(), "a head is no instance")
-        for level in range(levels):
-            self._check_level(saved, cells, ends, level)
-        # Of a stack whose last instance is dead the reach is of no matter.
-        tops = heads[: stacked(levels)]
-        last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, tops, strict=False)]
-        records = np.stack([tops + 1, np.stack(last)], axis=-1).swapaxes(0, 1)
-        found = np.ascontiguousarray(records.reshape(heads.shape[1], -1))
-        masks = np.full((1, levels), cells.shape[1] - 1)
-        return StackArrays(cells, grown_records(found, len(found)), np.concatenate([ends, masks]))
-
     def _check_level(self, saved: Saved, cells: Numbers, ends: Numbers, level: int) -> None:
         count, tail, room = ends[COUNT, level], ends[TAIL, level], cells.shape[1]
         saved.check(tail <= count <= tail + room, "there are more instances than places")
@@ -424,18 +423,13 @@ class ActiveStacks:
             pointers &= alive[:, RIP] < ends[COUNT, level - 1]
         saved.check(pointers.all(), "an instance leads to one that is not before it")
 
-    def _restored_walk(self, saved: Saved) -> Walk:
-        """The walk of a checkpoint: between pushes none is under way, but where LIMIT ended it."""
-        levels = self._context.levels
-        last, count = levels - 1, self.stacks.ends[COUNT, -1]
-        at = saved.part("at").array(2)
-        is_over = at[0] == count and at[1] == FRESH
-        is_left = saved.live.is_done and 0 <= at[0] <= count and FRESH <= at[1] <= last
+    def _check_walk(self, saved: Saved, walk: Walk, count: int) -> None:
+        """Between pushes no walk is under way, but where LIMIT ended it."""
+        last, visited = self._context.levels - 1, walk.levels[VISITED]
+        is_over = walk.at[0] == count and walk.at[1] == FRESH
+        is_left = saved.live.is_done and 0 <= walk.at[0] <= count and FRESH <= walk.at[1] <= last
         saved.check(is_over or is_left, "a walk is under way")
-        found = saved.part("levels").array(2, levels)
-        visited = found[VISITED]
         saved.check(((visited >= 0) & (visited <= MOST_COUNTED)).all(), "counters are no counts")
-        return Walk(at, found, self._walk.bounds)
 
 
 def stacked(levels: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,10 @@ from sase.engine.kernels.scan.joins import (
 )
 from sase.engine.kernels.scan.stacks import Absences, Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
 from sase.engine.resources import Check
+from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Each, Number, Own, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import parts_of
@@ -45,8 +47,14 @@ from sase.planning.trees import parts_of
 ROUND = 1 << 14
 
 
-class JoinBuffer:
+class JoinBuffer(Declared):
     """The records of some levels: of a leaf, or of a join."""
+
+    layout = dict(
+        records=Array("records", SAME, path=None),
+        count=Number("records", MOST_COUNTED, path=None),
+        waiting=Number(0, "records", path=None),
+    )
 
     def __init__(self, levels: int, room: int, *, is_right: bool) -> None:
         self.is_right = is_right
@@ -55,7 +63,7 @@ class JoinBuffer:
             np.full(1, NOTHING, np.int64),
             np.zeros(4, np.int64),
         )
-        self.most = 0
+        self.most, self._bound = 0, EARLIEST
 
     @property
     def alive(self) -> int:
@@ -63,7 +71,7 @@ class JoinBuffer:
         return int(self.buffer.ends[COUNT] - self.buffer.ends[TAIL])
 
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """The bytes of the arrays, which only grow."""
         return self.buffer.cells.nbytes + self.buffer.heads.nbytes
 
@@ -90,7 +98,7 @@ class JoinBuffer:
 
     def evict(self, bound: int) -> None:
         """Give up what ends before a bound, or is joined with all on its left."""
-        self.most = max(self.most, self.alive)
+        self.most, self._bound = max(self.most, self.alive), bound
         evict_records(self.buffer, bound, self.is_right)
 
     def oldest(self) -> int | None:
@@ -106,37 +114,40 @@ class JoinBuffer:
             cell[BELOW] = heads[cell[KEY]]
             heads[cell[KEY]] = number
 
-    def checkpoint(self, bound: int) -> Checkpoint:
-        """The records that may still be part of a sequence, and how many came and were joined."""
+    def _encoded(self) -> dict[str, Any]:
         records, ends = self.live(), self.buffer.ends
         left = int(ends[COUNT] - max(ends[DONE], ends[TAIL]))
         waits = np.arange(len(records)) >= len(records) - left
-        kept = records[:, FIRST] >= bound
+        kept = records[:, FIRST] >= self._bound
         return {
             "records": records[kept],
-            "count": int(ends[COUNT]),
-            "waiting": int(np.count_nonzero(waits & kept)),
+            "count": ends[COUNT],
+            "waiting": np.count_nonzero(waits & kept),
         }
 
-    def restore(self, saved: Saved, keys: int) -> None:
-        """Continue from a checkpoint; chains are linked anew."""
-        width = self.buffer.cells.shape[1]
-        records = saved.part("records").array(None, width)
+    def _take(self, saved: Saved, values: Any) -> None:
+        records, count, tail = values.records, values.count, values.count - len(values.records)
         saved.check_events(records[:, FIELDS:])
-        is_key = (records[:, KEY] >= 0) & (records[:, KEY] < keys)
+        is_key = (records[:, KEY] >= 0) & (records[:, KEY] < len(self.buffer.heads))
         saved.check(bool(is_key.all()), "there is no such key")
-        count = saved.part("count").number(len(records), MOST_COUNTED)
-        waiting = saved.part("waiting").number(0, len(records))
-        tail = count - len(records)
         room = max(len(self.buffer.cells), 1 << max(len(records) - 1, 0).bit_length())
-        cells = np.zeros((room, width), np.int64)
+        cells = np.zeros((room, records.shape[1]), np.int64)
         cells[np.arange(tail, count) & (room - 1)] = records
-        heads = np.full(max(keys, 1), NOTHING, np.int64)
-        self.buffer = Buffer(cells, heads, np.array([count, tail, tail, count - waiting]))
+        # Chains are linked anew.
+        ends = np.array([count, tail, tail, count - values.waiting])
+        self.buffer = Buffer(cells, np.full_like(self.buffer.heads, NOTHING), ends)
 
 
-class JoinTree:
+class JoinTree(Declared):
     """The leaves and the joins of a tree, and the sequences that wait to be taken."""
+
+    layout = dict(
+        buffers=Each(Own(), path=None),
+        tried=Array(SAME, SAME, low=0, high=MOST_COUNTED, path=None),
+        absences=Each(Record(tie=Array(SAME, "keys"), measure=Array(SAME, "keys"))),
+        bound=Number(),
+        blocks=Blocks(),
+    )
 
     def __init__(self, tests: Tests, above: SequenceConstruction, context: Context) -> None:
         self.tests, self._key, self._context = tests, context.dictionary.key(tests), context
@@ -283,7 +294,7 @@ class JoinTree:
         }
         if not self._context.options.analyze:
             return found
-        size = sum(each.size for each in self._buffers.values())
+        size = sum(each.nbytes for each in self._buffers.values())
         most = [leaf.most for leaf in self._leaves]
         return {**found, "most_alive": most, "most_bytes": size}
 
@@ -305,42 +316,25 @@ class JoinTree:
         found = {part.split: int(at[field]) for part, at in zip(self._parts, self._at, strict=True)}
         return [found[gap] for gap in sorted(found)]
 
-    def checkpoint(self) -> Checkpoint:
-        """The records, and the last events of negative components."""
+    def checkpoint(self) -> dict[str, Any]:
+        """The records without those that are given up, and what is known of negative components."""
         for each in self._buffers.values():
             each.evict(self._bound)
-        absences = [
-            {} if each is None else {"tie": each.tie, "measure": each.measure}
-            for each in self._absences
-        ]
-        return {
-            "buffers": [each.checkpoint(self._bound) for each in self._buffers.values()],
-            "tried": self._at[:, TRIED:],
-            "absences": absences,
-            "bound": self._bound,
-            "blocks": [list(block) for block in self._blocks],
-        }
+        return super().checkpoint()
 
     def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: between pushes no round is under way."""
-        keys = max(self._context.dictionary.size(self._key), 1)
-        parts = saved.part("buffers").parts(len(self._buffers))
-        for each, part in zip(self._buffers.values(), parts, strict=True):
-            each.restore(part, keys)
-        shape = self._at.shape[0], 2
-        self._at[:, TRIED:] = saved.part("tried").array(*shape, low=0, high=MOST_COUNTED)
-        parts = saved.part("absences").parts(len(self._absences))
-        for level, (absences, part) in enumerate(zip(self._absences, parts, strict=True)):
-            if absences is not None:
-                rows = len(absences.tie)
-                tie, measure = (part.part(n).array(rows, None) for n in ("tie", "measure"))
-                part.check(tie.shape == measure.shape, "ties and measures are of different keys")
-                part.check(tie.shape[1] > 0, "there is no key")
-                self._absences[level] = absences._replace(tie=tie, measure=measure)
-        self._bound = saved.part("bound").number()
-        first, end = saved.live.first, saved.live.end - 1
-        blocks = (block.parts(2) for block in saved.part("blocks").parts())
-        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
+        """Continue from a checkpoint, with chains of all keys."""
+        self._widen(self._context.dictionary.size(self._key))
+        super().restore(saved)
+
+    def _encoded(self) -> dict[str, Any]:
+        return {"buffers": [*self._buffers.values()], "tried": self._at[:, TRIED:]}
+
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        self._at[:, TRIED:] = values.tried
+        keys = [each.tie.shape[1] for each in self._absences if each is not None]
+        saved.check(all(keys), "there is no key")
 
 
 def in_order(rows: Sequences) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,7 +21,6 @@ from sase.engine.kernels.scan.match_windows import (
 )
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     bound_of,
@@ -30,19 +30,26 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.kleene.evaluation import conditions_on_each
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.sequence_scan import conditions_of_scan
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Array, Blocks, Counts, Declared
 from sase.planning.match_windows import MatchWindow, fewest_events, first_levels, steps_of
 from sase.planning.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
 
 _NO_LINKS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-class MatchWindowState:
+class MatchWindowState(Declared):
     """Narrows each block, before anything is kept of its events.
 
     An event goes on in its own block or not at all. So where a window reaches beyond a block, what
     comes later is taken to be there.
     """
+
+    layout = dict(
+        latest=Array(None),
+        reached=Blocks("live.end"),
+        windows=Array(COUNTS, low=0, path="_counts"),
+        counts=Counts("_seen", "_filtered", "_keyless", "_out"),
+    )
 
     def __init__(self, node: MatchWindow, above: Sequence[Operator], context: Context) -> None:
         self.node, self._context, self._span = node, context, span_of(node.window)
@@ -60,7 +67,7 @@ class MatchWindowState:
         self._begins = node.counts and is_alone and components[0].maximum == 1
         self._latest = np.zeros(0, np.int64)
         # The last measure and the first event of blocks that the window reaches.
-        self._reached: list[tuple[int, int]] = []
+        self._reached: deque[tuple[int, int]] = deque()
         self._counts = np.zeros(COUNTS, np.int64)
         self._seen = self._filtered = self._keyless = self._out = 0
         # The position behind the last event, where that is known.
@@ -154,7 +161,8 @@ class MatchWindowState:
     ) -> Iterator[Sequence[object]]:
         """Forget the blocks that the window reaches no more."""
         bound = bound_of(watermark, self.node.window)
-        self._reached = [each for each in self._reached if each[0] >= bound]
+        while self._reached and self._reached[0][0] < bound:
+            self._reached.popleft()
         return iter(())
 
     def horizon(self) -> int | None:
@@ -178,27 +186,6 @@ class MatchWindowState:
             found["rejected_events"] = self._filter.rejected
             found["window_events"] = inside
         return found
-
-    def checkpoint(self) -> Checkpoint:
-        """The latest starts by key, and what the window reaches."""
-        return {
-            "latest": self._latest,
-            "reached": [list(each) for each in self._reached],
-            "windows": self._counts,
-            "counts": [self._seen, self._filtered, self._keyless, self._out],
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._latest = saved.part("latest").array(None)
-        self._reached = []
-        for part in saved.part("reached").parts():
-            end, number = part.parts(2)
-            first = number.number(saved.live.first, saved.live.end)
-            self._reached.append((end.number(), first))
-        self._counts = saved.part("windows").array(COUNTS, low=0)
-        counts = [part.count() for part in saved.part("counts").parts(4)]
-        self._seen, self._filtered, self._keyless, self._out = counts
 
 
 def _slots(steps: Sequence[Sequence[int]]) -> Numbers:

@@ -15,7 +15,6 @@ from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.detection import detected
 from sase.engine.operators.bindings.sets import SetForm
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     HasTimers,
@@ -27,7 +26,7 @@ from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
 from sase.engine.operators.residual_filter import ResidualFilter, by_text
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared, Each, Own
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation
 from sase.planning.split import may_end
@@ -40,8 +39,15 @@ if TYPE_CHECKING:
 OpenSequences: TypeAlias = "Callable[[Negation, Context], list[SequencesInGaps | TightSequences]]"
 
 
-class NegationBase(HasTimers):
+class NegationBase(Declared, HasTimers):
     """The base of negations: an index of each component, and a queue until the window passes."""
+
+    layout = dict(
+        seen=Count(),
+        passed=Count(),
+        indexes=Each(Own(), path="_every"),
+        postponed=Own(path="_timers"),
+    )
 
     def __init__(
         self, node: Negation, context: Context, indexes: Sequence[NegativeLists], *, of_series: bool
@@ -136,25 +142,8 @@ class NegationBase(HasTimers):
             "rejected_events": self._conditions.rejected,
             "most_waiting": self._most_waiting,
             "most_indexed": [index.most for index in self._every],
-            "most_bytes": sum(index.size for index in self._every),
+            "most_bytes": sum(index.nbytes for index in self._every),
         }
-
-    def checkpoint(self) -> Checkpoint:
-        """The indexes and the queue."""
-        return {
-            "seen": self._seen,
-            "passed": self._passed,
-            "indexes": [index.checkpoint() for index in self._every],
-            "postponed": self._timers.checkpoint(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
-        parts = saved.part("indexes").parts(len(self._every))
-        for index, part in zip(self._every, parts, strict=True):
-            index.restore(part)
-        self._timers.restore(saved.part("postponed"))
 
 
 class NegationState(NegationBase):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,18 +20,26 @@ from sase.engine.kernels.scan.negation_index import (
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, measures_of, size_of, span_of
+from sase.engine.operators.contract import Context, measures_of, size_of, span_of
+from sase.engine.snapshots.layout import Array, Declared
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Negation
 
 
-class NegativeLists:
+class NegativeLists(Declared):
     """Events in lists by the key on which all concerned agree, and by component.
 
     By time alone there is one key, and what they must agree on is tested in the gap.
     """
 
+    layout = dict(
+        **{
+            name: Array("room", path=f"arrays.{name}", ring=0) for name in NegativeIndex._fields[:6]
+        },
+        heads=Array("lists", low=NOTHING, path="arrays.heads"),
+        sizes=Array(2, low=0, high=MOST_COUNTED, path="arrays.sizes"),
+    )
     # The lists of a key, and whether they are always by key.
     count = 1
     is_keyed = False
@@ -61,11 +71,6 @@ class NegativeLists:
         """The number of events."""
         return int(self.arrays.sizes[0] - self.arrays.sizes[1])
 
-    @property
-    def size(self) -> int:
-        """The bytes of the arrays, which only grow."""
-        return sum(array.nbytes for array in self.arrays)
-
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
         raise NotImplementedError
@@ -90,37 +95,28 @@ class NegativeLists:
         mask = len(self.arrays.row) - 1
         return int(self.arrays.row[self.arrays.sizes[1] & mask]) if self.alive else None
 
-    def checkpoint(self) -> Checkpoint:
-        """The arrays."""
-        return self.arrays._asdict()
-
     # Whether the events of the lists are still in the event buffer.
     _needs_events = True
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: every pointer of a live event leads to an earlier one."""
-        row = saved.part("row").ring(None)
-        room = len(row)
-        names = NegativeIndex._fields[1:6]
-        tie, measure, below, jump, depth = (saved.part(name).array(room) for name in names)
-        count, tail = saved.part("sizes").array(2, low=0, high=MOST_COUNTED).tolist()
-        heads = saved.part("heads").array(None, low=NOTHING, high=count - 1)
-        saved.check(len(heads) > 0, "there is no list")
+    def _take(self, saved: Saved, values: Any) -> None:
+        count, tail = values.sizes.tolist()
+        room, numbers = len(values.row), np.arange(tail, count)
+        saved.check(len(values.heads) > 0, "there is no list")
+        saved.check((values.heads < count).all(), "a list leads to no event")
         saved.check(tail <= count <= tail + room, "there are more events than places")
-        numbers = np.arange(tail, count)
         alive = numbers & (room - 1)
         if self._needs_events:
-            saved.check_events(row[alive])
-        pointers = (below[alive] < numbers) & (jump[alive] < numbers)
+            saved.check_events(values.row[alive])
+        # Every pointer of a live event leads to an earlier one.
+        pointers = (values.below[alive] < numbers) & (values.jump[alive] < numbers)
         saved.check(bool(pointers.all()), "an event leads to one that is not before it")
         # What a list leads to that is dead: nothing.
         is_dead = np.ones(room, np.bool_)
         is_dead[alive] = False
-        below[is_dead] = jump[is_dead] = NOTHING
-        sizes = np.array([count, tail], np.int64)
+        values.below[is_dead] = values.jump[is_dead] = NOTHING
         # For keys that are none, too, which count from the end.
-        heads = np.append(heads, np.full(max(2 - len(heads), 0), NOTHING, np.int64))
-        self.arrays = NegativeIndex(row, tie, measure, below, jump, depth, heads, sizes)
+        values.heads = grown(values.heads, max(2, len(values.heads)), NOTHING)
+        super()._take(saved, values)
         self._make_room(0, self._list_count)
 
     @property

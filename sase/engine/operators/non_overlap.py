@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,22 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
-from sase.engine.operators.contract import Checkpoint, Context, Sequences
+from sase.engine.operators.contract import Context, Sequences
+from sase.engine.snapshots.layout import SAME, Array, Declared
 from sase.engine.snapshots.saved_state import Saved
 
 # Partitions from which on finished ones are dropped.
 MANY = 1 << 12
 
 
-class NonOverlapFilter:
+class NonOverlapFilter(Declared):
     """Pass matches that do not overlap others of their partition that were taken before."""
+
+    layout = dict(
+        keys=Array("keys", SAME, path=None),
+        taken=Array("keys", path=None),
+        last=Array("keys", low=0, high="live.last", path=None),
+    )
 
     def __init__(self, tests: Sequence[EquivalenceTest], context: Context) -> None:
         self._store = context.buffer
@@ -104,23 +112,14 @@ class NonOverlapFilter:
         still = numbers[ties == newest]
         return int(still.min()) if len(still) else None
 
-    def checkpoint(self) -> Checkpoint:
-        """The partitions and what was taken in each."""
-        keys = list(self._places)
-        places = [self._places[key] for key in keys]
-        return {
-            "keys": np.array(keys, np.int64).reshape(len(keys), max(len(self._rows), 1)),
-            "taken": self._taken[np.array(places, np.int64)],
-            "last": np.array([self._last[place] for place in places], np.int64),
-        }
+    def _encoded(self) -> dict[str, Any]:
+        keys = np.array([*self._places], np.int64).reshape(-1, max(len(self._rows), 1))
+        places = np.array([*self._places.values()], np.int64)
+        last = np.array([self._last[place] for place in places.tolist()], np.int64)
+        return {"keys": keys, "taken": self._taken[places], "last": last}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        found = saved.part("keys").array(None, max(len(self._rows), 1))
-        keys = [tuple(key) for key in found.tolist()]
-        self._places = {key: place for place, key in enumerate(keys)}
-        saved.check(len(self._places) == len(keys), "a partition is there twice")
-        taken = saved.part("taken").array(len(keys))
-        self._taken = np.append(taken, np.full(16, EARLIEST, np.int64))
-        last = saved.part("last").array(len(keys), low=0, high=saved.live.end - 1)
-        self._last = dict(enumerate(last.tolist()))
+    def _take(self, saved: Saved, values: Any) -> None:
+        self._places = {tuple(key): place for place, key in enumerate(values.keys.tolist())}
+        saved.check(len(self._places) == len(values.keys), "a partition is there twice")
+        self._taken = np.append(values.taken, np.full(16, EARLIEST, np.int64))
+        self._last = dict(enumerate(values.last.tolist()))

@@ -134,7 +134,7 @@ class RunJoins:
     @property
     def size(self) -> int:
         """The bytes of the buffers."""
-        return sum(each.size for each in self._buffers.values())
+        return sum(each.nbytes for each in self._buffers.values())
 
     def counters(self) -> Counters:
         """Count the records of all joins, those that are kept, and the pairs that were tried."""
@@ -146,16 +146,18 @@ class RunJoins:
 
     def checkpoint(self, bound: int) -> Checkpoint:
         """The records that begin from a bound on, and the counts."""
+        self.evict(bound)
         return {
-            "buffers": [each.checkpoint(bound) for each in self._buffers.values()],
+            "buffers": [each.checkpoint() for each in self._buffers.values()],
             "tried": self._at[:, TRIED:],
         }
 
     def restore(self, saved: Saved, keys: int) -> None:
         """Continue from a checkpoint: between pushes no round is under way."""
+        self.widen(keys)
         parts = saved.part("buffers").parts(len(self._buffers))
         for each, own in zip(self._buffers.values(), parts, strict=True):
-            each.restore(own, max(keys, 1))
+            each.restore(own)
         shape = len(self._at), 2
         self._at[:, TRIED:] = saved.part("tried").array(*shape, low=0, high=MOST_COUNTED)
         for part, is_set in zip(self._parts, self._conjoins, strict=True):

@@ -10,14 +10,16 @@ from sase.binding.bound import Condition, EquivalenceTest
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Mask
 from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared
 from sase.planning.nodes import Selection, Window
 
 
-class SequenceFilter:
+class SequenceFilter(Declared):
     """Count what goes in and comes out; `passes` decides each sequence."""
+
+    layout = dict(seen=Count(), passed=Count())
 
     def __init__(self) -> None:
         self._seen = self._passed = 0
@@ -53,14 +55,6 @@ class SequenceFilter:
     def analysis(self) -> Counters:
         """Counters of ANALYZE."""
         return {}
-
-    def checkpoint(self) -> Checkpoint:
-        """The counts."""
-        return {"seen": self._seen, "passed": self._passed}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
 
 
 class ConditionFilter(SequenceFilter):

@@ -10,16 +10,18 @@ from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.expressions.checks import Checks, Tally
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
+from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared
 from sase.planning.nodes import SequenceConstruction
 from sase.planning.trees import part_of
 
 
-class SequenceConstructionState:
+class SequenceConstructionState(Declared):
     """A running sequence construction, which writes chunk by chunk into one buffer."""
+
+    layout = dict(built=Count())
 
     def __init__(
         self, node: SequenceConstruction, scan: SequenceScanState, context: Context
@@ -100,14 +102,6 @@ class SequenceConstructionState:
         beyond = {} if self._limit is None else {"beyond_limit": self._beyond}
         rest = {"rejected": checking.rejected, **beyond, "most_bytes": self.room.nbytes}
         return {**found, **flow, **rest}
-
-    def checkpoint(self) -> Checkpoint:
-        """The count."""
-        return {"built": self._built}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._built = saved.part("built").count()
 
 
 def _by_level(node: SequenceConstruction, context: Context) -> list[list[Condition]]:

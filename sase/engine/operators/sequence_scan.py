@@ -9,7 +9,6 @@ from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Tests, Watermark
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     Sequences,
@@ -18,7 +17,7 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared, Own
 from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
 
 if TYPE_CHECKING:
@@ -29,8 +28,10 @@ if TYPE_CHECKING:
 StackArrays: TypeAlias = "ActiveStacks | NfaStack | JoinTree"
 
 
-class SequenceScanState:
+class SequenceScanState(Declared):
     """A running sequence scan."""
+
+    layout = dict(seen=Count(), stacks=Own(path="stacks"))
 
     def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
         self.node, self._window = node, node.window
@@ -89,15 +90,6 @@ class SequenceScanState:
             found["rejected_events"] = self._conditions.rejected
             found["most_stored_bytes"] = self._analyzed.buffer.size
         return found
-
-    def checkpoint(self) -> Checkpoint:
-        """The stacks."""
-        return {"seen": self._seen, "stacks": self.stacks.checkpoint()}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._seen = saved.part("seen").count()
-        self.stacks.restore(saved.part("stacks"))
 
 
 def conditions_of_scan(

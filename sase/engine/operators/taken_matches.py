@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +12,22 @@ from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context
+from sase.engine.operators.contract import Context
+from sase.engine.snapshots.layout import Array, Declared, Number
 from sase.engine.snapshots.saved_state import Saved
 
 
-class TakenMatches:
+class TakenMatches(Declared):
     """By partition the order of the last event of the last match: what is to come begins behind it.
 
     A key whose events are all gone stands for another partition, of which no event can be
     simultaneous with that one: the oldest of the newest events is held so long.
     Where something above decides which matches are taken, they are told when that is known.
     """
+
+    layout = dict(
+        orders=Array(None, path="orders"), newest=Number(), oldest=Number(NOTHING, "live.last")
+    )
 
     def __init__(
         self, context: Context, partitions: Sequence[EquivalenceTest], *, are_told: bool
@@ -66,15 +72,8 @@ class TakenMatches:
             return first
         return self._oldest if first is None else min(first, self._oldest)
 
-    def checkpoint(self) -> Checkpoint:
-        """What was taken, and the newest events."""
-        return {"orders": self.orders, "newest": self._newest, "oldest": self._oldest}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self.orders = saved.part("orders").array(None)
-        saved.check(len(self.orders) > 0, "there is room for no partition")
-        self._newest = saved.part("newest").number()
-        oldest = saved.part("oldest")
-        self._oldest = oldest.number(NOTHING, saved.live.end - 1)
-        oldest.check(not 0 <= self._oldest < saved.live.first, "the oldest event is gone")
+    def _take(self, saved: Saved, values: Any) -> None:
+        saved.check(len(values.orders) > 0, "there is room for no partition")
+        is_gone = 0 <= values.oldest < saved.live.first
+        saved.part("oldest").check(not is_gone, "the oldest event is gone")
+        super()._take(saved, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ from sase.engine.kernels.scan.tight_index import (
 )
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Sequences
+from sase.engine.operators.contract import Context, Sequences
 from sase.engine.operators.negative_lists import NegativeLists
+from sase.engine.snapshots.layout import SAME, Array, Blocks
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Negation
@@ -28,6 +30,12 @@ from sase.planning.nodes import Negation
 class TightSequences(NegativeLists):
     """The tight matches of a negative sequence by key, found by chains of events."""
 
+    layout = NegativeLists.layout | dict(
+        starts=Array(2, "room"),
+        chains=Array("keys", SAME, SAME),
+        latest=Array("keys", 2),
+        blocks=Blocks("live.end"),
+    )
     is_keyed, _needs_events = True, False
 
     def __init__(self, node: NegativeSequence, negation: Negation, context: Context) -> None:
@@ -91,34 +99,11 @@ class TightSequences(NegativeLists):
         """The oldest event in the window of matches to come, if it may lie before them."""
         return self._blocks[0][1] if self._blocks else None
 
-    def checkpoint(self) -> Checkpoint:
-        """The matches, the chains, and which events are needed."""
-        return {
-            **super().checkpoint(),
-            "starts": self._starts,
-            "chains": self._chains,
-            "latest": self._latest,
-            "blocks": [list(block) for block in self._blocks],
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        super().restore(saved)
-        keys = len(self.arrays.heads)
-        chains = saved.part("chains").array(None, len(self._bits), FIELDS)
-        self._latest = saved.part("latest").array(len(chains), 2)
-        saved.check(1 <= len(chains) <= keys, "there are not as many keys as lists")
-        self._chains = chains
-        self._starts = saved.part("starts").array(2, len(self.arrays.row))
-        first, end = saved.live.first, saved.live.end
-        blocks = [part.parts(2) for part in saved.part("blocks").parts()]
-        saved.check(self._is_start or not blocks, "nothing before a match is needed")
-        self._blocks = deque((last.number(), row.number(first, end)) for last, row in blocks)
-
-    @property
-    def size(self) -> int:
-        """The bytes of the arrays."""
-        return super().size + self._starts.nbytes + self._chains.nbytes + self._latest.nbytes
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        keys, lists = len(self._chains), len(self.arrays.heads)
+        saved.check(1 <= keys <= lists, "there are not as many keys as lists")
+        saved.check(self._is_start or not self._blocks, "nothing before a match is needed")
 
     def _make_room(self, events: int, lists: int) -> None:
         numbers = np.arange(self.arrays.sizes[1], self.arrays.sizes[0])

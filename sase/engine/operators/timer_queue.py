@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sortedcontainers import SortedKeyList
 
 from sase.engine.blocks.block import Watermark
-from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, MatchForm, Sequences
+from sase.engine.operators.contract import MatchForm, Sequences
+from sase.engine.snapshots.layout import Array, By, Declared
 from sase.engine.snapshots.saved_state import Saved
 
 # Runs from which on they are joined into one, so that each sequence is moved a few times at most.
@@ -43,8 +43,10 @@ class _TimerRun:
         return self.sequences[:, self.start :]
 
 
-class TimerQueue:
+class TimerQueue(Declared):
     """Sequences by time; those of the same time leave in the order in which they came."""
+
+    layout = dict(sequences=By("_restored", path=None), due=Array(None, path=None))
 
     def __init__(
         self, levels: int, *, of_series: bool = False, form: MatchForm | None = None
@@ -128,21 +130,19 @@ class TimerQueue:
         """An event that is not after any of those that wait."""
         return min((run.oldest for run in self._runs), default=None)
 
-    def checkpoint(self) -> Checkpoint:
-        """All that waits, as one run."""
+    def _encoded(self) -> dict[str, Any]:
         waiting, due = self._all()
         return {"sequences": waiting.checkpoint() if self._of_series else waiting, "due": due}
 
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self._runs.clear()
-        due, part = saved.part("due").array(None), saved.part("sequences")
-        found: Numbers | Bindings
+    def _restored(self, saved: Saved) -> Any:
         if self._form is not None:
-            found = self._form.restored(part)
-        elif self._of_series:
-            found = Bindings.restored(part, self._levels)
-        else:
-            found = part.events(self._levels, None)
-        part.check(found.shape[1] == len(due), "there is not a timer for each")
-        self.add(found, due)
+            return self._form.restored(saved)
+        if self._of_series:
+            return Bindings.restored(saved, self._levels)
+        return saved.events(self._levels, None)
+
+    def _take(self, saved: Saved, values: Any) -> None:
+        is_each = values.sequences.shape[1] == len(values.due)
+        saved.part("sequences").check(is_each, "there is not a timer for each")
+        self._runs.clear()
+        self.add(values.sequences, values.due)

@@ -18,11 +18,11 @@ from sase.engine.kernels.expressions.program import evaluate_values
 from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
 from sase.engine.operators.bindings.candidates import DETECTED
 from sase.engine.operators.bindings.unions import UnionBindings, likely_of
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences
+from sase.engine.operators.contract import Context, Counters, Sequences
 from sase.engine.operators.non_overlap import NonOverlapFilter
 from sase.engine.operators.selection import ConditionFilter
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared, IfThere, Number, Own
 from sase.heed import SEARCHING, heed
 from sase.planning.nodes import Transformation, Union
 
@@ -143,8 +143,14 @@ def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]
     return SeriesHaving, SeriesValues
 
 
-class TransformationState:
+class TransformationState(Declared):
     """A running transformation."""
+
+    layout = dict(
+        out=Count(),
+        left=IfThere(Number(0, "._left")),
+        apart=IfThere(Own(), path="_non_overlap"),
+    )
 
     def __init__(
         self,
@@ -272,21 +278,6 @@ class TransformationState:
             "beyond_limit": self._beyond,
             "out": self._out,
         }
-
-    def checkpoint(self) -> Checkpoint:
-        """The counts."""
-        saved = None if self._non_overlap is None else self._non_overlap.checkpoint()
-        return {"out": self._out, "left": self._left, "apart": saved}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._out = saved.part("out").count()
-        left = saved.part("left")
-        if self._left is not None:
-            self._left = left.number(0, self._left)
-        left.check(self._left is not None or left.is_none, "the plan has no limit")
-        if self._non_overlap is not None:
-            self._non_overlap.restore(saved.part("apart"))
 
 
 class ReturnedValue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sase.engine.columns import Inputs
 from sase.engine.columns.gather import alike
-from sase.engine.columns.saved_tables import from_bytes, to_bytes
-from sase.engine.columns.slice import taken, tidied
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.columns.slice import SavedTable, taken, tidied
+from sase.engine.snapshots.layout import Array, Count, Declared, Many, Nullable, Row, Text
 
 ROW, TYPE = "#row", "#type"
 # With more parts than these, small ones are made one.
@@ -28,8 +27,15 @@ class _LateBatch(NamedTuple):
     rows: NDArray[np.int64]
 
 
-class LateRows:
+class LateRows(Declared):
     """Count late rows, and keep them until they are taken."""
+
+    layout = dict(
+        count=Count(path="count"),
+        parts=Many(
+            Row(SavedTable("rows"), Nullable(Text()), Array("rows", low=0), into=_LateBatch)
+        ),
+    )
 
     def __init__(self) -> None:
         self.count = 0
@@ -78,21 +84,6 @@ class LateRows:
         table = tidied(pa.concat_tables([one.table, two.table]))
         self._parts[-2:] = [_LateBatch(table, one.type_name, np.append(one.rows, two.rows))]
         return len(self._parts) > 1
-
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values."""
-        parts = [[to_bytes(part.table), part.type_name, part.rows] for part in self._parts]
-        return {"count": self.count, "parts": parts}
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self.count, self._parts = saved.part("count").count(), []
-        for part in saved.part("parts").parts():
-            data, name, rows = part.parts(3)
-            table = from_bytes(data)
-            numbers = rows.array(table.num_rows, low=0)
-            type_name = None if name.is_none else name.text()
-            self._parts.append(_LateBatch(table, type_name, numbers))
 
 
 def _free(name: str, taken_names: list[str]) -> str:

@@ -28,6 +28,7 @@ from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.slice import joined, restored, saved, taken
 from sase.engine.pipeline.late_rows import LateRows
+from sase.engine.snapshots.layout import By, Count, Declared, Number, Own, Row
 from sase.engine.snapshots.saved_state import Saved
 
 LEAST = -(2**63)
@@ -45,11 +46,19 @@ class Arrived(NamedTuple):
     rows: Numbers | None = None
 
 
-class ReorderBuffer:
+class ReorderBuffer(Declared):
     """Set late rows aside, and hold the others back as long as they have to wait.
 
     `load` makes events of an input of which all values are known to be good.
     """
+
+    layout = dict(
+        arrived=Count(path="arrived"),
+        floor=Number(path="floor"),
+        greatest=Row(Number(), Number()),
+        waiting=By("_restored", path=None),
+        late=Own(path="late"),
+    )
 
     def __init__(
         self, lateness: int | None, schema: Schema, load: Callable[[Inputs], Events]
@@ -200,25 +209,15 @@ class ReorderBuffer:
 
     # ------------------------------------------------------------ the state
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as arrays and plain values, in few pieces, as each names its columns."""
-        if self._waiting:
+    def _encoded(self) -> dict[str, Any]:
+        if self._waiting:  # in few pieces, as each names its columns
             self._unite()
         waiting = [piece.trimmed() for piece in self._waiting]
-        return {
-            "arrived": self.arrived,
-            "floor": self.floor,
-            "greatest": self._greatest,
-            "waiting": [{"inputs": saved(each.inputs), "rows": each.rows} for each in waiting],
-            "late": self.late.checkpoint(),
-        }
+        return {"waiting": [{"inputs": saved(each.inputs), "rows": each.rows} for each in waiting]}
 
-    def restore(self, saved: Saved) -> None:
-        """Restore a checkpoint."""
-        self.arrived, self.floor = saved.part("arrived").count(), saved.part("floor").number()
-        time, seq = saved.part("greatest").parts(2)
-        self._greatest = time.number(), seq.number()
-        waiting = saved.part("waiting").parts()
+    def _restored(self, saved: Saved) -> None:
+        """Have the rows of a state wait."""
+        waiting = saved.parts()
         saved.check(self._holds or not waiting, "rows wait, and the plan has none wait")
         every = [part.part("rows").array(None, low=0) for part in waiting]
         ordered = np.sort(np.concatenate([np.zeros(0, np.int64), *every]))
@@ -229,7 +228,6 @@ class ReorderBuffer:
             is_each = inputs.num_rows == len(events) == len(rows) > 0
             part.check(is_each, "there is not an event for each row")
             self._wait(inputs, events, rows)
-        self.late.restore(saved.part("late"))
 
 
 @dataclass(eq=False)

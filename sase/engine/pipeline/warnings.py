@@ -15,6 +15,7 @@ from sase.engine.columns.time_column import doubt_of_unit
 from sase.engine.operators.contract import OverflowCounts
 from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import RowHistory
+from sase.engine.snapshots.layout import Count, Declared, Each, IfThere, Many, Own, Row, Texts
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.statistics.ties import TieShare
 from sase.nearest import did_you_mean
@@ -30,11 +31,19 @@ def never_occurred(name: str) -> str:
     return f"no event of type `{name}` occurred"
 
 
-class RunWarnings:
+class RunWarnings(Declared):
     """Collect types of the query that have not occurred, and rows where something was NULL.
 
     Beside them stand what the query itself is warned of, and which share of the events tie.
     """
+
+    layout = dict(
+        unseen=Texts(set, path="unseen"),
+        known_names=Texts(tuple),
+        rows=Many(Row(Count(), Count()), dict),
+        overflows=Each(Own()),
+        ties=IfThere(Own(), path="ties"),
+    )
 
     def __init__(self, plan: EnginePlan, overflows: list[OverflowCounts]) -> None:
         self._plan, self._overflows = plan, overflows
@@ -165,25 +174,6 @@ class RunWarnings:
     def _examples(self) -> Iterable[int]:
         return [position for each in self._overflows for _, position in each.counts.values()]
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The state as plain values."""
-        return {
-            "unseen": sorted(self.unseen),
-            "known_names": self._known_names,
-            "rows": list(self._rows.items()),
-            "overflows": [each.checkpoint() for each in self._overflows],
-            "ties": None if self.ties is None else self.ties.checkpoint(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self.unseen = set(saved.part("unseen").texts())
-        self._known_names = tuple(saved.part("known_names").texts())
-        pairs = (part.parts(2) for part in saved.part("rows").parts())
-        self._rows = {position.count(): row.count() for position, row in pairs}
-        parts = saved.part("overflows").parts(len(self._overflows))
-        for overflows, part in zip(self._overflows, parts, strict=True):
-            overflows.restore(part)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
         saved.check(set(self._examples) <= self._rows.keys(), "an example has no row")
-        if self.ties is not None:
-            self.ties.restore(saved.part("ties"))

@@ -20,14 +20,17 @@ from sase.engine.pipeline.stream_state import END
 from sase.engine.report import Report
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import InputPlan, loader_of_types
+from sase.engine.snapshots.layout import Count, Declared, Own
 from sase.engine.snapshots.saved_state import Saved
 
 
-class InputStream:
+class InputStream(Declared):
     """Sets rows aside that are late, or bad by their time, and holds back those that have to wait.
 
     Of an input that is no stream all rows come at once: who reads them sorts them.
     """
+
+    layout = dict(loader=Own(path="_good"), reorder=Own(path="buffer"), bad=Count(path=None))
 
     def __init__(self, plan: InputPlan, *, streaming: bool) -> None:
         self.plan, self.streaming = plan, streaming
@@ -103,21 +106,13 @@ class InputStream:
         bad = 0 if self.quarantine is None else self.quarantine.total
         return Report(rows=self.buffer.arrived, bad=bad, late=self.buffer.late.count)
 
-    def checkpoint(self) -> dict[str, Any]:
-        """What waits, what is late or bad, and the types that times had."""
-        return {
-            "loader": self._good.checkpoint(),
-            "reorder": self.buffer.checkpoint(),
-            "bad": 0 if self.quarantine is None else self.quarantine.total,
-        }
+    def _encoded(self) -> dict[str, Any]:
+        return {"bad": 0 if self.quarantine is None else self.quarantine.total}
 
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self._good.restore(saved.part("loader"))
+    def _take(self, saved: Saved, values: Any) -> None:
         self._loader.restore(saved.part("loader"))
-        self.buffer.restore(saved.part("reorder"))
         if self.quarantine is not None:
-            self.quarantine.total = saved.part("bad").count()
+            self.quarantine.total = values.bad
 
     def _fed(self, arrived: Iterable[Arrived]) -> Fed:
         pieces = tuple(Piece(each.inputs, _numbers(each)) for each in arrived)

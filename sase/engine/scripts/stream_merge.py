@@ -36,14 +36,25 @@ from sase.engine.columns.numbers import (
 )
 from sase.engine.columns.python_rows import NO_FLOAT
 from sase.engine.columns.resolve import expected_of_type
-from sase.engine.columns.saved_tables import from_bytes, to_bytes
-from sase.engine.columns.slice import tidied
+from sase.engine.columns.slice import SavedTable
 from sase.engine.pipeline.stream_state import BEGINNING, END
 from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import is_zoned, time_array
 from sase.engine.scripts.composite_events import MICROSECONDS
 from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan, loader_of_types
+from sase.engine.snapshots.layout import (
+    Array,
+    Count,
+    Declared,
+    Each,
+    Many,
+    Nullable,
+    Number,
+    Own,
+    Row,
+    Text,
+)
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError
 
@@ -69,8 +80,18 @@ class _OrderedRows:
 
 
 @dataclass(eq=False)
-class _HeldStream:
+class _HeldStream(Declared):
     """One of the streams: what it holds, and the time before which no more of it comes."""
+
+    layout = dict(
+        floor=Number(path="floor"),
+        last=Nullable(Row(Number(), Number()), path="last"),
+        held=Many(
+            Row(SavedTable("rows"), Array("rows"), Array("rows", dtype="bool"), into=_OrderedRows),
+            path=None,
+        ),
+        loader=Own(path="loader"),
+    )
 
     stream: NamedStream
     typing: EnginePlan | None = None
@@ -113,33 +134,20 @@ class _HeldStream:
         self.last = last
         return later
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The rows that are held, as arrays and plain values."""
-        held = [[to_bytes(tidied(r.table)), r.ts, r.later] for r in self.held]
-        loader = self.loader.checkpoint()
-        return {"floor": self.floor, "last": self.last, "held": held, "loader": loader}
+    def _encoded(self) -> dict[str, Any]:
+        return {"held": [(each.table, each.ts, each.later) for each in self.held]}
 
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self.floor, last = saved.part("floor").number(), saved.part("last")
-        self.last = None
-        if not last.is_none:
-            time, seq = last.parts(2)
-            self.last = time.number(), seq.number()
-        self.held = [self._restored(part) for part in saved.part("held").parts()]
-        self.loader.restore(saved.part("loader"))
-
-    def _restored(self, saved: Saved) -> _OrderedRows:
-        data, times, marks = saved.parts(3)
-        table = from_bytes(data)
-        ts = times.array(table.num_rows)
-        later = marks.array(table.num_rows, dtype="bool")
-        saved.check(bool((np.diff(ts) >= 0).all()), "rows are not in the order of time")
-        if self.is_imprecise:
-            at = table.schema.get_field_index(MERGED_UNTIL)
-            is_there = at >= 0 and table.schema.field(at).type == pa.int64()
-            saved.check(is_there and not table.column(at).null_count, "rows have no latest time")
-        return _OrderedRows(table, ts, later)
+    def _take(self, saved: Saved, values: Any) -> None:
+        self.held = values.held
+        for rows in self.held:
+            is_ordered = bool((np.diff(rows.ts) >= 0).all())
+            saved.check(is_ordered, "rows are not in the order of time")
+            if self.is_imprecise:
+                at = rows.table.schema.get_field_index(MERGED_UNTIL)
+                is_there = at >= 0 and rows.table.schema.field(at).type == pa.int64()
+                is_there = is_there and not rows.table.column(at).null_count
+                saved.check(is_there, "rows have no latest time")
+        super()._take(saved, values)
 
     def released(self, limit: int, *, with_limit: bool) -> Iterator[_OrderedRows]:
         """Give up the rows before a time, or up to it."""
@@ -154,8 +162,16 @@ class _HeldStream:
             del self.held[0]
 
 
-class StreamMerge:
+class StreamMerge(Declared):
     """Merges the streams that a statement reads."""
+
+    layout = dict(
+        next=Count(),
+        names=Many(Text()),
+        clock=Row(Text(), Nullable(Text()), path=None),
+        zone=Nullable(Text(), path=None),
+        streams=Each(Own(), path="streams"),
+    )
 
     def __init__(self, plan: StatementPlan) -> None:
         self.schema: Schema = plan.plan.schema
@@ -265,34 +281,18 @@ class StreamMerge:
 
     # ------------------------------------------------------------ the state
 
-    def checkpoint(self) -> dict[str, Any]:
-        """What waits, as arrays and plain values."""
-        clock = self._clock
-        return {
-            "next": self._next,
-            "names": self._names,
-            "clock": [clock.kind.value, clock.resolution],
-            "zone": None if self._zone is None else self._zone.tz,
-            "streams": [each.checkpoint() for each in self.streams],
-        }
+    def _encoded(self) -> dict[str, Any]:
+        clock = self._clock.kind.value, self._clock.resolution
+        return {"clock": clock, "zone": None if self._zone is None else self._zone.tz}
 
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self._next = saved.part("next").count()
-        self._names = [part.text() for part in saved.part("names").parts()]
-        kind, resolution = saved.part("clock").parts(2)
-        unit = None if resolution.is_none else resolution.text()
-        kinds = {each.value: each for each in Kind}
-        is_known = kind.text() in kinds and unit in (None, *RESOLUTIONS)
-        kind.check(is_known, "there is no such type of time")
-        self._clock = DataType(kinds[kind.text()], unit)
-        zone = saved.part("zone")
-        zone.check(zone.is_none or is_zone(zone.text()), "there is no such time zone")
-        self._zone = None if zone.is_none else pa.timestamp("us", zone.text())
-        for each, part in zip(
-            self.streams, saved.part("streams").parts(len(self.streams)), strict=True
-        ):
-            each.restore(part)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        kinds, (kind, unit), zone = {e.value: e for e in Kind}, values.clock, values.zone
+        is_known = kind in kinds and unit in (None, *RESOLUTIONS)
+        saved.part("clock").check(is_known, "there is no such type of time")
+        saved.part("zone").check(zone is None or is_zone(zone), "there is no such time zone")
+        self._clock = DataType(kinds[kind], unit)
+        self._zone = None if zone is None else pa.timestamp("us", zone)
 
     # ------------------------------------------------------------ one unit of time
 

@@ -45,6 +45,11 @@ class LiveEvents:
     sizes: Mapping[Any, int] = field(default_factory=dict)
     unknown_type: int = 0
 
+    @property
+    def last(self) -> int:
+        """The last event."""
+        return self.end - 1
+
     def check_values(
         self,
         saved: Saved,
@@ -177,13 +182,6 @@ class Saved:
     def events(self, *shape: int | None) -> Numbers:
         """An array of events."""
         return self.array(*shape, low=self.live.first, high=self.live.end - 1)
-
-    def ring(self, *shape: int | None, axis: int = 0) -> NDArray[np.int64]:
-        """An array whose size along an axis is a power of two: places are numbers with a mask."""
-        found = self.array(*shape)
-        room = found.shape[axis]
-        self.check(room > 0 and room & (room - 1) == 0, f"{room} places are no power of two")
-        return found
 
     def check_events(self, numbers: Numbers) -> None:
         """Refuse what are no events that there are."""

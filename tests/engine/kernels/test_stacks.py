@@ -194,7 +194,7 @@ def test_each_level_has_a_ring_of_its_own_size() -> None:
     for row in range(count):
         run.push([Event(row, 1, tie=row)])
     assert run.stacks.stacks.ends[MASK].tolist() == [1023, 0, 0]
-    assert run.stacks.size < 1100 * FIELDS * 8
+    assert run.stacks.nbytes < 1100 * FIELDS * 8
     found = run.push([Event(count, 2, tie=count)]) + run.push([Event(count + 1, 4, tie=count + 1)])
     assert sorted(found) == [(row, count, count + 1) for row in range(count)]
 

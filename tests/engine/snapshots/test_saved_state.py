@@ -55,7 +55,6 @@ def test_what_may_stand_there_is_taken() -> None:
         (lambda: STATE.part("array").array(4), r"this array is \(2, 2\), and must be \(4,\)"),
         (lambda: STATE.part("array").array(2, 2, low=4), r"numbers from 3 to 6, not from 4 to"),
         (lambda: STATE.of(LiveEvents(4, 7)).part("array").events(2, 2), r"from 3 to 6, not from 4"),
-        (lambda: Saved(np.zeros(3, np.int64)).ring(None), r"3 places are no power of two"),
         (
             lambda: STATE.check_events(np.array([6, 7])),
             r"events from 6 to 7, and may be",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sase.engine.blocks.block import Block, Tests
@@ -10,7 +12,8 @@ from sase.engine.kernels.baselines.multi_stacks import AttributeStacks, scan_all
 from sase.engine.kernels.scan.stacks import COUNT, MASK, TAIL, Arrivals
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.contract import Checkpoint, Context
+from sase.engine.operators.contract import Context
+from sase.engine.snapshots.layout import SAME, Array, Record
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import SequenceConstruction
 
@@ -20,6 +23,14 @@ AT_ONCE = 1 << 12
 
 class MultiStacks(ActiveStacks):
     """The stacks of the first key, through which construction walks, and those of the others."""
+
+    layout = ActiveStacks.layout | dict(
+        others=Record(
+            heads=Array(SAME, SAME, None, low=NOTHING),
+            below=Array(SAME, SAME, "room", ring=2),
+            key=Array(SAME, SAME, "room"),
+        )
+    )
 
     def __init__(
         self, keys: tuple[Tests, ...], above: SequenceConstruction, context: Context
@@ -64,24 +75,15 @@ class MultiStacks(ActiveStacks):
         return larger
 
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """The bytes of the stacks of all keys."""
-        return super().size + sum(array.nbytes for array in self._others)
+        return super().nbytes + sum(array.nbytes for array in self._others)
 
-    def checkpoint(self) -> Checkpoint:
-        """The stacks of all keys."""
-        return {**super().checkpoint(), "others": self._others._asdict()}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        super().restore(saved)
-        part, ends = saved.part("others"), self.stacks.ends
-        shape = len(self._other_keys), self._context.levels, None
-        heads = part.part("heads").array(*shape, low=NOTHING)
-        below, key = part.part("below").ring(*shape, axis=2), part.part("key").array(*shape)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        part, ends, (heads, below, _) = saved.part("others"), self.stacks.ends, self._others
         room = below.shape[2]
-        part.check(room == key.shape[2] <= self.stacks.cells.shape[1], "places differ")
+        part.check(room <= self.stacks.cells.shape[1], "places differ")
         part.check((ends[COUNT] - ends[TAIL] <= room).all(), "there are more instances than places")
         part.check(heads.shape[2] > 0, "there is no stack")
         part.check((heads < ends[COUNT][:, np.newaxis]).all(), "a head is no instance")
-        self._others = AttributeStacks(heads, below, key)

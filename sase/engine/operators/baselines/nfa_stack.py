@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sase.engine.blocks.block import Block
@@ -18,13 +20,27 @@ from sase.engine.kernels.baselines.nfa_stack import (
 from sase.engine.kernels.expressions.checks import Checks, Tally
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.contract import Checkpoint, Context, Counters, Sequences, span_of
+from sase.engine.operators.contract import Context, Counters, Sequences, span_of
+from sase.engine.snapshots.layout import SAME, Array, Declared, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceConstruction
 
 
-class NfaStack:
+class NfaStack(Declared):
     """The runtime stack, which is never pruned, and the search through it."""
+
+    layout = dict(
+        stack=Record(
+            **{name: Array("room", ring=0) for name in RuntimeStack._fields[:5]},
+            sizes=Array(1),
+            path="stack",
+        ),
+        search=Record(
+            at=Array(2),
+            choice=Array(SAME),
+            visited=Array(SAME, low=0, high=MOST_COUNTED),
+        ),
+    )
 
     def __init__(self, above: SequenceConstruction, context: Context) -> None:
         assert not above.elements, "negative components are pushed to active instance stacks"
@@ -95,27 +111,12 @@ class NfaStack:
         unfit = [seen - through - turned for seen, through, turned in known]
         return {"passed": passed, "unfit": unfit, "ended": [*passed[1:], 0]}
 
-    def checkpoint(self) -> Checkpoint:
-        """The arrays."""
-        return {"stack": self.stack._asdict(), "search": self._search._asdict()}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        part, cells = saved.part("stack"), saved.live.positions
-        active = part.part("active").ring(None)
-        names = RuntimeStack._fields[1:5]
-        arrays = [part.part(name).array(len(active)) for name in names]
-        sizes = part.part("sizes").array(1)
-        part.check(sizes[0] == cells <= len(active), "there is not a cell for each event")
-        self.stack = RuntimeStack._make([active, *arrays, sizes])
-        part.check_events(self.stack.row[:cells][self.stack.entered[:cells] != 0])
-        self._search = self._restored_search(saved.part("search"), cells)
-
-    def _restored_search(self, saved: Saved, cells: int) -> StackSearch:
-        """The search of a checkpoint: none is under way, but where LIMIT ended it."""
-        at, levels = saved.part("at").array(2), self._levels
-        is_left = saved.live.is_done and 0 <= at[0] <= cells and NOTHING <= at[1] < levels
-        saved.check(is_left or (at[0] == cells and at[1] == NOTHING), "a search is under way")
-        visited = saved.part("visited").array(levels, low=0, high=MOST_COUNTED)
-        choice = saved.part("choice").array(levels)
-        return StackSearch(at, choice, self._search.bounds, visited)
+    def _take(self, saved: Saved, values: Any) -> None:
+        part, cells, stack = saved.part("stack"), saved.live.positions, values.stack
+        part.check(stack.sizes[0] == cells <= len(stack.row), "there is not a cell for each event")
+        part.check_events(stack.row[:cells][stack.entered[:cells] != 0])
+        # Between pushes no search is under way, but where LIMIT ended it.
+        part, at = saved.part("search"), values.search.at
+        is_left = saved.live.is_done and 0 <= at[0] <= cells and NOTHING <= at[1] < self._levels
+        part.check(is_left or (at[0] == cells and at[1] == NOTHING), "a search is under way")
+        super()._take(saved, values)

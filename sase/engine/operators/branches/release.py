@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.bindings.unions import UnionBindings
-from sase.engine.operators.contract import Checkpoint, size_of
+from sase.engine.operators.contract import size_of
+from sase.engine.snapshots.layout import Declared, Number, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.detection import CopyWait, branches_with_copies, wait_for_copies
 from sase.planning.nodes import Union
@@ -21,7 +23,7 @@ from sase.planning.split import window_of
 
 
 @dataclass(eq=False)
-class UnionRelease:
+class UnionRelease(Declared):
     """The rule by which matches are released, in order.
 
     A match is released when time has passed its detection, and that of any copy of it: at the end
@@ -30,6 +32,10 @@ class UnionRelease:
     before the time of the last watermark, which is the `clock`.
     """
 
+    layout = dict(
+        passed=Number(EARLIEST, path="passed"),
+        clock=Row(Number(), Number(0, "live.positions"), into=Watermark, path="clock"),
+    )
     copied: NDArray[np.bool_]
     waits: CopyWait | None
     window: BoundWindow | None
@@ -81,12 +87,7 @@ class UnionRelease:
             return min(max(detected, measure), LATEST - 1) + 1
         return min(detected, LATEST - 1) + 1
 
-    def checkpoint(self) -> Checkpoint:
-        """What positions time has passed."""
-        return {"passed": self.passed, "clock": [self.clock.ts, self.clock.position]}
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        ts, position = saved.part("clock").parts(2)
-        self.clock = Watermark(ts.number(), position.number(0, saved.live.positions))
-        self.passed = saved.part("passed").number(EARLIEST, self.clock.position)
+    def _take(self, saved: Saved, values: Any) -> None:
+        is_passed = values.passed <= values.clock.position
+        saved.check(is_passed, "positions have passed that are to come")
+        super()._take(saved, values)

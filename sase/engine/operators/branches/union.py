@@ -27,7 +27,6 @@ from sase.engine.operators.branches.merge import BranchMerge
 from sase.engine.operators.branches.release import UnionRelease
 from sase.engine.operators.branches.scan import BranchScan, Open
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     HasBranches,
@@ -36,6 +35,7 @@ from sase.engine.operators.contract import (
 )
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.plan import EnginePlan
+from sase.engine.snapshots.layout import By, Count, Counts, Declared, Each, IfThere, Own, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
@@ -46,7 +46,7 @@ from sase.planning.split import window_of
 NO_TYPES = np.empty(0, np.int16)
 
 
-class UnionState(HasBranches, HasTimers):
+class UnionState(Declared, HasBranches, HasTimers):
     """A running union.
 
     The branches meet a block one after the other, and share what is known of its events. What they
@@ -54,6 +54,14 @@ class UnionState(HasBranches, HasTimers):
     passed, for what comes before them; where one branch may give a match sooner than another, until
     all may have given it.
     """
+
+    layout = dict(
+        branches=Each(Each(Own()), path=None),
+        waiting=By("_restored", path=None),
+        counts=Counts("_seen", "_found", "_twice", "_out"),
+        judged=Each(Row(Count(), Count()), path=None),
+        release=IfThere(Own()),
+    )
 
     def __init__(self, node: Union, context: Context, open_branch: Open) -> None:
         self._context, self._node = context, node
@@ -266,36 +274,27 @@ class UnionState(HasBranches, HasTimers):
             for number in each.branches:
                 self._branches[number].time_by(stopwatch)
 
-    def checkpoint(self) -> Checkpoint:
-        """The states of all branches, and the matches that wait."""
+    def _encoded(self) -> dict[str, Any]:
         return {
-            "branches": [[s.checkpoint() for s in each.states] for each in self.scans],
+            "branches": [each.states for each in self.scans],
             "waiting": self._waiting.whole.checkpoint() if self._waiting.size else None,
-            "counts": [self._seen, self._found, self._twice, self._out],
             "judged": [each.counts for each in self._branches],
-            "release": None if self._release is None else self._release.checkpoint(),
         }
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        parts = saved.part("branches").parts(len(self.scans))
-        for each, part in zip(self.scans, parts, strict=True):
-            for state, own in zip(each.states, part.parts(len(each.states)), strict=True):
-                state.restore(own)
-        counts = [part.count() for part in saved.part("counts").parts(4)]
-        self._seen, self._found, self._twice, self._out = counts
-        judged = saved.part("judged").parts(len(self._branches))
-        for branch, part in zip(self._branches, judged, strict=True):
-            branch.counts = [own.count() for own in part.parts(2)]
-        if self._release is not None:
-            self._release.restore(saved.part("release"))
-        waiting = saved.part("waiting")
-        if not waiting.is_none:
-            levels = [each.levels for each in self._branches]
-            found = UnionBindings.of_saved(waiting, levels)
-            if self._release is None or not found.size:
-                raise waiting.refuse("no match waits here")
-            self._hold(found, self._detected(found), self._release)
+    def _restored(self, saved: Saved) -> UnionBindings | None:
+        """The matches that wait in a checkpoint."""
+        if saved.is_none:
+            return None
+        found = UnionBindings.of_saved(saved, [each.levels for each in self._branches])
+        saved.check(self._release is not None and found.size > 0, "no match waits here")
+        return found
+
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        for branch, counts in zip(self._branches, values.judged, strict=True):
+            branch.counts = [*counts]
+        if values.waiting is not None and self._release is not None:
+            self._hold(values.waiting, self._detected(values.waiting), self._release)
 
 
 class _BranchResults:

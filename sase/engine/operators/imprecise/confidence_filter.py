@@ -18,7 +18,6 @@ from sase.engine.kernels.sets.detection_order import sort_detected
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.candidates import DETECTED, CandidateBindings
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     HasTimers,
@@ -33,7 +32,7 @@ from sase.engine.operators.imprecise.interval_sequences import IntervalSequences
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.resources import is_too_much
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count, Declared, Each, Number, Own
 from sase.errors import BudgetError
 from sase.planning.nodes import Confidence
 from sase.planning.split import may_end
@@ -44,8 +43,16 @@ TOO_MANY = (
 )
 
 
-class ConfidenceState(HasTimers):
+class ConfidenceState(Declared, HasTimers):
     """A running filter: candidates wait until time has passed all that is in them."""
+
+    layout = dict(
+        seen=Count(),
+        passed=Count(),
+        longest=Number(0, LATEST),
+        negatives=Each(Own(), path="_lists"),
+        waiting=Own(path="_queue"),
+    )
 
     def __init__(self, node: Confidence, context: Context) -> None:
         self._node, self._context = node, context
@@ -216,27 +223,8 @@ class ConfidenceState(HasTimers):
             "rejected_events": self._conditions.rejected,
             "most_waiting": self._most_waiting,
             "most_indexed": [each.most for each in self._lists],
-            "most_bytes": sum(each.size for each in self._lists),
+            "most_bytes": sum(each.nbytes for each in self._lists),
         }
-
-    def checkpoint(self) -> Checkpoint:
-        """The candidates that wait, and what may forbid them."""
-        return {
-            "seen": self._seen,
-            "passed": self._passed,
-            "longest": self._longest,
-            "negatives": [each.checkpoint() for each in self._lists],
-            "waiting": self._queue.checkpoint(),
-        }
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._seen, self._passed = saved.part("seen").count(), saved.part("passed").count()
-        self._longest = saved.part("longest").number(0, LATEST)
-        parts = saved.part("negatives").parts(len(self._lists))
-        for each, part in zip(self._lists, parts, strict=True):
-            each.restore(part)
-        self._queue.restore(saved.part("waiting"))
 
 
 def _reduced(by: np.ufunc, values: Numbers, begins: Numbers, ends: Numbers) -> Numbers:

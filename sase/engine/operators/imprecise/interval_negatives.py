@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from sase.engine.kernels.confidence.placed_negatives import (
 )
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, span_of
+from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.kleene.series_negation import SeriesCheck
+from sase.engine.snapshots.layout import SAME, Array, Declared
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Confidence
@@ -29,8 +31,10 @@ LIST, EVENT, LO, HI = range(4)
 FIELDS = 4
 
 
-class IntervalLists:
+class IntervalLists(Declared):
     """The events that pass what is asked of them alone: a list by key and component."""
+
+    layout = dict(kept=Array(SAME, None))
 
     def __init__(self, element: NegativeElement, node: Confidence, context: Context) -> None:
         self._context, self._span = context, span_of(node.window)
@@ -52,11 +56,6 @@ class IntervalLists:
     def alive(self) -> int:
         """The number of events."""
         return self._kept.shape[1]
-
-    @property
-    def size(self) -> int:
-        """The bytes of the arrays."""
-        return self._kept.nbytes
 
     def insert(self, block: Block, states: Numbers) -> None:
         """Add the events of a block."""
@@ -100,13 +99,8 @@ class IntervalLists:
             note_latest(self._index)
         return self._index
 
-    def checkpoint(self) -> Checkpoint:
-        """The events."""
-        return {"kept": self._kept}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        kept = saved.part("kept").array(FIELDS, None)
+    def _take(self, saved: Saved, values: Any) -> None:
+        kept = values.kept
         saved.check_events(kept[EVENT])
         order = np.lexsort((kept[EVENT], kept[LIST]))
         ranked = kept[:, np.argsort(kept[LIST], kind="stable")]
