@@ -69,6 +69,8 @@ class CompiledScript:
     # Of the only result: how many of its matches are wanted, and in which form.
     limit: int | None = None
     output: str = "all"
+    # Whether the attributes of events are columns of results, as in CSV.
+    flat: bool = False
     # Statements of the script that this one was made of, which are compiled already.
     compiled: Mapping[str, _CompiledStatement] = field(default_factory=dict)
     # Statements that do not run, as the events do not have what they name.
@@ -81,7 +83,7 @@ class CompiledScript:
         That is an error, too, where the text is wrong for any events, or no statement is left.
         """
         aside: dict[str, BindingError] = {}
-        binding = self._bind(None if strict else aside)
+        binding = self._bind(None if strict or self.graph.is_lone else aside)
         graph = self.graph.without(aside)
         if not graph.statements:
             found = {each for problem in aside.values() for each in problem.diagnostics}
@@ -106,6 +108,15 @@ class CompiledScript:
         if problem is not None:
             raise problem
         return self.graph.chosen(name, of_all)
+
+    @cached_property
+    def lone(self) -> CompiledQuery | None:
+        """The query of the only statement, if it reads one input: it runs by itself."""
+        if not self.graph.is_lone or self.set_aside:
+            return None
+        (statement,) = self.graph.statements
+        known = self.bound.queries[statement.name]
+        return replace(known, lateness=self._lateness(*statement.sources))
 
     def with_text(self, text: str) -> CompiledScript:
         """Another script over the same inputs; statements that are in both are compiled once."""
@@ -204,11 +215,11 @@ class CompiledScript:
         return replace(known, query=query.written)
 
     def _form_of(self, query: NamedQuery) -> dict[str, Any]:
-        """What is asked of the only result, and of no other statement."""
+        """What is asked of all statements, and of the only result."""
         is_asked = self.limit is not None or self.output != "all"
         if not is_asked or query.name != self.graph.result.name:
-            return {}
-        return {"limit": self.limit, "output": self.output}
+            return {"flat": self.flat}
+        return {"flat": self.flat, "limit": self.limit, "output": self.output}
 
     def _infer(
         self,
@@ -373,8 +384,10 @@ class CompiledScript:
         """The columns that statements compare of an input."""
         from sase.engine.pipeline.batch import compared_columns
 
-        plans = [each.plan for each in self.plan.statements if name in each.sources]
-        return set[str]().union(*map(compared_columns, plans))
+        return set[str]().union(*(compared_columns(e.unoptimized) for e in self._readers(name)))
+
+    def _readers(self, name: str | None) -> list[CompiledQuery]:
+        return [self.bound.queries[each.name] for each in self.graph.readers(name)]
 
     def alone(
         self,
@@ -420,7 +433,7 @@ class CompiledScript:
 
     def columns_read(self, name: str | None) -> tuple[frozenset[str], bool]:
         """The columns of an input that statements name, and whether results show all."""
-        plans = [each.plan for each in self.plan.statements if name in each.sources]
+        plans = [each.reading for each in self._readers(name)]
         schema = self.bound.sources[name].schema
         named = frozenset(schema.roles).union(*(plan.attributes for plan in plans))
         if name in self._typing:

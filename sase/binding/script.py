@@ -83,6 +83,11 @@ class StatementGraph:
         """The statements, each behind those that it reads, and otherwise as they are written."""
         return tuple(_placed(self.statements).values())
 
+    @property
+    def is_lone(self) -> bool:
+        """Whether there is one statement, over one input."""
+        return len(self.statements) == 1 and len(self.statements[0].sources) == 1
+
     def readers(self, name: str | None) -> tuple[NamedQuery, ...]:
         """The statements that read a stream or an input."""
         return tuple(each for each in self.statements if name in each.sources)

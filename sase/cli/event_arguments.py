@@ -220,6 +220,11 @@ def _check_parameters(query: str, arguments: Namespace) -> None:
             raise ArgumentError(f"--param {name}: the query has no parameter :{name}; {hint}")
 
 
+def lateness_of(text: str | None) -> int | str | None:
+    """A number of units of the time column, or words such as 5 seconds."""
+    return int(text) if text is not None and text.isdigit() else text
+
+
 def on_bad_row(arguments: Namespace) -> str:
     """The policy for bad rows: a quarantine if there is a file for it."""
     given: str | None = getattr(arguments, "on_bad_row", None)

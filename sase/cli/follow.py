@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from threading import Semaphore, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sase.cli.event_arguments import (
     limit_options,
     on_bad_row,
-    one_query,
     options_for,
-    query_options,
     reading_options,
     times_in,
 )
@@ -21,16 +22,24 @@ from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import abandon
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
-from sase.cli.set_results import is_flat
+from sase.cli.results import LIMITED, Delivery, OutputFiles, json_lines, write_lines
+from sase.cli.script_arguments import GivenProgram, notify_set_aside
 from sase.cli.signals import Ending
 
 if TYPE_CHECKING:
     from sase.api.compiled_query import CompiledQuery
-    from sase.api.plan import Plan
-    from sase.engine.pipeline.matcher import Matcher
+    from sase.api.compiled_script import CompiledScript
+    from sase.api.script import ScriptMatcher
+    from sase.engine.pipeline.limits import RunGuard
+    from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.sources.tail import TailReader
     from sase.errors import BindingError
+
+T = TypeVar("T")
+
+# A signal that comes as a thread begins to wait does not wake it: it looks every so many seconds.
+AWAKE = 0.5
 
 
 def check_followed(path: str) -> None:
@@ -54,33 +63,31 @@ def check_followed(path: str) -> None:
         )
 
 
-def tail_options(arguments: Namespace) -> dict[str, Any]:
-    """How lines are followed, by the keywords of what does so."""
-    judges = on_bad_row(arguments) == "quarantine"
-    times = [name for name in times_in(arguments) if name is not None]
-    options = {"judges": judges, "times": times, **reading_options(arguments)}
-    return options | {"say": lambda line: notify([line])}
-
-
-def follow(arguments: Namespace, ending: Ending) -> int:
+def follow(program: GivenProgram, files: OutputFiles, ending: Ending) -> int:
     """Run until the input ends, or for ever."""
     hide_pandas()
-    from sase.api.limits import limits_of
+    from sase.api.limits import guard_of_calls
     from sase.engine.sources.tail import TailReader
 
-    limits_of(**limit_options(arguments))  # refused before anything is read
-    rows = TailReader(arguments.events, **tail_options(arguments))
-    matcher = _compiled(one_query(arguments), rows, arguments).open(**limit_options(arguments))
-    writer = _MatchWriter(arguments)
-    count = bad = 0
+    guard = guard_of_calls(**limit_options(program.arguments))  # refused before anything is read
+    readers = {
+        name: TailReader(own.events, **_tail_options(own)) for name, own in program.inputs.items()
+    }
+    matcher = _opened(_compiled(program, readers), guard)
+    files.make_folders()
+    writer, bad = _MatchWriter(program), _BadRowLines(files.bad_rows)
+    warn = _Warnings(program).tell
+    counts, limited = dict.fromkeys(matcher.statements, 0), set[str]()
     try:
-        for matches, more in _found(matcher, rows):
+        for found in _found(matcher, readers, warn):
             with ending.whole():
-                writer.write(matches)
-                count += len(matches)
-                bad += more
-            if not matches.report.is_complete:
-                notify(["LIMIT was reached before the end of the events"])
+                bad.write(matcher.take_quarantined())
+                for name, matches in found.items():
+                    writer.write(name, matches)
+                    counts[name] += len(matches)
+            limited.update(name for name, m in found.items() if not m.report.is_complete)
+            if len(limited) == len(counts):
+                notify([LIMITED])
                 break
         with ending.whole():
             writer.finish()
@@ -88,41 +95,71 @@ def follow(arguments: Namespace, ending: Ending) -> int:
         writer.abandon()
         raise
     finally:
-        _notify_end(matcher, count, bad)
+        warn(matcher.reports)
+        inputs = matcher.input_reports.values()
+        rows, late = (sum(getattr(each, of) for each in inputs) for of in ("rows", "late"))
+        delivery = Delivery(program, files, ending)
+        delivery.conclude(counts, f" in {counted(rows, 'row')}", is_endless=True)
+        notify_late(late)
+        delivery.put_aside(bad.counts, lambda name, path: None)  # where they are already
     return 0
 
 
-def _compiled(query: str, rows: TailReader, arguments: Namespace) -> Plan:
-    """The plan for rows of which more is known only later."""
-    from sase.api.compiled_query import compile_query
-    from sase.engine.pipeline.batch import compared_columns
+def _tail_options(arguments: Namespace) -> dict[str, Any]:
+    """How lines are followed, by the keywords of what does so."""
+    judges = on_bad_row(arguments) == "quarantine"
+    times = [name for name in times_in(arguments) if name is not None]
+    options = {"judges": judges, "times": times, **reading_options(arguments)}
+    return options | {"say": lambda line: notify([line])}
+
+
+class _Warnings:
+    """Tells the warnings of statements that were not told yet."""
+
+    def __init__(self, program: GivenProgram) -> None:
+        self._label, self._told = program.label, set[str]()
+
+    def tell(self, reports: Mapping[str, Report]) -> None:
+        """Tell what is new in reports, each by the name of its statement."""
+        labelled = {self._label(name): report.warnings for name, report in reports.items()}
+        warnings = [f"{label}{each}" for label, found in labelled.items() for each in found]
+        notify_warnings(each for each in warnings if each not in self._told)
+        self._told.update(warnings)
+
+
+# ---------------------------------------------------------------- the program
+
+
+def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -> CompiledScript:
+    """The statements for rows of which more is known only later."""
     from sase.engine.sources.discovered import Discovered
     from sase.errors import BindingError
 
-    def compiled(schema: object) -> CompiledQuery:
-        return compile_query(
-            query,
-            Discovered.of(schema, names),
-            limit=arguments.limit,
-            output=arguments.output,
-            lateness=lateness_of(arguments.lateness),
-            flat=is_flat(arguments),
-            **query_options(arguments),
-        )
+    def compiled(
+        schemas: Mapping[str | None, object], aside: Mapping[str, BindingError]
+    ) -> CompiledScript:
+        given = {name: Discovered.of(schema, names[name]) for name, schema in schemas.items()}
+        return program.compiled(given, aside)
 
-    names = options_for(arguments, rows.schema.names)
+    inputs = program.inputs
+    names = {name: options_for(inputs[name], rows.schema.names) for name, rows in readers.items()}
+    # What is wrong with a statement is said of the columns as they are.
     try:
-        known = compiled(rows.schema)
+        known = compiled({name: rows.schema for name, rows in readers.items()}, {})
     except BindingError as problem:
+        if not program.graph.is_lone:
+            raise
+        (rows,) = readers.values()
         _expect(rows, problem)
-        known = compiled(rows.schema)
-    # What is wrong with the query is said of the columns as they are.
-    schema = known.schema
-    roles = [n for n in (*schema.times, names.type, schema.seq_column) if n is not None]
-    rows.judge(names.earliest, roles, known.unoptimized.named)
-    notify_warnings(rows.nearly_numbers(compared_columns(known.unoptimized)))
-    known = compiled(rows.loose)
-    return known.plan(known.optimized())
+        known = compiled({name: rows.schema for name in readers}, {})
+    notify_set_aside(known)
+    for name, rows in readers.items():
+        schema = known.bound.sources[name].schema
+        roles = [*schema.times, names[name].type, schema.seq_column]
+        named, _ = known.columns_read(name)
+        rows.judge(names[name].earliest, [each for each in roles if each is not None], named)
+        notify_warnings(rows.nearly_numbers(known.compared_columns(name)))
+    return compiled({name: rows.loose for name, rows in readers.items()}, known.set_aside)
 
 
 def _expect(rows: TailReader, problem: BindingError) -> None:
@@ -138,65 +175,158 @@ def _expect(rows: TailReader, problem: BindingError) -> None:
     rows.expect(missing)
 
 
-def _found(matcher: Matcher, rows: TailReader) -> Iterator[tuple[Matches, int]]:
-    """The matches of each push, and how many of its rows were bad."""
+# ---------------------------------------------------------------- events as they come
+
+
+def _opened(script: CompiledScript, guard: RunGuard | None) -> ScriptMatcher | _LoneMatcher:
+    """What events are pushed to: of a lone query its own matcher, which takes less for a push."""
+    if script.lone is not None:
+        return _LoneMatcher(script.graph.statements[0].name, script.lone, guard)
+    from sase.api.script import ScriptMatcher
+
+    return ScriptMatcher.opened(script, guard)
+
+
+class _LoneMatcher:
+    """The matcher of a lone query, with the calls of that of several statements."""
+
+    def __init__(self, name: str, query: CompiledQuery, guard: RunGuard | None) -> None:
+        from sase.engine.pipeline.matcher import Matcher
+
+        self._matcher = Matcher(query.plan(query.optimized()).engine, guard=guard)
+        self.statements, self._bad = (name,), None
+
+    def push(self, name: str | None, events: object) -> dict[str, Matches]:
+        """The matches that some more rows complete."""
+        matches = self._matcher.push(events)
+        self._bad = matches.report.quarantined
+        return {self.statements[0]: matches}
+
+    def finish(self) -> dict[str, Matches]:
+        """The matches that become known because no event is to come."""
+        self._bad = None
+        return {self.statements[0]: self._matcher.finish()}
+
+    def take_late(self) -> None:
+        """Forget the late rows."""
+        self._matcher.take_late()
+
+    def take_quarantined(self) -> dict[str | None, Any]:
+        """The bad rows of the last push."""
+        return {None: self._bad}
+
+    @property
+    def reports(self) -> dict[str, Report]:
+        """What there is to say at the end."""
+        told = tuple(self._matcher.news(is_end=True))
+        return {self.statements[0]: replace(self._matcher.report(), warnings=told)}
+
+    @property
+    def input_reports(self) -> dict[str | None, Report]:
+        """How many rows were read, and how many of them were late."""
+        return {None: self._matcher.report()}
+
+
+def _found(
+    matcher: ScriptMatcher | _LoneMatcher,
+    readers: Mapping[str | None, TailReader],
+    warn: Callable[[Mapping[str, Report]], None],
+) -> Iterator[Mapping[str, Matches]]:
+    """The matches of each push, of which warnings are told; those at the end come with all."""
     from sase.errors import DataError, PlanError, SchemaError
 
-    for events in rows:
+    for name, events in batches_of(readers):
         try:
-            matches = matcher.push(events)
+            found = matcher.push(name, events)
         except DataError as problem:
-            raise rows.fault(problem) from problem
+            raise readers[name].fault(problem) from problem
         except (PlanError, SchemaError):
             notify(
                 [
-                    f"what columns hold is known of the first lines of {rows.name} only: let them"
-                    " have a value in each column that the query names"
+                    f"what columns hold is known of the first lines of {readers[name].name} only:"
+                    " let them have a value in each column that the query names"
                 ]
             )
             raise
-        notify_warnings(matches.report.warnings)
-        yield matches, matches.report.bad
+        warn({statement: matches.report for statement, matches in found.items()})
+        yield found
         matcher.take_late()  # their number is told, and they would be kept for ever
-    yield matcher.finish(), 0
+    yield matcher.finish()
 
 
-def lateness_of(text: str | None) -> int | str | None:
-    """A number of units of the time column, or words such as 5 seconds."""
-    return int(text) if text is not None and text.isdigit() else text
+def batches_of(
+    readers: Mapping[str | None, Iterable[T]],
+) -> Iterator[tuple[str | None, T]]:
+    """What comes of some inputs, as it comes; each reads on once what it gave is done with."""
+    if len(readers) == 1:
+        ((name, rows),) = readers.items()
+        yield from ((name, each) for each in rows)
+        return
+    came: SimpleQueue[tuple[str | None, T | BaseException | None]] = SimpleQueue()
+    is_done = {name: Semaphore(0) for name in readers}
+
+    def read(name: str | None, rows: Iterable[T]) -> None:
+        try:
+            for each in rows:
+                came.put((name, each))
+                is_done[name].acquire()
+            came.put((name, None))
+        except BaseException as problem:  # which is raised where it is waited for
+            came.put((name, problem))
+
+    for each in readers.items():
+        Thread(target=read, args=each, daemon=True).start()
+    left = len(readers)
+    while left:
+        try:
+            name, given = came.get(timeout=AWAKE)
+        except Empty:
+            continue
+        if isinstance(given, BaseException):
+            raise given
+        if given is None:
+            left -= 1
+            continue
+        yield name, given
+        is_done[name].release()
 
 
-def _notify_end(matcher: Matcher, count: int, bad: int) -> None:
-    notify_warnings(matcher.news(is_end=True))
-    notify([f"{counted(count, 'match')} in {counted(matcher.rows, 'row')}"])
-    if bad:
-        notify([f"{counted(bad, 'row')} could not be used"])
-    notify_late(matcher.report().late)
+# ---------------------------------------------------------------- what is written
 
 
 class _MatchWriter:
-    """Writes matches at once: lines on standard output, or a file."""
+    """Writes matches at once: lines on standard output, or a file.
 
-    def __init__(self, arguments: Namespace) -> None:
+    Of several statements each line has the name of its own.
+    """
+
+    def __init__(self, program: GivenProgram) -> None:
+        arguments = program.arguments
         self._path, self._format = arguments.out, arguments.format or "jsonl"
-        self._safe = arguments.csv_safe
+        self._safe, self._label = arguments.csv_safe, program.label
+        self._schema: Any = None
         self._sink: Any = None
 
-    def write(self, matches: Matches) -> None:
+    def write(self, name: str, matches: Matches) -> None:
         """Write them, and let whoever waits for them have them."""
-        self._schema, batches = matches.to_batches()
+        schema, batches = matches.to_batches()
+        if self._label(name):
+            write_lines(name, schema, batches)
+            return
+        self._schema = schema
         for batch in batches:
             if self._sink is None:
-                self._sink = self._opened(self._schema)
+                self._sink = self._opened()
             self._sink.write_batch(batch)
         if self._path is None:
             sys.stdout.flush()
 
     def finish(self) -> None:
         """All is written."""
-        if self._sink is None:
-            self._sink = self._opened(self._schema)
-        self._sink.close()
+        if self._sink is None and self._schema is not None:
+            self._sink = self._opened()
+        if self._sink is not None:
+            self._sink.close()
 
     def abandon(self) -> None:
         """Close what was written."""
@@ -207,9 +337,27 @@ class _MatchWriter:
         else:
             abandon(self._sink)
 
-    def _opened(self, schema: Any) -> Any:
+    def _opened(self) -> Any:
         from sase.engine.results.sinks import FileSink, text_writer
 
         if self._path is not None:
-            return FileSink(self._path, schema, safe=self._safe)
-        return text_writer(self._format, sys.stdout.buffer, schema, safe=self._safe)
+            return FileSink(self._path, self._schema, safe=self._safe)
+        return text_writer(self._format, sys.stdout.buffer, self._schema, safe=self._safe)
+
+
+class _BadRowLines:
+    """Bad rows of a stream as lines of JSON, in a file for each input as they come."""
+
+    def __init__(self, paths: Mapping[str | None, str]) -> None:
+        self._paths, self.counts = paths, dict[str | None, int]()
+
+    def write(self, bad: Mapping[str | None, Any]) -> None:
+        """Write some more rows of some inputs; those of an earlier run are gone then."""
+        for name, table in bad.items():
+            if table is None or not table.num_rows:
+                continue
+            before = self.counts.get(name, 0)
+            self.counts[name] = before + table.num_rows
+            if name in self._paths:
+                with open(self._paths[name], "ab" if before else "wb") as file:
+                    file.write(json_lines(table.schema, table.to_batches()))

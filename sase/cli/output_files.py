@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sase.cli.messages import counted, notify
+from sase.cli.messages import notify
 from sase.cli.queries import STANDARD_INPUT, ArgumentError
 from sase.cli.signals import Ending
 from sase.partial_file import PARTIAL
@@ -30,29 +30,6 @@ class Target(NamedTuple):
 
     option: str
     path: str
-
-
-def targets_of(arguments: Namespace) -> list[Target]:
-    """The files that `run` and `replay` are to write."""
-    given = {"-o": arguments.out, "--quarantine": arguments.quarantine}
-    return [Target(option, path) for option, path in given.items() if path is not None]
-
-
-def check_targets(targets: Sequence[Target], arguments: Namespace) -> None:
-    """Refuse files that cannot be written, or that would be in place of what is read."""
-    if arguments.out is None:
-        check_standard_output()
-    check_csv_safe(targets, arguments)
-    for target in targets:
-        check_target(target)
-        check_unread(target, arguments)
-    for number, target in enumerate(targets):
-        for other in targets[:number]:
-            if _is_same(target.path, other.path):
-                raise ArgumentError(
-                    f"{other.option} and {target.option} both name {target.path}: give each a file"
-                    " of its own"
-                )
 
 
 def check_standard_output() -> None:
@@ -84,10 +61,7 @@ def check_target(target: Target) -> None:
     from sase.errors import DataError
 
     option, path = target
-    if "://" in path:
-        raise ArgumentError(
-            f"{option} {path}: only files of this machine are written: name one, and copy it"
-        )
+    check_local(target)
     try:
         writer_for(path)
     except DataError as problem:
@@ -106,12 +80,21 @@ def check_target(target: Target) -> None:
         )
 
 
+def check_local(target: Target) -> None:
+    """Refuse a file of another machine."""
+    if "://" in target.path:
+        raise ArgumentError(
+            f"{target.option} {target.path}: only files of this machine are written: name one, and"
+            " copy it"
+        )
+
+
 def check_unread(target: Target, arguments: Namespace) -> None:
     """Refuse what a command reads, and what it would read the next time."""
     option, path = target
     for role, read in _read(arguments):
         # What is being written has a name of its own, under which there may be something, too.
-        if any(_is_same(name, read) for name in (path, path + PARTIAL)):
+        if any(is_same(name, read) for name in (path, path + PARTIAL)):
             raise ArgumentError(
                 f"{option} {path} would be written over {role} {read}: name another file"
             )
@@ -145,7 +128,7 @@ def _files(events: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in names if not name.startswith(HIDDEN))
 
 
-def _is_same(path: str, other: str) -> bool:
+def is_same(path: str, other: str) -> bool:
     """Whether two names are of one file, by whatever spelling or link; or would be."""
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
@@ -189,27 +172,6 @@ def abandon(sink: FileSink) -> None:
 def discard(sink: FileSink) -> None:
     """Remove a file that is not finished."""
     sink.discard()
-
-
-def put_aside(
-    number: int, path: str | None, write: Callable[[str], None], of: str = "", target: str = "FILE"
-) -> None:
-    """Report the number of bad rows, and write them to the file of the quarantine.
-
-    Of an earlier run no file is left where this one has no bad row. `of` says what they are of.
-    """
-    if not number:
-        if path is not None and os.path.exists(path):
-            os.unlink(path)
-            notify([f"{of}no row was bad: {path} of an earlier run is removed"])
-        return
-    rows = counted(number, "row")
-    if path is None:
-        remedy = f"--quarantine {target} writes them, with the reasons"
-        notify([f"{of}{rows} could not be used: {remedy}"])
-        return
-    write(path)
-    notify([f"{of}{rows} could not be used: {path}"])
 
 
 def print_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,14 +13,20 @@ if TYPE_CHECKING:
     from sase.spark.session import SparkSession, StageNow
 
 PATIENCE, INTERVAL, WIDTH = 2.0, 0.2, 24
+# Of many statements those are shown that found most.
+MOST = 4
 
 
 class Progress:
-    """Counts rows and matches; a line shows them on a terminal, and is gone when all is done."""
+    """Counts rows and matches; a line shows them on a terminal, and is gone when all is done.
 
-    def __init__(self, total: int | None) -> None:
+    Of several statements it shows the matches of each, by its name.
+    """
+
+    def __init__(self, total: int | None, names: Iterable[str] = ()) -> None:
         self.rows = self.matches = 0
         self._total = total
+        self._by_name: Mapping[str, int] = dict.fromkeys(names, 0)
         self._begin = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._show, daemon=True)
@@ -48,15 +55,28 @@ class Progress:
         """Count some more matches."""
         self.matches += matches
 
+    def watch(self, rows: int, by_name: Mapping[str, int]) -> None:
+        """Note how far a run of several statements is."""
+        self.rows, self._by_name = rows, by_name
+
     def line(self) -> str:
         """Rows, rate and matches."""
         rate = self.rows / max(self.seconds, 1e-9)
-        text = f"{self.rows:,} rows, {rate:,.0f} a second, {self.matches:,} matches"
+        text = f"{self.rows:,} rows, {rate:,.0f} a second{self._matches()}"
         if not self._total:
             return text
         done = min(self.rows / self._total, 1.0)
         bar = "█" * round(done * WIDTH)
         return f"{bar:░<{WIDTH}} {done:4.0%}  {text}"
+
+    def _matches(self) -> str:
+        if len(self._by_name) < 2:
+            return f", {self.matches:,} matches"
+        first = sorted(self._by_name.items(), key=lambda each: -each[1])[:MOST]
+        parts = [f"{name} {count:,}" for name, count in first]
+        if len(self._by_name) > MOST:
+            parts.append(f"all {len(self._by_name)} {sum(self._by_name.values()):,}")
+        return f"; matches: {', '.join(parts)}"
 
     def _show(self) -> None:
         self._stop.wait(PATIENCE)

@@ -1,39 +1,45 @@
-"""`sase replay`: the matches of a query in files or tables, found by Spark."""
+"""`sase replay`: the matches of a program in files or tables, found by Spark."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sase.cli.event_arguments import add_events, add_inputs, add_limits, add_on_bad_row, on_bad_row
-from sase.cli.messages import counted, notify, warnings_as_messages
-from sase.cli.output_files import (
-    Target,
-    add_csv_safe,
-    check_targets,
-    check_unread,
-    print_rows,
-    put_aside,
-    targets_of,
-    write_file,
+from sase.cli.event_arguments import (
+    add_events,
+    add_inputs,
+    add_limits,
+    add_on_bad_row,
+    on_bad_row,
+    query_options,
 )
+from sase.cli.messages import warnings_as_messages
+from sase.cli.output_files import Target, add_csv_safe, check_unread
 from sase.cli.progress import SparkProgress
-from sase.cli.queries import ArgumentError
-from sase.cli.replay_script import replay_script
-from sase.cli.run import SHOWN
-from sase.cli.script_arguments import add_strict, is_script
-from sase.cli.set_results import FORMS, check_form, is_flat, print_count, print_set
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, refuse_given
+from sase.cli.results import SHOWN, Delivery, output_files
+from sase.cli.script_arguments import (
+    FORMS,
+    GivenProgram,
+    add_strict,
+    check_form,
+    discovered_input,
+    is_flat,
+)
+from sase.cli.set_results import print_count, print_set
 from sase.cli.signals import Ending
 from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
 from sase.cli.standard_input import check_inputs
 from sase.partial_file import PARTIAL, PartialFile
 
 if TYPE_CHECKING:
+    from sase.api.compiled_script import CompiledScript
     from sase.spark.replay import Replay
-    from sase.spark.session import DataFrame
+    from sase.spark.session import DataFrame, SparkSession
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -72,69 +78,156 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Replay the query."""
+    """Replay the program."""
     with Ending() as ending:
         check_inputs(arguments)
-        if is_script(arguments):
-            return replay_script(arguments, ending)
-        return _run(arguments, ending)
-
-
-def _run(arguments: Namespace, ending: Ending) -> int:
-    _check_outputs(arguments)
-    bad = on_bad_row(arguments)
-    given = ReplayRequest.of(
-        arguments,
-        limit=arguments.limit,
-        on_bad_row=bad,
-        output="structs" if arguments.output == "all" else arguments.output,
-        flat=is_flat(arguments),
-    )
-    with (
-        warnings_as_messages(),
-        session(arguments) as spark,
-        SparkProgress(spark, given.rows) as progress,
-    ):
-        replay = given.replay(spark)
-        if arguments.output in FORMS:
-            found = _deliver_form(replay, arguments, ending)
-        elif arguments.out is not None and _is_folder(arguments.out):
-            found = _write_folder(replay.matches, arguments.out)
-        else:
-            found = _deliver(replay, arguments, progress, ending)
-        sys.stdout.flush()  # or the summary could overtake what it sums up
-        if bad == "quarantine":
-            bad_rows = replay.bad_rows
-            put_aside(
-                bad_rows.count(),
-                arguments.quarantine,
-                lambda path: _write_file(bad_rows, path, arguments, ending),
+        program = GivenProgram.of(arguments)
+        check_form(program)
+        folder = _folder_of(program)
+        files = output_files(program, is_written_by_tasks=folder is not None)
+        request = (_QueryRequest if program.graph.is_lone else _ScriptRequest)(program)
+        delivery = Delivery(program, files, ending)
+        with (
+            warnings_as_messages(),
+            session(arguments) as spark,
+            SparkProgress(spark, request.rows) as progress,
+        ):
+            files.make_folders()
+            replayed = request.replayed(spark)
+            if arguments.output in FORMS and replayed.replay is not None:
+                counts = {
+                    program.names[0]: _deliver_form(replayed.replay, folder, delivery, program)
+                }
+            elif folder is not None:
+                counts = {name: _write_folder(df, folder) for name, df in replayed.matches.items()}
+            else:
+                counts = _deliver(replayed, delivery, program, progress)
+            bad = {name: df.count() for name, df in replayed.bad_rows.items()}
+            delivery.put_aside(
+                {name: count for name, count in bad.items() if count},
+                lambda name, path: _write(replayed.bad_rows[name], path, delivery),
             )
-        rows, seconds = given.rows, progress.seconds
-    where = "" if arguments.out is None else f": {arguments.out}"
-    of = "" if rows is None else f" in {rows:,} rows"
-    notify([f"{counted(found, 'match')}{of}, {seconds:.2f} s on Spark{where}"])
-    return 0
+            rows, seconds = request.rows, progress.seconds
+        of = "" if rows is None else f" in {rows:,} rows"
+        delivery.conclude(counts, f"{of}, {seconds:.2f} s on Spark")
+        return 0
+
+
+# ---------------------------------------------------------------- what is replayed
+
+
+class _Replayed(NamedTuple):
+    """DataFrames of matches by statement, and of bad rows by input; of a lone query its replay."""
+
+    matches: Mapping[str, DataFrame]
+    bad_rows: Mapping[str | None, DataFrame]
+    replay: Replay | None = None
+
+
+class _QueryRequest:
+    """A lone query, which is checked as far as that can be without Spark."""
+
+    def __init__(self, program: GivenProgram) -> None:
+        from sase.errors import QueryError
+
+        arguments, graph = program.arguments, program.graph
+        (statement,) = graph.statements
+        self._name, self._on_bad_row = statement.name, on_bad_row(arguments)
+        try:
+            self._request = ReplayRequest.of(
+                program.inputs[statement.sources[0]],
+                statement.text,
+                limit=arguments.limit,
+                on_bad_row=self._on_bad_row,
+                output="structs" if arguments.output == "all" else arguments.output,
+                flat=is_flat(arguments),
+            )
+        except QueryError as problem:
+            raise graph.in_script(problem) from None
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where footers say it."""
+        return self._request.rows
+
+    def replayed(self, spark: SparkSession) -> _Replayed:
+        """The query over the events."""
+        replay = self._request.replay(spark)
+        bad = dict[str | None, Any]()
+        if self._on_bad_row == "quarantine":
+            bad[None] = replay.bad_rows
+        return _Replayed({self._name: replay.matches}, bad, replay)
+
+
+class _ScriptRequest:
+    """Several statements, or one over several inputs, of which Spark takes fewer options."""
+
+    def __init__(self, program: GivenProgram) -> None:
+        arguments = self._arguments = program.arguments
+        given = {
+            f"--output {arguments.output}": arguments.output != "all",
+            "--limit": arguments.limit is not None,
+            "--strategy": arguments.strategy is not None,
+            "--slices": arguments.slices is not None,
+            "--stats": arguments.stats is not None,
+            "--table": arguments.table is not None,
+            "--timeout": arguments.timeout is not None,
+            "--max-memory": arguments.max_memory is not None,
+        }
+        refuse_given(given, "a script on Spark")
+        for each in program.inputs.values():
+            if each.events is None:
+                raise ArgumentError("there are no events: name their files with  --events PATH")
+            if each.events == STANDARD_INPUT:
+                raise ArgumentError("--events -: only  sase run  reads events from standard input")
+            # Workers are not where we are, so paths must not depend on that.
+            each.events = os.path.abspath(each.events)
+        inputs = program.inputs.items()
+        # A bad statement fails here, and not when Spark is up.
+        self._script: CompiledScript = program.compiled(
+            {name: discovered_input(name, each, judges=False) for name, each in inputs}
+        )
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where footers say it of all inputs."""
+        known = [each.rows for each in self._script.sources.values()]
+        return None if None in known else sum(filter(None, known))
+
+    def replayed(self, spark: SparkSession) -> _Replayed:
+        """The statements over DataFrames of the files."""
+        from sase.spark.files import frame_of
+        from sase.spark.script import script
+
+        frames: dict[str | None, DataFrame] = {}
+        options: dict[str, Any] = {"strict": self._arguments.strict}
+        for name, source in self._script.bound.sources.items():
+            assert source.files is not None
+            frames[name] = frame_of(spark, source.files, *self._script.columns_read(name))
+            # Of files which tasks read, the columns are known here.
+            bad = on_bad_row(self._arguments)
+            own = replace(source.names, null=(), text=(), on_bad_row=bad)
+            for option, value in vars(own).items():
+                options.setdefault(option, {})[name] = value
+        text = self._script.graph.source.text
+        found = script(text, frames, **query_options(self._arguments), **options)
+        return _Replayed(found, found.bad_rows)
 
 
 # ---------------------------------------------------------------- outputs
 
 
-def _check_outputs(arguments: Namespace) -> None:
-    """Refuse what cannot be written, before anything is read."""
-    if arguments.output in FORMS:
-        check_form(arguments)
-    files = [target for target in targets_of(arguments) if not _is_folder(target.path)]
-    check_targets(files, arguments)
-    out = arguments.out
-    if out is not None and _is_folder(out) and ADDRESS not in out:
+def _folder_of(program: GivenProgram) -> str | None:
+    """The new folder that tasks write Parquet to, if the name of a file ends with a slash."""
+    out: str | None = program.arguments.out
+    if out is None or not out.endswith("/") or len(program.names) > 1:
+        return None
+    if ADDRESS not in out:
         if os.path.exists(out):
             raise ArgumentError(f"{out} is there already: name another folder, or remove it")
-        check_unread(Target("-o", out.rstrip("/")), arguments)
-
-
-def _is_folder(path: str) -> bool:
-    return path.endswith("/")
+        for each in program.inputs.values():
+            check_unread(Target("-o", out.rstrip("/")), each)
+    return out
 
 
 def _write_folder(found: DataFrame, folder: str) -> int:
@@ -161,57 +254,51 @@ def _count_written(found: DataFrame, folder: str) -> int:
     return found.sparkSession.read.schema(found.schema).parquet(folder).count()
 
 
-def _deliver_form(replay: Replay, arguments: Namespace, ending: Ending) -> int:
+def _deliver_form(
+    replay: Replay, folder: str | None, delivery: Delivery, program: GivenProgram
+) -> int:
     """The number of matches, or a summary of all and their collapsed form; how many there are."""
-    if arguments.output == "count":
+    if program.arguments.output == "count":
         count = replay.count()
-        print_count(count, arguments.format)
+        print_count(count, program.arguments.format)
         return count
-    out = arguments.out
+    path = delivery.path(program.names[0])
 
     def write(found: DataFrame) -> None:
-        if out is not None and _is_folder(out):
-            _write_folder(found, out)
-        elif out is not None:
-            _write_file(found, out, arguments, ending)
+        if folder is not None:
+            _write_folder(found, folder)
+        elif path is not None:
+            _write(found, path, delivery)
 
     return print_set(replay, write)
 
 
-def _deliver(replay: Replay, arguments: Namespace, progress: SparkProgress, ending: Ending) -> int:
-    """All matches to a file or to standard output; how many there are."""
-    from sase.spark.result_schema import in_order
-
-    found = replay.matches.persist()  # what is found is counted, and then read
-    progress.matches = count = found.count()
-    if arguments.out is not None:
-        _write_file(in_order(found), arguments.out, arguments, ending)
-    elif arguments.format not in (None, "table"):
-        _print_all(found, arguments)
-    elif count:
-        _print_table(found, count, replay.plan.schema.type)
-    return count
-
-
-def _write_file(rows: DataFrame, path: str, arguments: Namespace, ending: Ending) -> None:
-    from sase.spark.result_schema import batches_of, schema_of
-
-    safe = arguments.csv_safe
-    write_file(schema_of(rows), batches_of(rows), path, ending, safe=safe)
-
-
-def _print_all(found: DataFrame, arguments: Namespace) -> None:
+def _deliver(
+    replayed: _Replayed, delivery: Delivery, program: GivenProgram, progress: SparkProgress
+) -> dict[str, int]:
+    """All matches to files or to standard output; how many each statement has."""
     from sase.spark.result_schema import batches_of, in_order, schema_of
 
-    batches, safe = batches_of(in_order(found)), arguments.csv_safe
-    print_rows(arguments.format, schema_of(found), batches, safe=safe)
+    matches, counts = dict(replayed.matches), dict[str, int]()
+    if len(matches) == 1:  # else jobs of several statements keep what they find
+        matches = {name: df.persist() for name, df in matches.items()}
+    for name, df in matches.items():
+        counts[name] = df.count()
+        progress.matches += counts[name]
+    type_column = None if replayed.replay is None else replayed.replay.plan.schema.type
+    for name, df in matches.items():
+        rows, path = in_order(df), delivery.path(name)
+        if path is not None:
+            _write(rows, path, delivery)
+        elif program.arguments.format not in (None, "table"):
+            delivery.print_rows(name, schema_of(rows), batches_of(rows))
+        else:
+            first = rows.limit(SHOWN).toArrow() if counts[name] else None
+            delivery.print_table(name, counts[name], first, type_column)
+    return counts
 
 
-def _print_table(found: DataFrame, count: int, type_column: str | None) -> None:
-    from sase.engine.results.repr import table_of
-    from sase.spark.result_schema import in_order
+def _write(rows: DataFrame, path: str, delivery: Delivery) -> None:
+    from sase.spark.result_schema import batches_of, schema_of
 
-    first = in_order(found).limit(SHOWN).toArrow()
-    print("\n".join(table_of(first, type_column)))
-    if count > SHOWN:
-        print(f"… and {count - SHOWN:,} more: write all of them with  -o FILE")
+    delivery.write(path, schema_of(rows), batches_of(rows))

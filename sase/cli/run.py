@@ -1,12 +1,13 @@
-"""`sase run`: the matches of a query in files of events, on the terminal or in a file."""
+"""`sase run`: the matches of a program in files of events, on the terminal or in files."""
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import (
     add_events,
@@ -14,44 +15,33 @@ from sase.cli.event_arguments import (
     add_limits,
     add_on_bad_row,
     add_schema,
-    discovered,
     limit_options,
-    one_query,
-    query_options,
 )
-from sase.cli.follow import check_followed, follow, lateness_of
-from sase.cli.follow_script import follow_script
-from sase.cli.messages import (
-    counted,
-    notify,
-    notify_late,
-    notify_warnings,
-    warnings_as_messages,
-)
-from sase.cli.output_files import (
-    add_csv_safe,
-    check_targets,
-    print_rows,
-    put_aside,
-    targets_of,
-    write_file,
-)
+from sase.cli.follow import check_followed, follow
+from sase.cli.messages import counted, notify, warnings_as_messages
+from sase.cli.output_files import add_csv_safe
 from sase.cli.progress import Progress
 from sase.cli.queries import Terminated, refuse_given
-from sase.cli.run_script import check_script_options, run_script
-from sase.cli.script_arguments import add_strict, is_script
-from sase.cli.set_results import FORMS, check_form, deliver_form, is_flat
+from sase.cli.results import SHOWN, Delivery, OutputFiles, output_files
+from sase.cli.script_arguments import (
+    FORMS,
+    GivenProgram,
+    add_strict,
+    check_form,
+    discovered_input,
+    notify_set_aside,
+)
+from sase.cli.set_results import deliver_form
 from sase.cli.signals import Ending
 from sase.cli.standard_input import check_inputs, events_in_a_file
 
 if TYPE_CHECKING:
-    from sase.api.compiled_query import CompiledQuery
+    from sase.api.compiled_script import CompiledScript
     from sase.engine.pipeline.limits import RunGuard
-    from sase.engine.report import Report
     from sase.engine.results.batch import ResultBatch
     from sase.engine.results.matches import Matches
+    from sase.engine.sources.discovered import Discovered
 
-SHOWN = 20
 FEW = 1_000_000  # rows of which a rate says little
 
 
@@ -103,161 +93,173 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the query over files, or over events as they come."""
-    from sase.api.checks import check_output
+    """Run the program over files, or over events as they come."""
+    from sase.api.checks import check_bounds, check_output
 
     with Ending() as ending:
         check_output(arguments.output)
+        check_bounds(arguments.threads, arguments.max_matches)
         check_inputs(arguments)
-        if is_script(arguments):
-            return _run_script(arguments, ending)
-        if arguments.output in FORMS:
-            check_form(arguments)
+        program = GivenProgram.of(arguments)
+        _check(program)
         if arguments.follow:
-            _check_follow(arguments)
-        check_targets(targets_of(arguments), arguments)
-        if arguments.follow:
-            return follow(arguments, ending)
-        with events_in_a_file(arguments):
-            return _run(arguments, ending)
+            files = output_files(program, bad_suffix=".jsonl")
+            return follow(program, files, ending)
+        files = output_files(program)
+        with ExitStack() as stack:
+            for each in program.inputs.values():
+                stack.enter_context(events_in_a_file(each))
+            _run(program, files, ending)
+        return 0
 
 
-def _run_script(arguments: Namespace, ending: Ending) -> int:
-    check_script_options(arguments)
-    return (follow_script if arguments.follow else run_script)(arguments, ending)
-
-
-def _check_follow(arguments: Namespace) -> None:
-    """Refuse options that need an end of the input."""
+def _check(program: GivenProgram) -> None:
+    """Refuse options that do not go with what the program is, or with what has no end."""
+    arguments = program.arguments
+    if not program.graph.is_lone:
+        given = {
+            f"--output {arguments.output}": arguments.output != "all",
+            "--stats": arguments.stats is not None,
+        }
+        refuse_given(given, "a script")
+        threads = {"--threads": arguments.threads is not None}
+        refuse_given(threads, "a script, whose statements one thread takes through the events")
+    check_form(program)
+    if not arguments.follow:
+        return
     given = {
         "--format table": arguments.format == "table",
         f"--output {arguments.output}": arguments.output in FORMS,
         "--threads": arguments.threads is not None,
         "--max-matches": arguments.max_matches is not None,
-        "--quarantine": arguments.quarantine is not None,
     }
     refuse_given(given, "--follow, which has no end")
     by_lines = {"--schema": arguments.schema is not None}
     refuse_given(by_lines, "--follow, where the first lines say what columns hold")
-    check_followed(arguments.events)
+    if not program.graph.is_lone:
+        folder = {"-o": arguments.out is not None}
+        refuse_given(folder, "--follow of a script, which writes lines of JSON")
+    for each in program.inputs.values():
+        check_followed(each.events)
 
 
-def _run(arguments: Namespace, ending: Ending) -> int:
-    from sase.api.compiled_query import compile_query
+def _run(program: GivenProgram, files: OutputFiles, ending: Ending) -> None:
     from sase.api.limits import bound, guard_of, limits_of
     from sase.engine.pipeline.limits import working
 
-    guard = guard_of(limits_of(**limit_options(arguments)), perf_counter_ns)
+    guard = guard_of(limits_of(**limit_options(program.arguments)), perf_counter_ns)
     with working(guard):
-        query, source = one_query(arguments), discovered(arguments)
-        bound(source, guard)
-        known = compile_query(
-            query,
-            source,
-            limit=arguments.limit,
-            output=arguments.output,
-            lateness=lateness_of(arguments.lateness),
-            flat=is_flat(arguments),
-            **query_options(arguments),
-        )
-    with warnings_as_messages(), Progress(known.source.rows) as progress:
-        report, where = _searched(known, guard, arguments, progress, ending)
-    sys.stdout.flush()  # or the summary could overtake what it sums up
-    _conclude(report, where, arguments, progress, ending)
-    return 0
+        given = {name: discovered_input(name, each) for name, each in program.inputs.items()}
+        for each in given.values():
+            bound(each, guard)
+        script = program.compiled(given)
+    notify_set_aside(script)
+    files.make_folders()
+    rows = [each.rows for each in script.bound.sources.values()]
+    total = None if None in rows else sum(filter(None, rows))
+    names = [each.name for each in script.graph.statements]
+    with warnings_as_messages(), Progress(total, names) as progress:
+        run = _FileRun(program, Delivery(program, files, ending), progress)
+        run.deliver(script, given, guard, ending)
+    run.conclude(len(script.set_aside))
 
 
-def _searched(
-    known: CompiledQuery,
-    guard: RunGuard | None,
-    arguments: Namespace,
-    progress: Progress,
-    ending: Ending,
-) -> tuple[Report, str]:
-    """Deliver what is found in the form that is asked for; where it is, for the summary."""
-    from sase.api.execution import run as run_query
-    from sase.engine.pipeline.limits import UNLIMITED
+class _FileRun:
+    """A run over files that are all there is: what it found, and what there is to tell of it."""
 
-    names = ("stats", "threads", "max_matches")
-    settings = {name: getattr(arguments, name) for name in names}
-    settings["limits"] = UNLIMITED if guard is None else guard.limits
-    if arguments.output in FORMS:
-        progress.matches, report = deliver_form(known, arguments, settings, ending)
-        return report, ""
-    watch = partial(setattr, progress, "rows")
-    matches = run_query(known, guard=guard, watch=watch, **settings)
-    where = _deliver(matches, arguments, progress, ending)
-    return matches.report, where
+    def __init__(self, program: GivenProgram, delivery: Delivery, progress: Progress) -> None:
+        self._program, self._delivery, self._progress = program, delivery, progress
+        self._counts = dict[str, int]()
+        self._reports = dict[str, Any]()
+        self._bad = dict[str | None, Any]()
+        self._bad_rows = dict[str | None, int]()
 
+    def deliver(
+        self,
+        script: CompiledScript,
+        given: Mapping[str | None, Discovered],
+        guard: RunGuard | None,
+        ending: Ending,
+    ) -> None:
+        """Search, and deliver what is found of each statement in the form that is asked for."""
+        from sase.api.execution import run as run_query
+        from sase.engine.pipeline.limits import UNLIMITED
 
-def _conclude(
-    report: Report, where: str, arguments: Namespace, progress: Progress, ending: Ending
-) -> None:
-    """Report the run, and the tool that explains why nothing was found."""
-    rows = report.quarantined
+        progress, arguments = self._progress, self._program.arguments
+        if (lone := script.lone) is None:
+            most = arguments.max_matches
+            found = script.found(given, guard, most, progress.watch, self._take_bad)
+            for name, matches in found.items():
+                self._deliver(name, matches)
+            return
+        (name,) = self._program.names
+        settings = {each: getattr(arguments, each) for each in ("stats", "threads", "max_matches")}
+        settings["limits"] = UNLIMITED if guard is None else guard.limits
+        if arguments.output in FORMS:
+            self._counts[name], report = deliver_form(lone, arguments, settings, ending)
+            self._reports[name] = report
+        else:
+            watch = partial(setattr, progress, "rows")
+            self._deliver(name, run_query(lone, guard=guard, watch=watch, **settings))
+        self._take_bad({None: self._reports[name].quarantined})
+        self._bad_rows[None] = self._reports[name].bad  # which may be bad by several columns
 
-    def write(path: str) -> None:
-        write_file(rows.schema, rows.to_batches(), path, ending, safe=arguments.csv_safe)
+    def _take_bad(self, bad: Mapping[str | None, Any]) -> None:
+        self._bad.update(bad)
+        self._bad_rows.update({name: len(rows) for name, rows in bad.items() if rows})
 
-    put_aside(report.bad, arguments.quarantine, write)
-    notify_warnings(report.warnings)
-    notify(report.notes)
-    notify_late(report.late)
-    if not report.is_complete:
-        notify(["LIMIT was reached before the end of the events"])
-    seconds = progress.seconds
-    found = counted(progress.matches, "match")
-    if not progress.matches and arguments.limit != 0:
-        notify(["sase why  with the same query and events says what stopped the matches"])
-    rate = f", {report.rows / seconds / 1e6:,.1f} million a second" if report.rows > FEW else ""
-    notify([f"{found} in {counted(report.rows, 'row')}, {seconds:.2f} s{rate}{where}"])
+    def _deliver(self, name: str, matches: Matches) -> None:
+        """Write or print what is found of a statement, which may be searched for meanwhile."""
+        progress, path = self._progress, self._delivery.path(name)
+        before = progress.matches
+        if path is not None:
+            self._delivery.write(path, *matches.to_batches(), wrote=progress.found)
+        else:
+            try:
+                if self._program.arguments.format in (None, "table"):
+                    self._print_table(name, matches)
+                else:
+                    self._delivery.print_rows(name, *matches.to_batches(), wrote=progress.found)
+            except (KeyboardInterrupt, Terminated):
+                notify([f"interrupted: {counted(progress.matches, 'match')} so far"])
+                raise
+        self._counts[name] = progress.matches - before
+        self._reports[name] = matches.report
 
+    def _print_table(self, name: str, matches: Matches) -> None:
+        first: list[ResultBatch] = []
+        before, count = self._progress.matches, 0
+        try:
+            for count in matches.counted(SHOWN, first):
+                self._progress.matches = before + count
+        except (KeyboardInterrupt, Terminated):
+            self._print_first(name, min(count, SHOWN), first)
+            raise
+        self._print_first(name, count, first)
 
-def _deliver(matches: Matches, arguments: Namespace, progress: Progress, ending: Ending) -> str:
-    """Write what is found; where it is, for the summary."""
-    if arguments.out is not None:
-        safe, wrote = arguments.csv_safe, progress.found
-        write_file(*matches.to_batches(), arguments.out, ending, safe=safe, wrote=wrote)
-        return f": {arguments.out}"
-    if arguments.format in (None, "table"):
-        _print_table(matches, progress)
-    else:
-        _print_all(matches, arguments, progress)
-    return ""
+    def _print_first(self, name: str, count: int, first: list[ResultBatch]) -> None:
+        from sase.engine.report import Report
+        from sase.engine.results.matches import Matches
 
+        shown = Matches.of(first, Report()).head(SHOWN) if count else None
+        table, type = (None, None) if shown is None else (shown.to_arrow(), shown.schema.type)
+        self._delivery.print_table(name, count, table, type)
 
-def _print_all(matches: Matches, arguments: Namespace, progress: Progress) -> None:
-    format, safe = arguments.format, arguments.csv_safe
-    try:
-        print_rows(format, *matches.to_batches(), safe=safe, wrote=progress.found)
-    except (KeyboardInterrupt, Terminated):
-        _notify_interrupted(progress)
-        raise
+    def conclude(self, aside: int) -> None:
+        """Tell what there is to say of the run, and of nothing found what explains that."""
+        progress, bad = self._progress, self._bad
 
+        def write(name: str | None, path: str) -> None:
+            self._delivery.write(path, bad[name].schema, bad[name].to_batches())
 
-def _notify_interrupted(progress: Progress) -> None:
-    notify([f"interrupted: {counted(progress.matches, 'match')} so far"])
-
-
-def _print_table(matches: Matches, progress: Progress) -> None:
-    first: list[ResultBatch] = []
-    try:
-        for count in matches.counted(SHOWN, first):
-            progress.matches = count
-    except (KeyboardInterrupt, Terminated):
-        _print_first(first, progress.matches)
-        _notify_interrupted(progress)
-        raise
-    _print_first(first, progress.matches)
-    if progress.matches > SHOWN:
-        print(f"… and {progress.matches - SHOWN:,} more: write all of them with  -o FILE")
-
-
-def _print_first(first: list[ResultBatch], count: int) -> None:
-    from sase.engine.report import Report
-    from sase.engine.results.matches import Matches
-    from sase.engine.results.repr import table_of
-
-    if count:
-        matches = Matches.of(first, Report()).head(SHOWN)
-        print("\n".join(table_of(matches.to_arrow(), matches.schema.type)))
+        self._delivery.put_aside(self._bad_rows, write)
+        self._delivery.tell(self._reports)
+        is_single, limit = len(self._program.names) == 1, self._program.arguments.limit
+        if is_single and limit != 0 and not any(self._counts.values()):
+            notify(["sase why  with the same query and events says what stopped the matches"])
+        rows, seconds = progress.rows, progress.seconds
+        if self._program.graph.is_lone:
+            (rows,) = (report.rows for report in self._reports.values())
+        rate = f", {rows / seconds / 1e6:,.1f} million a second" if rows > FEW else ""
+        of = f" in {counted(rows, 'row')}, {seconds:.2f} s{rate}"
+        self._delivery.conclude(self._counts, of, aside)

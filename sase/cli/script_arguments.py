@@ -1,13 +1,15 @@
-"""Arguments of commands that take scripts: inputs that have names, and whether a text is one."""
+"""The program that a command is given: its statements, and its inputs that have names."""
 
 from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import discovered, one_query
+from sase.cli.event_arguments import discovered, lateness_of, one_query, query_options
 from sase.cli.messages import notify_warnings
 from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
 from sase.errors import SchemaError
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from sase.binding.script import StatementGraph
     from sase.engine.sources.discovered import Discovered
 
+# The forms of results that list no matches.
+FORMS = ("compressed", "count")
 # One of these is in every script.
 _SIGNS = re.compile(r";|create|from", re.IGNORECASE)
 # What an input may have that differs from the others; imprecise time has two columns.
@@ -91,11 +95,88 @@ def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
     return found
 
 
-def check_limit(graph: StatementGraph, arguments: Namespace) -> None:
-    """Refuse a limit where it is not known of whose matches."""
-    if arguments.limit is not None:
-        n = arguments.limit
-        graph.only_result(f"leave --limit out, and write  LIMIT {n}  in the statements it is for")
+@dataclass(frozen=True)
+class GivenProgram:
+    """The statements of a command, and the arguments of each input that they may read."""
+
+    graph: StatementGraph
+    inputs: Mapping[str | None, Namespace]
+    arguments: Namespace
+
+    @classmethod
+    def of(cls, arguments: Namespace) -> GivenProgram:
+        """The statements and inputs that the arguments name; no event is read for it."""
+        from sase.binding.script import StatementGraph
+
+        text, inputs = one_query(arguments), named_inputs(arguments) or {None: arguments}
+        graph = StatementGraph.of(text, inputs)
+        if arguments.limit is not None:  # it must be known of whose matches
+            written = f"LIMIT {arguments.limit}"
+            graph.only_result(
+                f"leave --limit out, and write  {written}  in the statements it is for"
+            )
+        return cls(graph, inputs, arguments)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the statements."""
+        return [each.name for each in self.graph.statements]
+
+    def label(self, name: str) -> str:
+        """What begins a message about a statement: nothing, if there is no other."""
+        return f"{name}: " if len(self.graph.statements) > 1 else ""
+
+    def compiled(
+        self, given: Mapping[str | None, Discovered], aside: Collection[str] = ()
+    ) -> CompiledScript:
+        """The statements over the inputs, but for those that are set aside."""
+        from sase.api.compiled_script import CompiledScript
+
+        arguments = self.arguments
+        options = query_options(arguments)
+        script = CompiledScript(
+            self.graph.without(aside),
+            given,
+            options["params"],
+            options["plan"],
+            lateness_of(getattr(arguments, "lateness", None)),
+            arguments.limit,
+            arguments.output,
+            is_flat(arguments),
+        )
+        return script.settled(strict=arguments.strict)
+
+
+def check_form(program: GivenProgram) -> None:
+    """Refuse options that a form has no use for, and a form that statements cannot share."""
+    arguments = program.arguments
+    form, format = arguments.output, arguments.format
+    if format == "csv" and arguments.out is None and len(program.names) > 1:
+        raise ArgumentError(
+            "--format csv: the statements of a script have columns of their own: write a file for"
+            " each with  -o FOLDER  , or give  --format jsonl"
+        )
+    if form == "count" and arguments.out is not None:
+        raise ArgumentError("-o does not go with --output count: that prints a number")
+    if form == "count" and format not in (None, "jsonl"):
+        raise ArgumentError(
+            f"--format {format} does not go with --output count: that prints a number, with"
+            " --format jsonl as JSON"
+        )
+    if form == "compressed" and format is not None:
+        raise ArgumentError(
+            f"--format {format} does not go with --output compressed: that prints a summary, and"
+            " -o FILE writes the collapsed form"
+        )
+
+
+def is_flat(arguments: Namespace) -> bool:
+    """Whether matches are written as CSV, where the attributes of events are columns."""
+    if arguments.output in FORMS:
+        return False
+    if arguments.out is None:
+        return bool(arguments.format == "csv")
+    return bool(arguments.out.lower().endswith(".csv"))
 
 
 def events_of_script(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sase.cli.messages import counted, notify
 from sase.cli.output_files import write_file
-from sase.cli.queries import ArgumentError
 from sase.cli.signals import Ending
 from sase.digits import digits, grouped, number_of
 from sase.printable import printable
@@ -20,34 +19,7 @@ if TYPE_CHECKING:
     from sase.spark.replay import Replay
     from sase.spark.session import DataFrame
 
-FORMS = ("compressed", "count")
 SAMPLES = 3
-
-
-def check_form(arguments: Namespace) -> None:
-    """Refuse options that a form has no use for."""
-    form, format = arguments.output, arguments.format
-    if form == "count" and arguments.out is not None:
-        raise ArgumentError("-o does not go with --output count: that prints a number")
-    if form == "count" and format not in (None, "jsonl"):
-        raise ArgumentError(
-            f"--format {format} does not go with --output count: that prints a number, with"
-            " --format jsonl as JSON"
-        )
-    if form == "compressed" and format is not None:
-        raise ArgumentError(
-            f"--format {format} does not go with --output compressed: that prints a summary, and"
-            " -o FILE writes the collapsed form"
-        )
-
-
-def is_flat(arguments: Namespace) -> bool:
-    """Whether matches are written as CSV, where the attributes of events are columns."""
-    if arguments.output in FORMS:
-        return False
-    if arguments.out is None:
-        return bool(arguments.format == "csv")
-    return bool(arguments.out.lower().endswith(".csv"))
 
 
 def deliver_form(

@@ -74,8 +74,8 @@ class ReplayRequest:
     known: CompiledQuery | None = None
 
     @classmethod
-    def of(cls, arguments: Namespace, **options: Any) -> ReplayRequest:
-        """Check the arguments as far as that can be without Spark."""
+    def of(cls, arguments: Namespace, query: str | None = None, **options: Any) -> ReplayRequest:
+        """Check the arguments as far as that can be without Spark; they may have the query."""
         if (arguments.events is None) == (arguments.table is None):
             raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
         if arguments.events == STANDARD_INPUT:
@@ -84,7 +84,7 @@ class ReplayRequest:
 
         conf_of(arguments)
         limits_of(**limit_options(arguments))
-        given = cls(arguments, one_query(arguments), options)
+        given = cls(arguments, one_query(arguments) if query is None else query, options)
         if arguments.events is not None and ADDRESS not in arguments.events:
             given._open()
         else:

@@ -253,6 +253,18 @@ def test_bad_rows_of_csv_are_put_aside(follow: Follow) -> None:
     assert "4 rows could not be used" in err
 
 
+def test_bad_rows_are_written_as_they_come(follow: Follow, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    first = "\n".join([CSV[0], "1,A,1", "1,A", "2,B,1"])
+    status, found, err = follow([first, "late,B,2"], "-q", QUERY, "--quarantine", str(bad))
+    assert (status, len(found)) == (0, 1)
+    rows = [json.loads(line) for line in bad.read_text(encoding="utf-8").splitlines()]
+    assert [(each["sase_row"], each["ts"]) for each in rows] == [(1, "1,A"), (3, "late")]
+    assert f"2 rows could not be used: {bad}" in err
+    status, _, err = follow([first], "-q", QUERY, "--quarantine", "bad.parquet")
+    assert (status, "name a file that ends in .jsonl" in err) == (2, True)
+
+
 def test_a_mark_of_byte_order_is_no_part_of_a_name(follow: Follow) -> None:
     rows = "\n".join([f"\ufeff{CSV[0]}", "1,A,1", "1,A", "2,B,1"])
     status, (found,), err = follow([rows], "-q", QUERY, *PUT_ASIDE)

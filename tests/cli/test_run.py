@@ -367,8 +367,9 @@ def test_the_other_files_that_are_read_are_not_written_over(
     Path("types.csv").write_text("", encoding="utf-8")
     assert run("-q", QUERY, "--types", "types.csv", "-o", "types.csv") == 2
     assert "-o types.csv would be written over what --types reads" in capsys.readouterr().err
-    assert run("types.csv", "-o", "types.csv") == 2
-    assert "would be written over the query in types.csv" in capsys.readouterr().err
+    Path("found.csv.partial").write_text(QUERY, encoding="utf-8")
+    assert run("found.csv.partial", "-o", "found.csv") == 2
+    assert "would be written over the query in found.csv.partial" in capsys.readouterr().err
 
 
 def test_no_bound_is_negative() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from sase.cli.follow_script import batches_of
+from sase.cli.follow import batches_of
 from sase.cli.main import main
-from sase.cli.run_script import ScriptProgress
+from sase.cli.progress import Progress
 
 EVENTS = "ts,type,user\n1,Failure,ann\n2,Failure,ann\n5,Success,ann\n"
 SCRIPT = """CREATE STREAM pairs AS EVENT SEQ(Failure a, Failure b) WHERE [user] WITHIN 60
@@ -160,8 +160,8 @@ def test_followed_statements_warn_once(
         monkeypatch.setattr("sys.stdin", stdin)
         assert main(["run", str(script), "--input", "logins=-", "--follow"]) == 0
     told = capsys.readouterr().err
-    assert told.count("warning: query_1: `a.user = NULL`") == 1
-    assert told.count("warning: query_1: no event of type `Logout` occurred") == 1
+    assert told.count("warning: `a.user = NULL`") == 1
+    assert told.count("warning: no event of type `Logout` occurred") == 1
 
 
 def test_the_script_and_events_on_standard_input(
@@ -190,8 +190,8 @@ def test_the_script_and_events_on_standard_input(
         (["--input", "logins"], "give it as NAME=PATH"),
         (["--input", "logins=logins.csv"], "--input logins is given twice"),
         (["--follow", "-o", "found"], "-o does not go with --follow of a script"),
-        (["--follow", "--input", "more=logins.parquet"], "only lines of text can be followed"),
-        (["--input", "more=missing.csv"], "missing.csv"),
+        (["--follow", "--events", "logins.parquet"], "only lines of text can be followed"),
+        (["--events", "missing.csv"], "missing.csv"),
         (["--input", "a=-", "--input", "b=-"], "two inputs cannot both come on standard input"),
     ],
 )
@@ -272,7 +272,7 @@ def test_files_of_an_input_are_not_written_over(capsys: pytest.CaptureFixture[st
 
 
 def test_progress_is_told_by_statement() -> None:
-    progress = ScriptProgress(["a", "b"])
+    progress = Progress(None, ["a", "b"])
     progress.watch(1000, {"a": 1, "b": 20})
     assert progress.line().endswith("matches: b 20, a 1")
     progress.watch(1000, dict.fromkeys("abcdef", 1))
@@ -328,6 +328,40 @@ def test_the_first_matches_of_the_only_result(
     assert "this script has several results" in capsys.readouterr().err
 
 
+def test_the_only_statement_has_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Over an input with a name it takes the options of a query, over several FILE alone."""
+    query, inputs = "FROM logins EVENT SEQ(Failure a, Success b)", ["--input", "logins=logins.csv"]
+    assert main(["run", "-q", query, *inputs, "--threads", "2", "-o", "found.jsonl"]) == 0
+    assert "sase: 2 matches in 3 rows, " in capsys.readouterr().err
+    assert len(lines(Path("found.jsonl").read_text("utf-8"))) == 2
+    assert main(["run", "-q", query, *inputs, "--output", "count"]) == 0
+    assert capsys.readouterr().out == "2\n"
+    stream = "CREATE STREAM s AS EVENT SEQ(Failure a, Success b) LIMIT 1"
+    assert main(["run", "-q", stream, "--events", "logins.csv", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith('"a_ts",')
+    both = "FROM logins, more EVENT SEQ(Failure a, Success b) RETURN a.ts AS at"
+    more = [*inputs, "--input", "more=logins.csv"]
+    assert main(["run", "-q", both, *more, "-o", "both.jsonl"]) == 0
+    assert len(lines(Path("both.jsonl").read_text("utf-8"))) == 8
+    assert main(["run", "-q", both, *more, "--threads", "2"]) == 2
+    assert "--threads does not go with a script" in capsys.readouterr().err
+
+
+def test_a_limit_of_every_statement_ends_what_follows(tmp_path: Path) -> None:
+    text = "EVENT Failure a LIMIT 1; EVENT Success b LIMIT 1"
+    command = [sys.executable, "-m", "sase", "run", "-q", text, "--events", "-", "--follow"]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as child:
+        assert child.stdin is not None and child.stderr is not None
+        child.stdin.write(EVENTS)
+        child.stdin.flush()
+        assert child.wait() == 0  # with its input still open
+        told = child.stderr.read()
+        child.stdin.close()
+    assert "LIMIT was reached before the end of the events" in told
+    assert "sase: 2 matches of 2 statements in 3 rows\n" in told
+
+
 BAD = "ts,type,v\n1,A,1\nx,A,2\n3,A,bad\n4,B,5\n"
 OVER_P = "FROM p EVENT A a WHERE a.v > 0; FROM p EVENT A b WHERE b.v > 1; FROM p EVENT B b"
 
@@ -380,7 +414,8 @@ def test_the_file_of_the_input_without_a_name(capsys: pytest.CaptureFixture[str]
     words = ["--events", "p.csv", "--quarantine", "bad"]
     assert main(["run", "-q", "EVENT A a; EVENT B b", *words]) == 0
     assert bad_rows("bad/events.parquet") == [[1, "ts", "x", "2"]]
-    assert main(["run", "-q", "CREATE STREAM events AS EVENT A a", *words]) == 2
+    text = "CREATE STREAM pairs AS EVENT A a; CREATE STREAM events AS FROM pairs EVENT pairs p"
+    assert main(["run", "-q", text, *words]) == 2
     assert "events is the file for --events" in capsys.readouterr().err
 
 
