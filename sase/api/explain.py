@@ -37,7 +37,7 @@ from sase.planning.nodes import (
     reading,
 )
 from sase.planning.optimizer import Optimized
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.paths import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
 from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import Statistics

@@ -18,8 +18,8 @@ from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
-    from sase.engine.plan import EnginePlan
     from sase.engine.scripts.pipeline import ScriptPipeline
+    from sase.planning.plan import EnginePlan
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sase.planning.explain.describe import split_text
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, physical_lines, tree
 from sase.planning.nodes import name_of
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.paths import Feed, PhysicalPath
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
 from sase.planning.shared_scans import operator_names

@@ -10,7 +10,7 @@ import pytest
 import sase
 from sase.engine.pipeline.fused.choose import GIVEN_NONE, NOT_FUSED, NOT_TOLD
 from sase.engine.pipeline.fused.lines import COUNTED, TIED
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.paths import Feed, PhysicalPath
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 5 RETURN Pair(a.v AS v);
           FROM pairs, raw EVENT SEQ(Pair x, C c) WHERE x.v = c.v WITHIN 9;

@@ -14,7 +14,7 @@ from sase import spark as on_spark
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
-from sase.planning.physical import Feed
+from sase.planning.physical.paths import Feed
 from sase.planning.replay import SlicePlan
 from sase.spark.explain import estimated
 from tests.program import Program

@@ -34,13 +34,13 @@ from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import END, StreamState
 from sase.engine.pipeline.warnings import RunWarnings
-from sase.engine.plan import EnginePlan
 from sase.engine.report import FusedUse, Report, totals
 from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import chain
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import operator_names
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]

@@ -31,7 +31,6 @@ from sase.engine.operators.bindings.unions import (
     likely_of,
 )
 from sase.engine.operators.transformation import Results
-from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
     arrow_column,
     event_column,
@@ -43,6 +42,7 @@ from sase.engine.results.group_columns import group_column, row_type, rows_of_it
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
 from sase.planning.late_types import Known
+from sase.planning.plan import EnginePlan
 
 # Matches of which results are made at once.
 PIECE = 1 << 16

@@ -24,7 +24,6 @@ from sase.engine.pipeline.fused.choose import choose_for_shared
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import BEGINNING
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
@@ -36,6 +35,7 @@ from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
+from sase.planning.plan import EnginePlan
 
 Found: TypeAlias = dict[str, Matches]
 

@@ -34,7 +34,7 @@ from sase.planning.nodes import (
     name_of,
 )
 from sase.planning.optimizer import Optimized
-from sase.planning.physical import PhysicalPath
+from sase.planning.physical.paths import PhysicalPath
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
 from sase.planning.shared_scans import shared_scans

@@ -7,7 +7,7 @@ from math import log10
 
 from sase.planning.explain.automaton import escaped
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
-from sase.planning.physical import declined, executed
+from sase.planning.physical.paths import declined, executed
 from sase.planning.quantities import counted
 
 

@@ -16,7 +16,7 @@ from sase.planning.explain.page.markup import Markup, element, escaped, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import ExplainedPlan
 from sase.planning.nodes import name_of
-from sase.planning.physical import declined, executed
+from sase.planning.physical.paths import declined, executed
 from sase.planning.quantities import counted, duration
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."

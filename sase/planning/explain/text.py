@@ -9,8 +9,8 @@ from typing import Any
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 from sase.planning.nodes import name_of
-from sase.planning.physical import OF_OTHER_PLANS, executed
-from sase.planning.physical import declined as declined_paths
+from sase.planning.physical.paths import OF_OTHER_PLANS, executed
+from sase.planning.physical.paths import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
 from sase.planning.rewrites.contract import (
     IS_PRECISE,

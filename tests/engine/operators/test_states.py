@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.operators.opening.operators import open_operators
-from sase.engine.options import Options
 from sase.engine.pipeline.fused.choose import choose
 from sase.engine.pipeline.live_events import live_events
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
+from sase.planning.options import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
 

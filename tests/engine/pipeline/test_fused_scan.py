@@ -15,10 +15,10 @@ import sase
 from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.options import Options
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan, sequence
 from sase.engine.pipeline.fused.scan import FusedScan
+from sase.planning.options import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share, tries
 

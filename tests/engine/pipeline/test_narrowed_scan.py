@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.kernels.scan.neighbours import admit_places, neighbours, search_rising
-from sase.engine.options import Options
+from sase.planning.options import Options
 
 ROWS = 1500
 

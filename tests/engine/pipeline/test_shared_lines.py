@@ -12,9 +12,9 @@ import pytest
 
 import sase
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
-from sase.engine.options import Options
 from sase.engine.pipeline.fused import scan
 from sase.planning.fused import shares_runs
+from sase.planning.options import Options
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share

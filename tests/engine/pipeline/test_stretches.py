@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.lang.parser import parse_query
+from sase.planning.options import Options
 from tests import naive
 from tests.engine.pipeline.test_fused_lines import found, in_two_threads, taken
 from tests.engine.pipeline.unfused import unfused

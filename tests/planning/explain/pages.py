@@ -12,7 +12,7 @@ from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
 from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.paths import Feed, PhysicalPath
 from sase.planning.recipes import read_recipe
 from sase.planning.statistics import (
     Admission,

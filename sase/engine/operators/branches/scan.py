@@ -24,10 +24,10 @@ from sase.engine.operators.bindings.unions import (
 )
 from sase.engine.operators.contract import Context, Counters, HasBranches, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.plan import EnginePlan
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.left_out import missing_types
 from sase.planning.nodes import Operator, chain, name_of, reading, variables_of
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import SharedScan
 
 # How the operators of a plan are opened.

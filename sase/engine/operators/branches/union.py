@@ -35,11 +35,11 @@ from sase.engine.operators.contract import (
     OperatorState,
 )
 from sase.engine.operators.transformation import TransformationState
-from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
 from sase.planning.nodes import Operator, Union, name_of, variables_of
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import window_of
 

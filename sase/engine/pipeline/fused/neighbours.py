@@ -27,10 +27,10 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
 from sase.planning.nodes import Negation, SequenceScan, Stacks, branches_of, find
-from sase.planning.physical import Feed
+from sase.planning.physical.paths import Feed
+from sase.planning.plan import EnginePlan
 from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
 from sase.planning.split import negations_of
 

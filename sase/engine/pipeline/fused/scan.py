@@ -29,7 +29,7 @@ from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.dense_codes import dense_bits
-from sase.planning.physical import Feed
+from sase.planning.physical.paths import Feed
 from sase.planning.rewrites.contract import Declined
 
 # So many events are gone through at a time, of which at most about so many are admitted, that what
