@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sase.binding.bound import EquivalenceTest, WindowKind
 from sase.lang.ast import StrategyName
 from sase.planning import nodes
-from sase.planning.run_algorithms import RunAlgorithm, run_algorithm
+from sase.planning.physical.runs import RunsInLines, choose_runs
 
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
 
@@ -47,7 +47,7 @@ def shares_runs(plan: nodes.Operator) -> bool:
     (runs,) = below
     if not isinstance(runs, nodes.RunEvaluation) or runs.nothing:
         return False
-    is_in_lines = run_algorithm(plan) is RunAlgorithm.LINES
+    is_in_lines = isinstance(choose_runs(plan), RunsInLines)
     return is_in_lines and _is_plain([runs.partitions]) and kept_apart(runs) is None
 
 

@@ -19,7 +19,7 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.paths import neighbours
-from sase.planning.run_algorithms import run_algorithm
+from sase.planning.physical.runs import choose_runs
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
@@ -112,7 +112,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["distinguished"] = matches
-        share = _IN_LINES if run_algorithm(figures.plan).never_forks else 1.0
+        share = _IN_LINES if choose_runs(figures.plan).never_forks else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {

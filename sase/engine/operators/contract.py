@@ -197,11 +197,6 @@ class Context:
         """Whether there is one component, whose event agrees with itself, NULL or not."""
         return len(self.components) + len(self.negatives) == 1
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether a component is a repeated group."""
-        return any([each.group is not None for each in self.components])
-
     def level_of(self, component: int) -> int:
         """The level of a positive component; negative ones come after the last."""
         indexes = [each.index for each in self.components]

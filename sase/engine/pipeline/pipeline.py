@@ -27,7 +27,7 @@ from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
 from sase.engine.operators.contract import Context, HasBranches, OperatorState
-from sase.engine.operators.opening.operators import open_operators
+from sase.engine.operators.opening import open_operators
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused_path import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
@@ -134,7 +134,7 @@ class Pipeline:
             aggregates=plan.aggregates or {},
             conditions=conditions,
         )
-        self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
+        self.operators: list[OperatorState] = open_operators(plan.algorithms, self.context)
         # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]

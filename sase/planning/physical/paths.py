@@ -7,8 +7,8 @@ from enum import Enum
 from itertools import groupby
 from typing import TypeAlias
 
+from sase.planning.declined import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE
 from sase.planning.quantities import duration
-from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE
 
 
 class Feed(Enum):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.operators.opening.operators import open_operators
+from sase.engine.operators.opening import open_operators
 from sase.engine.pipeline.fused.choose import choose
 from sase.engine.pipeline.live_events import live_events
 from sase.engine.snapshots.codec import from_bytes, to_bytes
@@ -47,7 +47,7 @@ def test_every_query_finds_something() -> None:
 def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
     pipeline = matcher.pipeline
-    fresh = open_operators(pipeline.plan.operators, pipeline.context)
+    fresh = open_operators(pipeline.plan.algorithms, pipeline.context)
     at = pipeline.at
     end = at.numbers if pipeline.keeps_events else at.events
     live = live_events(pipeline, 0, end, is_done=pipeline.is_done())

@@ -12,8 +12,8 @@ import pytest
 import sase
 from sase.engine.pipeline.fused.choose import FUSED, NARROWED, open_pipeline, physical_plan
 from sase.engine.pipeline.fused.scan import FusedScan
+from sase.planning.declined import NO_RUNS, NO_SCAN, NO_TREE
 from sase.planning.physical.paths import Feed
-from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN, NO_TREE
 from tests.engine.pipeline.unfused import unfused
 
 COUNT = 400

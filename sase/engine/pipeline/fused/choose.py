@@ -14,9 +14,9 @@ from sase.engine.pipeline.fused.kind import AnyKind, FusedKind, LoadedKind, Path
 from sase.engine.pipeline.fused_path import LINES, SHARED_LINES, LoadedPath
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.resources import Check, no_check
+from sase.planning.declined import NO_RUNS, Declined
 from sase.planning.physical.paths import Feed, PhysicalPath
 from sase.planning.plan import EnginePlan
-from sase.planning.rewrites.contract import NO_RUNS, Declined
 
 NOT_FUSED = Declined("fused paths are switched off")
 NARROWED = Declined("match windows narrow each block")

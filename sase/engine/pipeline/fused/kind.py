@@ -8,8 +8,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from sase.engine.pipeline.fused_path import FusedPath, LoadedPath, PushedPath
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.declined import Declined
 from sase.planning.physical.paths import Feed
-from sase.planning.rewrites.contract import Declined
 
 PathT = TypeVar("PathT", bound=FusedPath, covariant=True)
 

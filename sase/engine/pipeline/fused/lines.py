@@ -40,9 +40,9 @@ from sase.engine.pipeline.fused.scan import (
 )
 from sase.engine.pipeline.fused_path import LINES, SHARED_LINES
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.declined import Declined
 from sase.planning.fused import kept_apart
 from sase.planning.nodes import Evaluation
-from sase.planning.rewrites.contract import Declined
 
 Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
 # There is a bit for each level in a byte, and for each key a line of the cache.

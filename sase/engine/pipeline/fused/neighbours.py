@@ -28,10 +28,10 @@ from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
+from sase.planning.declined import NO_SCAN, NO_TREE, Declined
 from sase.planning.nodes import Negation, SequenceScan, Stacks, branches_of, find
 from sase.planning.physical.paths import Feed
 from sase.planning.plan import EnginePlan
-from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
 from sase.planning.split import negations_of
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
+from sase.planning.declined import Declined
 from sase.planning.physical.paths import Feed
-from sase.planning.rewrites.contract import Declined
 
 # Why batches are left to the operators.
 OTHER_SCHEMA = "a batch is no Arrow batch of the schema before"

@@ -28,9 +28,9 @@ from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.declined import Declined
 from sase.planning.dense_codes import dense_bits
 from sase.planning.physical.paths import Feed
-from sase.planning.rewrites.contract import Declined
 
 # So many events are gone through at a time, of which at most about so many are admitted, that what
 # is written of them stays in the nearest cache; and at most so many by one call.

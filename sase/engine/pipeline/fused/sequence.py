@@ -22,7 +22,7 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.rewrites.contract import NO_SCAN, Declined
+from sase.planning.declined import NO_SCAN, Declined
 
 # The parts of a stopwatch: admission, scan, construction, and what makes results.
 Parts: TypeAlias = tuple[int, int, int, int]
