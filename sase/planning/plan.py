@@ -41,7 +41,6 @@ from sase.planning.nodes import (
     variables_of,
 )
 from sase.planning.options import Options
-from sase.planning.physical.operators import OperatorPlan, choose_operators
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
 from sase.planning.traversal import attributes_read, within
@@ -114,11 +113,6 @@ class EnginePlan:
             **self._shapes,
         )
         return fingerprint(text)
-
-    @cached_property
-    def algorithms(self) -> OperatorPlan:
-        """The physical operators."""
-        return choose_operators(self.operators, lines=self.options.lines)
 
     @property
     def _shapes(self) -> dict[str, Any]:

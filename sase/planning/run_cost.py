@@ -8,7 +8,6 @@ from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
 from sase.planning.dense_codes import work_of_codes
-from sase.planning.fused import shares_runs
 from sase.planning.nodes import (
     Confidence,
     Evaluation,
@@ -19,6 +18,8 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.paths import neighbours
+from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.line_drives import SharedLinesDrive
 from sase.planning.physical.runs import choose_runs
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
@@ -88,7 +89,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "built": matches,
         "bound": matches * length,
     }
-    if shares_runs(figures.plan):
+    if isinstance(loaded_drive(figures.plan), SharedLinesDrive):
         return _shared(figures, work, admitted, matches)
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.INTERVALS, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected

@@ -16,7 +16,7 @@ from sase.binding.bound import WindowKind
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.batch import RowsInMemory
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.batch import MatchBatch, ResultBatch

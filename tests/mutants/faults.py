@@ -1081,9 +1081,9 @@ FAULTS = [
     ),
     Fault(
         "events-are-fused-though-that-is-off",
-        "sase/engine/pipeline/fused/choose.py",
-        "return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED",
-        "return kind.of(pipeline)",
+        "sase/planning/physical/drive.py",
+        "return cls.of(request) if request.plan.options.fused else NOT_FUSED",
+        "return cls.of(request)",
         "scripts",
     ),
     Fault(

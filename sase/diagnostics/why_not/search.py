@@ -14,7 +14,7 @@ from sase.diagnostics.why_not.query_parts import QueryPart
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.errors import BudgetError, MemoryLimitError, TimeLimitError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan

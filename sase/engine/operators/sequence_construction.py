@@ -73,11 +73,6 @@ class SequenceConstructionState:
         return found
 
     @property
-    def is_fusible(self) -> bool:
-        """Whether every sequence of the stacks is built unchecked."""
-        return self._limit is None and self._checking.is_empty
-
-    @property
     def tally(self) -> Tally | None:
         """The counters of ANALYZE by level."""
         return self._checking.tally

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Tests, Watermark
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Checkpoint,
@@ -57,18 +57,6 @@ class SequenceScanState:
         states = self._conditions.states(block)
         self.stacks.push(block, states, measures_of(block, self.measured), self.span)
         return iter(())
-
-    def fusible_key(self, *, admitted: bool) -> Tests | None:
-        """The key of active instance stacks, if the scan checks types alone and can be fused.
-
-        Of events that are `admitted` already it has no more to check than that.
-        """
-        stacks = self.stacks if type(self.stacks) is ActiveStacks else None
-        if stacks is None or self.node.nothing is not None:
-            return None
-        if not admitted and not self._conditions.are_none:
-            return None
-        return stacks.tests
 
     def count(self, admitted: int) -> None:
         """Count the events that a fused kernel pushed onto the stacks."""

@@ -169,13 +169,6 @@ class TransformationState:
         return self.results(self._having.advance(watermark, below) if self._having else below)
 
     @property
-    def is_fusible(self) -> bool:
-        """Whether every sequence is a result as it is."""
-        return self._left is None and not (
-            self._having or self._columns or self._values or self._non_overlap
-        )
-
-    @property
     def filters(self) -> bool:
         """Whether there is a HAVING."""
         return self._having is not None

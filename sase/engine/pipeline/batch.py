@@ -16,7 +16,7 @@ from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.quarantine import joined
 from sase.engine.columns.resolve import resolve
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.limits import RunGuard, check_of, memory_check_of, working
 from sase.engine.pipeline.matcher import Matcher

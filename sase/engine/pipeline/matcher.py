@@ -18,7 +18,7 @@ from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, memory_check_of
 from sase.engine.pipeline.pipeline import Counted, Pipeline
 from sase.engine.pipeline.reader import read_through

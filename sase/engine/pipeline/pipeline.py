@@ -40,6 +40,7 @@ from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import chain
+from sase.planning.physical.operators import operators_of
 from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import operator_names
 
@@ -134,7 +135,7 @@ class Pipeline:
             aggregates=plan.aggregates or {},
             conditions=conditions,
         )
-        self.operators: list[OperatorState] = open_operators(plan.algorithms, self.context)
+        self.operators: list[OperatorState] = open_operators(operators_of(plan), self.context)
         # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]

@@ -18,7 +18,7 @@ from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.report import Report

@@ -12,6 +12,7 @@ from sase.planning.match_windows import MatchWindow
 from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.physical.forms import BindingForm, form_of
 from sase.planning.physical.runs import Pruning, RunAlgorithm, RunRequest, choose_runs
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import negations_of
 
@@ -160,6 +161,14 @@ _OUTPUTS = {
     BindingForm.ITERATIONS: GroupOutput,
     BindingForm.CANDIDATES: CandidateOutput,
 }
+
+
+def operators_of(plan: EnginePlan) -> OperatorPlan:
+    """The operators of a plan, which are chosen once."""
+    if OperatorPlan not in plan.cache:
+        plan.cache[OperatorPlan] = choose_operators(plan.operators, lines=plan.options.lines)
+    known: OperatorPlan = plan.cache[OperatorPlan]
+    return known
 
 
 def choose_operators(root: nodes.Operator, *, lines: bool = True) -> OperatorPlan:

@@ -45,7 +45,7 @@ def both(query: str, events: pa.Table, **options: Any) -> tuple[list[Any], str]:
     found = sase.match(query, events, plan="tree_bushy", **options).rows.to_pylist()
     assert found == sase.match(query, events, plan="ais_windows", **options).rows.to_pylist()
     told = str(sase.explain(query, events, plan="tree_bushy", analyze=True))
-    return found, " ".join(told.split("executed: ")[1].split())
+    return found, " ".join(told.split("driven: ")[1].split())
 
 
 WINDOWS = st.sampled_from(
