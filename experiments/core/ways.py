@@ -19,11 +19,11 @@ from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import COMPILED, analyzed
 from sase.engine.pipeline.batch import held
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.engine.set_results import CountedHistories, ListedMatches
 from sase.engine.sources.discovered import Discovered
 from sase.planning.history_counts import MERGING, counting_histories
 from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.plan import EnginePlan
 from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"

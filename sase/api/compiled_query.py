@@ -16,7 +16,6 @@ from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
 from sase.binding.literals import constants
 from sase.cached_property import cached_property
-from sase.engine.options import Options
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
@@ -32,6 +31,7 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.optimizer import Optimized, optimized
+from sase.planning.options import Options
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics, united
@@ -39,7 +39,7 @@ from sase.text_file import read_text
 
 if TYPE_CHECKING:
     from sase.engine.columns import Events
-    from sase.engine.plan import EnginePlan
+    from sase.planning.plan import EnginePlan
 
 # Statistics are measured for all tests and conditions that some plan may use.
 # Branches of which statistics are measured: each takes a sample of its own.

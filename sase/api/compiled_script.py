@@ -28,12 +28,12 @@ from sase.lang.parser import is_script
 from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
-    from sase.engine.plan import EnginePlan
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.input_rows import InputRows
     from sase.engine.scripts.pipeline import Found, ScriptPipeline
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
+    from sase.planning.plan import EnginePlan
 
 # So many statements are worth a collection of garbage of their own.
 MANY = 50

@@ -19,9 +19,9 @@ from sase.planning.statistics import ALL_EVENTS, Statistics
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.batch import RowsInMemory
-    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
     from sase.engine.sources import Files
+    from sase.planning.plan import EnginePlan
 
 # A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
 # many events, and of fewer than the least a sample says little.

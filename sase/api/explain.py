@@ -25,6 +25,7 @@ from sase.errors import PlanError
 from sase.planning.collapse import FEW_AGREE
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
+from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
 from sase.planning.nodes import (
@@ -37,7 +38,7 @@ from sase.planning.nodes import (
     reading,
 )
 from sase.planning.optimizer import Optimized
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.drive import Feed
 from sase.planning.recipes import read_recipe
 from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import Statistics
@@ -200,10 +201,9 @@ def _physical(
     if form.output in SETS and not form.reasons:
         return ()
     from sase.engine.pipeline.batch import is_too_large
-    from sase.engine.pipeline.fused.choose import physical_plan
 
     plan = known.plan(made).engine
-    return physical_plan(plan, in_pieces=is_too_large(plan, known.source.events))
+    return paths_of(plan, in_pieces=is_too_large(plan, known.source.events))
 
 
 def _executed(
@@ -258,7 +258,6 @@ def analyzed(
     from sase.engine.pipeline.analyze import COMPILED, counted
     from sase.engine.pipeline.analyze import analyzed as run
     from sase.engine.pipeline.batch import is_too_large, most_held
-    from sase.engine.pipeline.fused.choose import physical_plan
 
     plan, report, taken = known.plan(made).engine, None, 0
     events, most = known.source.events, most_held(guard)
@@ -276,7 +275,7 @@ def analyzed(
         _, report = run(plan, events, **settings)
         taken = clock.perf_counter_ns() - begin
     operators = _measured(report, made.plan)
-    paths = physical_plan(counted(plan), in_pieces=in_pieces)
+    paths = paths_of(counted(plan), in_pieces=in_pieces)
     return described(
         known.query,
         known.recipe,

@@ -13,17 +13,17 @@ from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
 from sase.cached_property import cached_property
-from sase.engine.options import Options
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
 from sase.planning.nodes import Operator, chain
+from sase.planning.options import Options
 from sase.planning.outline import outline
 from sase.printable import on_one_line, printable, printable_lines
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
-    from sase.engine.plan import EnginePlan
     from sase.engine.results.matches import Matches
+    from sase.planning.plan import EnginePlan
 
 DEFAULT_PLAN = "optimized"
 # Characters of a query that are shown on one line.
@@ -126,7 +126,7 @@ class Plan:
     @cached_property
     def engine(self) -> EnginePlan:
         """The plan for the engine."""
-        from sase.engine.plan import EnginePlan
+        from sase.planning.plan import EnginePlan
 
         return EnginePlan(
             self.operators,

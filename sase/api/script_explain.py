@@ -15,12 +15,13 @@ from sase.binding.types import Kind
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.engine.scripts.matching_forms import JointStatements
 from sase.planning.explain import Explanation
+from sase.planning.explain.driven import shared_paths
 from sase.printable import Documented, printable
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
-    from sase.engine.plan import EnginePlan
     from sase.engine.scripts.pipeline import ScriptPipeline
+    from sase.planning.plan import EnginePlan
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,6 @@ def explain_script(
     script: CompiledScript, events: Sources | None, *, analyze: bool = False, **given: Any
 ) -> ScriptExplanation:
     """The explanation of each statement, over events, or over what their schemas say."""
-    from sase.engine.pipeline.fused.choose import shared_plan
     from sase.engine.scripts.pipeline import ScriptPipeline
 
     ran: list[ScriptPipeline] = []
@@ -297,7 +297,9 @@ def explain_script(
     for name in filter(opened.is_dealt, found):
         running = opened.statements[name]
         pipeline, is_told = running.matcher.pipeline, running.asking.is_all
-        paths = shared_plan(pipeline, is_told=is_told, counted=analyze)
+        in_pieces = pipeline.dictionary.streaming
+        used = {use.path: use.measured for use in pipeline.fused} if analyze else None
+        paths = shared_paths(pipeline.plan, in_pieces=in_pieces, is_told=is_told, used=used)
         found[name] = replace(found[name], physical=(*found[name].physical, *paths))
     sources = {each.name: each.sources for each in script.graph.statements}
     shared = tuple(_shared(script, fresh, ran if analyze else ()))

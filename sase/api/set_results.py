@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sase.engine.columns import Events
     from sase.engine.pipeline.batch import RowsInMemory
     from sase.engine.pipeline.limits import RunGuard
-    from sase.engine.plan import EnginePlan
     from sase.engine.set_results import (
         CompressedMatches,
         CountedHistories,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         MatchCount,
     )
     from sase.engine.set_results.compressed_matches import MatchSource
+    from sase.planning.plan import EnginePlan
 
 # What `run` takes beside a compiled query and events: any number of matches is fine.
 Settings = Mapping[str, Any]

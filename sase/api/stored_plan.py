@@ -22,7 +22,6 @@ from sase.binding.bound import BoundQuery, Condition, Constant
 from sase.binding.folding import INT64_MAX
 from sase.binding.literals import constant
 from sase.binding.types import RESOLUTIONS, DataType, Kind
-from sase.engine.options import Options
 from sase.errors import PlanError, SaseError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
@@ -39,6 +38,7 @@ from sase.planning.nodes import (
     require,
     with_branch,
 )
+from sase.planning.options import Options
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.serialisation import decoded, plan_from_json, refusing_depth

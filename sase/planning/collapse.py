@@ -12,9 +12,9 @@ from itertools import combinations
 from sase.binding.bound import All, Condition, Truth
 from sase.binding.parts import conjoined
 from sase.planning import nodes
+from sase.planning.declined import Declined
 from sase.planning.detection import may_share_matches
 from sase.planning.paths import paths_of, states_of, why_no_path
-from sase.planning.rewrites.contract import Declined
 from sase.planning.rewrites.evaluate_runs import evaluate_runs, of_sequences
 from sase.planning.rewrites.partition_stacks import partition_runs
 from sase.planning.rewrites.push_simple_conditions import push_simple_conditions_to_runs

@@ -12,8 +12,9 @@ from sase.planning.basic import decided_at
 from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
 from sase.planning.dense_codes import work_of_codes
-from sase.planning.fused import is_fused
 from sase.planning.match_windows import MatchWindow
+from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.stack_drives import FusedScanDrive
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
 from sase.planning.selectivity import effort
@@ -40,7 +41,7 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
         bare = _without_windows(plan)
         return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
     cost = _of_chain(plan, statistics)
-    if is_fused(plan):
+    if isinstance(loaded_drive(plan), FusedScanDrive):
         return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
     return cost
 

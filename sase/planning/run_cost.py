@@ -8,7 +8,6 @@ from sase.binding.bound import Aggregate, Part, When
 from sase.binding.parts import references
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
 from sase.planning.dense_codes import work_of_codes
-from sase.planning.fused import shares_runs
 from sase.planning.nodes import (
     Confidence,
     Evaluation,
@@ -19,7 +18,9 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.paths import neighbours
-from sase.planning.run_algorithms import run_algorithm
+from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.line_drives import SharedLinesDrive
+from sase.planning.physical.runs import choose_runs
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
@@ -88,7 +89,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "built": matches,
         "bound": matches * length,
     }
-    if shares_runs(figures.plan):
+    if isinstance(loaded_drive(figures.plan), SharedLinesDrive):
         return _shared(figures, work, admitted, matches)
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.INTERVALS, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
@@ -112,7 +113,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["distinguished"] = matches
-        share = _IN_LINES if run_algorithm(figures.plan).never_forks else 1.0
+        share = _IN_LINES if choose_runs(figures.plan).never_forks else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {

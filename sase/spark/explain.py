@@ -11,15 +11,15 @@ from typing import Any, Unpack
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from sase.engine.pipeline.fused.choose import physical_plan
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.describe import split_text
+from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, physical_lines, tree
 from sase.planning.nodes import name_of
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.drive import Feed
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
 from sase.planning.shared_scans import operator_names
@@ -84,7 +84,7 @@ def _paths(replay: Replay) -> tuple[PhysicalPath, ...]:
     """The fused paths for the rows of a part, which a task loads block by block."""
     if replay.output in SETS and not replay.listing_reasons(replay.output):
         return ()
-    paths = physical_plan(without_limit(replay.plan)[0], in_pieces=True)
+    paths = paths_of(without_limit(replay.plan)[0], in_pieces=True)
     return tuple(path for path in paths if path.feed is Feed.LOADED)
 
 

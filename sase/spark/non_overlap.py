@@ -20,9 +20,9 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.scan.non_overlap import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.pipeline.limits import UNLIMITED, Limits
-from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.planning.nodes import Transformation, exchanged, require
+from sase.planning.plan import EnginePlan
 from sase.spark.arrow_map import map_in_arrow
 from sase.spark.partitioning import Cut
 from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, results_of

@@ -24,10 +24,10 @@ from pyspark.sql import types as st
 from sase.binding import Schema
 from sase.cached_property import cached_property
 from sase.engine.columns.data_types import data_type
-from sase.engine.plan import EnginePlan
 from sase.engine.sources.formats.parquet_footer import check_footer
 from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
+from sase.planning.plan import EnginePlan
 from sase.spark.slice_bounds import TimeMarks
 from sase.spark.source import FrameSource, plan_text
 from sase.spark.task import Task

@@ -25,11 +25,11 @@ from sase.binding.input_options import (
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.pipeline.time_slices import without_limit
-from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
 from sase.planning.collapse import collapsible
 from sase.planning.nodes import Operator, Transformation, chain, exchanged, require
 from sase.planning.optimizer import Optimized
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import set_declined, strategy_named
 from sase.planning.statistics import Statistics
 from sase.spark.arrow_map import map_in_arrow

@@ -17,7 +17,7 @@ from sase.binding.bound import BoundComponent
 from sase.engine.columns.input import Inputs
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
-from sase.engine.plan import EnginePlan
+from sase.planning.plan import EnginePlan
 from sase.spark.arrow_map import map_in_arrow
 from sase.spark.result_order import ORDER
 from sase.spark.row_layout import from_bytes, to_bytes

@@ -15,10 +15,10 @@ from sase.api.script_inputs import of_input
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
 from sase.binding.set_aside import ByStatement
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, ReplayWarning
+from sase.planning.plan import EnginePlan
 from sase.spark.script_cut import script_cuts
 from sase.spark.script_job import ScriptJob, ordering_of
 from sase.spark.source import FrameSource

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sase.binding.bound import BoundQuery, Column, Reference, WindowKind
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.plan import StatementPlan
+from sase.planning.plan import EnginePlan
 
 COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"

@@ -14,8 +14,8 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.plan import InputPlan, ScriptPlan, StatementPlan
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import SlicePlan, time_slices
 from sase.planning.split import Split
 from sase.spark.arrow_map import map_in_arrow

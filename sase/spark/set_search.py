@@ -16,16 +16,16 @@ from sase.binding.bound import WindowKind
 from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.batch import RowsInMemory
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.set_results.collapsed_table import CollapsedForm, EventLists, collapsed_events
 from sase.engine.set_results.compressed_matches import BUDGET
 from sase.engine.set_results.counted_union import counted_set
 from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import BudgetError
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import EARLIEST, LATEST
 from sase.spark.row_layout import RowLayout
 from sase.spark.ties import Ties

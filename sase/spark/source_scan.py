@@ -28,9 +28,9 @@ from sase.engine.columns.time_column import (
     beyond_longest,
 )
 from sase.engine.columns.type_codes import NO_TYPE
-from sase.engine.plan import EnginePlan
 from sase.errors import PlanError
 from sase.planning.nodes import Operator
+from sase.planning.plan import EnginePlan
 from sase.spark.columns import (
     FLOATS,
     all_of,

@@ -20,9 +20,9 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, check_of, watch_of
 from sase.engine.pipeline.matcher import Matcher
-from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.errors import SaseError
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import SlicePlan
 from sase.spark.limit import Leading, PartitionHead
 from sase.spark.result_order import (

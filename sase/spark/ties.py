@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding.bound import EquivalenceTest
-from sase.engine.plan import EnginePlan
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
+from sase.planning.plan import EnginePlan
 from sase.spark.row_layout import RowLayout
 
 

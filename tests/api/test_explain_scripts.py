@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.pipeline.fused.choose import GIVEN_NONE, NOT_FUSED, NOT_TOLD
-from sase.engine.pipeline.fused.lines import COUNTED, TIED
-from sase.planning.physical import Feed, PhysicalPath
+from sase.engine.pipeline.fused.lines import TIED
+from sase.planning.explain.driven import GIVEN_NONE, NOT_TOLD, PhysicalPath
+from sase.planning.physical.drive import NOT_FUSED, Feed
+from sase.planning.physical.line_drives import COUNTED
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 5 RETURN Pair(a.v AS v);
           FROM pairs, raw EVENT SEQ(Pair x, C c) WHERE x.v = c.v WITHIN 9;
@@ -86,7 +87,7 @@ def test_conditions_that_are_left_to_test_are_not_fused() -> None:
     )
     explained = sase.Script(text, streams={"raw": RAW}).explain()
     conditions, told, twice = map(shared_paths, explained.values())
-    assert conditions[OF_ADMITTED].declined == twice[OF_ADMITTED].declined == NOT_TOLD.reason
+    assert conditions[OF_ADMITTED].declined == twice[OF_ADMITTED].declined == NOT_TOLD
     assert told[OF_ADMITTED].declined is None
     # Who is given events of which more is asked scans them as by itself, if it may.
     assert [*conditions, *told] == [OF_ADMITTED, OF_ADMITTED]
@@ -109,7 +110,7 @@ def test_what_executed_a_shared_reading_is_counted() -> None:
     # Most events are given as they came, with those that its scan does not admit.
     counted, none = (shared_paths(every)[name] for name in ("fused scan", OF_ADMITTED))
     assert (counted.events, counted.matches) == (2_000, 1_000)
-    assert (none.events, none.declined) == (None, GIVEN_NONE.reason)
+    assert (none.events, none.declined) == (None, GIVEN_NONE)
 
 
 def test_who_took_over_in_a_shared_reading_is_told() -> None:
@@ -134,7 +135,7 @@ def test_what_declines_is_told_of_a_run_too() -> None:
     assert [*shared_paths(explained).values()] == [
         path for path in explained.physical if path.name == OF_ADMITTED
     ]
-    assert shared_paths(explained)[OF_ADMITTED].declined == NOT_TOLD.reason
+    assert shared_paths(explained)[OF_ADMITTED].declined == NOT_TOLD
 
 
 def test_nothing_is_fused_of_a_shared_reading_where_that_is_switched_off() -> None:
@@ -142,7 +143,7 @@ def test_nothing_is_fused_of_a_shared_reading_where_that_is_switched_off() -> No
     explained = sase.Script(text, streams={"raw": RAW}, plan="unfused").explain()
     for each in explained.values():
         assert {path.declined for path in each.physical} == {NOT_FUSED.reason}
-        assert "executed: block by block through the operators" in each.to_text()
+        assert "driven: block by block\n" in each.to_text()
 
 
 def test_what_happened_in_each_statement_is_told() -> None:

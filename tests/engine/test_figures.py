@@ -13,7 +13,7 @@ import pytest
 import sase
 from sase.engine.kernels.scan.stacks import APART, COUNT, HEAD, LINKS, RIP, ROW, TAIL, TOP
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.planning.recipes import recipe_names
 from tests.engine.series.routes import OF_RUNS
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import StopTest
 
 import sase
-from sase.engine.options import Options
 from sase.errors import SaseError
+from sase.planning.options import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.branches.examples import examples as branches_examples
 from tests.engine.branches.shared import shared_queries

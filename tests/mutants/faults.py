@@ -32,7 +32,7 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
 WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
-OPENING = f"{OPERATORS}/opening/operators.py"
+PHYSICAL_RUNS = "sase/planning/physical/runs.py"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
 VALUE_CODES = "sase/engine/columns/value_codes.py"
@@ -431,14 +431,14 @@ FAULTS = [
     ),
     Fault(
         "pruned-before-having",
-        f"{OPERATORS}/opening/operators.py",
+        PHYSICAL_RUNS,
         "top.having is not None or ",
         "",
     ),
     Fault(
         "pruned-before-absence",
-        f"{OPERATORS}/opening/operators.py",
-        " or top.input is not runs",
+        PHYSICAL_RUNS,
+        " or top.input is not self.runs",
         "",
     ),
     Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
@@ -1081,9 +1081,9 @@ FAULTS = [
     ),
     Fault(
         "events-are-fused-though-that-is-off",
-        "sase/engine/pipeline/fused/choose.py",
-        "return kind.of(pipeline) if pipeline.plan.options.fused else NOT_FUSED",
-        "return kind.of(pipeline)",
+        "sase/planning/physical/drive.py",
+        "return cls.of(request) if request.plan.options.fused else NOT_FUSED",
+        "return cls.of(request)",
         "scripts",
     ),
     Fault(
@@ -1208,9 +1208,9 @@ FAULTS = [
     ),
     Fault(
         "matches-of-groups-are-taken-untold",
-        "sase/engine/operators/opening/operators.py",
-        "or runs.has_absences_in_iterations",
-        "or False",
+        PHYSICAL_RUNS,
+        "is_told |= self.runs.has_absences_in_iterations",
+        "pass",
         "groups",
     ),
     # ------------------------------------------------------------ compressed sets

@@ -12,9 +12,9 @@ from sase.planning.explain.runs import algorithm_of, details_of
 from sase.planning.late_types import LateTypes
 from sase.planning.nodes import Evaluation, RunEvaluation, require, variables_of
 from sase.planning.optimizer import optimized
+from sase.planning.physical.runs import choose_runs
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites.contract import GROUPS
-from sase.planning.run_algorithms import run_algorithm
 from sase.planning.run_cardinality import RunCardinalities
 from tests.planning.plans import TABLE, known
 
@@ -61,11 +61,10 @@ def test_matches_with_groups_are_counted_through_states() -> None:
 
 def test_the_words_for_a_group() -> None:
     plan = optimized(read_recipe("optimized"), basic_plan(bind_text(QUERY, TABLE))).plan
-    runs = require(plan, RunEvaluation)
-    assert algorithm_of(runs, run_algorithm(plan)).endswith(
+    assert algorithm_of(choose_runs(plan)).endswith(
         ", partitioned on few, through iterations of groups"
     )
-    assert list(details_of(runs, run_algorithm(plan), variables_of(plan))) == [
+    assert list(details_of(choose_runs(plan), variables_of(plan))) == [
         "a: A WHERE a.v = 3",
         "g: (SEQ(b: B, !x: X, s: S+, c: C) OR SEQ(d: D, e: E?)){3,}",
         "z: Z",

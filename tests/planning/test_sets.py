@@ -10,6 +10,7 @@ from sase.binding import BoundQuery, bind_text
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import collapsible
 from sase.planning.cost import cost_of
+from sase.planning.declined import Declined
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.operators import OperatorText
 from sase.planning.explain.runs import algorithm_of, details_of
@@ -22,10 +23,10 @@ from sase.planning.nodes import (
     variables_of,
 )
 from sase.planning.optimizer import optimized
+from sase.planning.physical.runs import choose_runs
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
-from sase.planning.rewrites.contract import GREEDY, SETS, Declined
-from sase.planning.run_algorithms import run_algorithm
+from sase.planning.rewrites.contract import GREEDY, SETS
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.serialisation import plan_from_json, plan_to_json
 from sase.planning.split import split_of
@@ -93,11 +94,11 @@ def test_matches_of_sets_are_counted_through_states() -> None:
 
 def test_the_words_for_a_set() -> None:
     plan = optimized(read_recipe("optimized"), basic_plan(bound(QUERY))).plan
-    runs, negation = require(plan, RunEvaluation), require(plan, Negation)
-    assert algorithm_of(runs, run_algorithm(plan)).endswith(
+    negation = require(plan, Negation)
+    assert algorithm_of(choose_runs(plan)).endswith(
         "event by event, partitioned on few, through the subsets of each set (SES)"
     )
-    assert list(details_of(runs, run_algorithm(plan), variables_of(plan))) == [
+    assert list(details_of(choose_runs(plan), variables_of(plan))) == [
         "a: A WHERE a.v = 3",
         "c: C",
         "p: P+",

@@ -111,7 +111,7 @@ LAYERED = {
 }
 # What is imported from these is a package or a module of them.
 PACKAGES = LAYERED | {"sase": [*PARTS]}
-BESIDE = {"__init__", "options", "plan", "report", "resources", "stopwatch"}
+BESIDE = {"__init__", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {
@@ -426,7 +426,7 @@ def test_a_wrong_direction_is_found(name, text):
     [
         ("sase.engine.kernels.scan.stacks", "from sase.engine.blocks import block"),
         ("sase.engine.operators.negation", "def late():\n    import sase.engine.pipeline.matcher"),
-        ("sase.engine.options", "from sase.engine.columns import Events"),
+        ("sase.engine.report", "from sase.engine.columns import Events"),
         ("sase.engine.kernels.sets.runs", "from sase.engine.kernels.groups import automaton"),
         ("sase.engine.kernels.window", "from sase.engine.kernels.scan.stacks import Arrivals"),
         ("sase.engine.kernels.jit.linking", "from sase.engine.kernels import window"),

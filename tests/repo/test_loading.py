@@ -142,7 +142,7 @@ def test_a_query_without_series_loads_nothing_that_evaluates_runs():
     others = {"match_graph.passes", *(f"baselines.{name}" for name in baselines)}
     kernels = {f"kleene.{name}" for name in kleene} | others
     assert found.isdisjoint(f"sase.engine.kernels.{name}" for name in kernels)
-    assert "sase.engine.operators.opening.runs" not in found
+    assert "sase.engine.operators.kleene.run_evaluation" not in found
 
 
 # Compiles for a table, loads what would run it, and prints which readers of files are there.

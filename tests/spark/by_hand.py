@@ -24,9 +24,9 @@ from sase.binding.input_options import INPUT_OPTIONS, InputOptions
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.reader import result_schema
 from sase.engine.pipeline.time_slices import without_limit
-from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
 from sase.spark import row_layout, set_search
 from sase.spark.columns import slack_of

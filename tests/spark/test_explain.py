@@ -14,7 +14,7 @@ from sase import spark as on_spark
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.time_slices import without_limit
 from sase.errors import PlanError
-from sase.planning.physical import Feed
+from sase.planning.physical.drive import Feed
 from sase.planning.replay import SlicePlan
 from sase.spark.explain import estimated
 from tests.program import Program
@@ -54,13 +54,13 @@ def test_by_key(df: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("query", "output", "paths", "said"),
     [
-        (FUSED, "structs", {"fused scan"}, "executed: loaded events by the fused scan\n"),
+        (FUSED, "structs", {"fused scan"}, "driven: loaded events by the fused scan if keys "),
         (FREE, "structs", set(), "declined fused scan: the construction tests conditions"),
         (
             f"{FUSED} LIMIT 9",
             "structs",
             {"fused scan"},
-            "executed: loaded events by the fused scan\n",
+            "driven: loaded events by the fused scan if keys ",
         ),
         (LINES, "structs", set(), "declined shared lines, fused lines: events come in pieces"),
         (FUSED, "compressed", set(), None),
@@ -73,7 +73,7 @@ def test_the_paths_that_tasks_take(
     found = on_spark.explain(query, df, seq="ts", output=output)
     assert {each.name for each in found.plan.physical if each.declined is None} == paths
     assert {each.feed for each in found.plan.physical} <= {Feed.LOADED}
-    assert ("\nexecuted: " in str(found)) == (said is not None)
+    assert ("\ndriven: " in str(found)) == (said is not None)
     if said is None:
         assert found.to_dict()["plan"]["physical"] == []
         return

@@ -14,11 +14,11 @@ from sase.cached_property import cached_property
 from sase.diagnostics.strategies.group_rules import GroupRules, rules_of
 from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, Run, StrategyRules, rows_text
 from sase.engine.pipeline.batch import held
-from sase.engine.plan import EnginePlan
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
+from sase.planning.plan import EnginePlan
 from sase.printable import printable, printable_lines
 
 EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]

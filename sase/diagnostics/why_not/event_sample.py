@@ -18,13 +18,13 @@ from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
 from sase.engine.columns.input import FilePart, Input, Inputs
 from sase.engine.expressions import columns_needed
-from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.sources import MOST_HELD, Files
 from sase.engine.sources.salvage import salvaged
 from sase.engine.statistics.sampling import compacted
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
+from sase.planning.plan import EnginePlan
 
 # Strategies under which every event counts, whatever its type.
 CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)

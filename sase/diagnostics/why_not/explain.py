@@ -23,9 +23,9 @@ from sase.diagnostics.why_not.why_not import WhyNot
 from sase.engine.columns.input import Inputs
 from sase.engine.columns.time_column import doubt_of_unit
 from sase.engine.pipeline.batch import text_warnings
-from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
 from sase.engine.statistics.ties import TieShare
+from sase.planning.plan import EnginePlan
 from sase.planning.recipes import Recipe
 
 PARTLY = (

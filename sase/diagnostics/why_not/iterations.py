@@ -21,8 +21,8 @@ from sase.engine.columns.input import Inputs
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings.bindings import as_bindings
 from sase.engine.operators.contract import span_of
-from sase.engine.plan import EnginePlan
 from sase.engine.sources import Files
+from sase.planning.plan import EnginePlan
 from sase.planning.recipes import Recipe
 
 # Of so many matches it is told where the next iteration breaks.

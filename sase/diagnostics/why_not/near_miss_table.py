@@ -17,10 +17,10 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Interner
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.transformation import Results
-from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.row_history import RowHistory
 from sase.planning.basic import basic_plan
+from sase.planning.plan import EnginePlan
 
 # To agree in nothing is less of a miss than any other one without a measure.
 APART = 2.0

@@ -15,14 +15,14 @@ from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import totals
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
-from sase.engine.options import Options
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.errors import BudgetError
 from sase.planning.basic import basic_plan
 from sase.planning.collapse import Collapsible, collapsible
 from sase.planning.nodes import RunEvaluation, require
+from sase.planning.options import Options
 from sase.planning.paths import MOST_SLOTS, slots_of
+from sase.planning.plan import EnginePlan
 
 Look = Callable[[int], None]
 # What a graph may cost for each partial match that a search may find; and what an event costs

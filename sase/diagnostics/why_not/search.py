@@ -14,14 +14,14 @@ from sase.diagnostics.why_not.query_parts import QueryPart
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.operators.transformation import Results
-from sase.engine.options import Options
-from sase.engine.pipeline.fused.choose import open_pipeline
-from sase.engine.plan import EnginePlan
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.errors import BudgetError, MemoryLimitError, TimeLimitError
 from sase.lang.ast import StrategyName
 from sase.planning.basic import basic_plan
 from sase.planning.nodes import Operator
 from sase.planning.optimizer import optimized
+from sase.planning.options import Options
+from sase.planning.plan import EnginePlan
 from sase.planning.recipes import Recipe
 
 # Between two blocks the clock is looked at. A block can take long where nothing keeps partitions

@@ -19,11 +19,11 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit, rank
 from sase.engine.kernels.scan.neighbours import admit_places
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check, keep_freed_memory, no_check
 from sase.engine.snapshots.layout import Array, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
+from sase.planning.plan import EnginePlan
 
 # The least room for admitted events.
 FEW = 1 << 12

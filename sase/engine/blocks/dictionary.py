@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, EquivalenceTest
-from sase.binding.schema import OTHERS
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Block, Key, Tests
 from sase.engine.blocks.key_dictionary import KeyDictionary
@@ -24,6 +23,7 @@ from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import INTEGER
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.layout import Declared, Each, Own
+from sase.planning.physical.declarations import TypeDeclarations
 
 # Of texts that plans share each has few: so many bits their dense codes have at most.
 BITS_OF_SHARED = 10
@@ -33,23 +33,20 @@ ROUNDS = 8
 LARGE = 8
 
 
-class TypeDictionary:
-    """The types that a plan knows and what each declares; unknown types share a code.
+class TypeDictionary(TypeDeclarations):
+    """The codes of the types that a plan knows and what each declares; unknown types share one.
 
     All runs of the plan may share it, also those of several threads.
     """
 
     def __init__(self, schema: Schema, components: Iterable[BoundComponent] = ()) -> None:
-        self.schema = schema
-        mentioned = (name for each in components for name in each.types or ())
-        names = dict.fromkeys([*(schema.type_names or ()), *mentioned])
-        self.codes: Mapping[str, int] = {name: code for code, name in enumerate(names)}
-        self.unknown_type = len(names)
+        super().__init__(schema, components)
+        self.codes: Mapping[str, int] = {name: code for code, name in enumerate(self.names)}
+        self.unknown_type = len(self.names)
         listed = schema.type_names or ()
         named = (code for name, code in self.codes.items() if name not in listed)
         # The types that the schema does not list: those that the query names, and all others.
         self.unlisted = (*named, self.unknown_type)
-        self._is_typed = any(t.attributes is not None for t in schema.types or ())
         self._declared: dict[str, Mask | None] = {}
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
 
@@ -69,7 +66,7 @@ class TypeDictionary:
     def declare(self, attribute: str) -> Mask | None:
         """Whether each type declares an attribute, by code, unknown ones last; None if all do."""
         if attribute not in self._declared:
-            found = np.array([self._declares(name, attribute) for name in [*self.codes, None]])
+            found = np.array([self.declares(name, attribute) for name in [*self.names, None]])
             self._declared[attribute] = None if found.all() else found
         return self._declared[attribute]
 
@@ -81,19 +78,6 @@ class TypeDictionary:
             return True
         kinds = ({table[name].kind for table in known if name in table} for name in attributes)
         return not all(found and found <= UNSCALED for found in kinds)
-
-    def unknown_types_lack(self, attribute: str) -> bool:
-        """Whether unknown types do not declare an attribute."""
-        declared = self.declare(attribute)
-        return declared is not None and not declared[self.unknown_type]
-
-    def _declares(self, type_name: str | None, attribute: str) -> bool:
-        schema = self.schema
-        if not self._is_typed or attribute in schema.roles:
-            return True
-        if type_name is None or type_name not in (schema.type_names or ()):
-            return schema.has_others and schema.declares(OTHERS, attribute)
-        return schema.declares(type_name, attribute)
 
 
 @dataclass

@@ -14,9 +14,10 @@ from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.layout import Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import Lowered, lower, make_stack
 from sase.engine.expressions.strings import Interner
-from sase.engine.expressions.vectorized import can_vectorize, evaluate_vectorized
+from sase.engine.expressions.vectorized import evaluate_vectorized
 from sase.engine.expressions.vectors import Vector, columns_of
 from sase.engine.kernels.expressions.program import Stack, evaluate_rows
+from sase.planning.physical.vectorized import can_vectorize
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.folding import COMPARISONS
-from sase.binding.types import TIMES, Kind
+from sase.binding.types import TIMES
 from sase.engine.columns.arrays import Mask
 from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.expressions.layout import Need
@@ -47,45 +47,6 @@ Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
 # Values from which on a search of NumPy is faster than comparisons.
 MANY_VALUES = 16
-
-
-def can_vectorize(condition: Condition) -> bool:
-    """Whether NumPy can evaluate a condition on one event."""
-    match condition:
-        case Truth():
-            return True
-        case All(operands=operands) | Any(operands=operands):
-            return all(map(can_vectorize, operands))
-        case Comparison(left=left, right=right):
-            if _is_remainder(left):
-                return _is_known(right)
-            return (_is_attribute(left) and _is_known(right)) or (
-                _is_attribute(right) and _is_known(left)
-            )
-        case Between(operand=operand, low=low, high=high):
-            return _is_attribute(operand) and _is_known(low) and _is_known(high)
-        case Membership(operand=operand, values=values):
-            return _is_attribute(operand) and all(map(_is_known, values))
-        case Like(operand=operand, pattern=pattern):
-            return _is_attribute(operand) and _is_known(pattern)
-        case NullTest(operand=operand):
-            return _is_attribute(operand)
-
-
-def _is_attribute(value: Expression) -> bool:
-    return isinstance(value, Reference) and value.undeclared_by == frozenset()
-
-
-def _is_remainder(value: Expression) -> bool:
-    """Whether it is the remainder of an integer by a positive constant."""
-    match value:
-        case Operation(name="%", operands=(read, Constant(value=int(by)))):
-            return _is_attribute(read) and read.type.kind is Kind.INTEGER and by > 0
-    return False
-
-
-def _is_known(value: Expression) -> bool:
-    return isinstance(value, Constant) and value.value is not None
 
 
 def evaluate_vectorized(

@@ -13,12 +13,9 @@ from sase.binding.bound import (
     Aggregate,
     BoundComponent,
     BoundWindow,
-    Comparison,
     Condition,
     EquivalenceTest,
     Operation,
-    Part,
-    Reference,
     WindowKind,
 )
 from sase.binding.text import condition_text
@@ -30,11 +27,11 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Need, ProgramLayout, columns_needed
 from sase.engine.kernels.expressions.program import RAISED_AT, RAISED_WORDS, Stack
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
-from sase.engine.options import Options
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.negatives import NegativeElement
+from sase.planning.options import Options
 
 # Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
 # components bind any number of events.
@@ -200,11 +197,6 @@ class Context:
         """Whether there is one component, whose event agrees with itself, NULL or not."""
         return len(self.components) + len(self.negatives) == 1
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether a component is a repeated group."""
-        return any([each.group is not None for each in self.components])
-
     def level_of(self, component: int) -> int:
         """The level of a positive component; negative ones come after the last."""
         indexes = [each.index for each in self.components]
@@ -292,18 +284,7 @@ class Context:
         self, test: EquivalenceTest, components: Iterable[BoundComponent]
     ) -> list[tuple[int, Condition]]:
         """The conditions that `[a = 'v']` sets on components, each with its component."""
-        assert test.value is not None
-        found: list[tuple[int, Condition]] = []
-        for component in components:
-            names = self.schema.type_names if component.types is None else component.types
-            undeclared = frozenset(
-                name for name in names or () if not self._declares(name, test.attribute)
-            )
-            if undeclared and undeclared == frozenset(names or ()):
-                continue
-            read = Reference(test.type, component.index, Part.EVENT, test.attribute, undeclared)
-            found.append((component.index, Comparison("=", read, test.value)))
-        return found
+        return list(self.dictionary.type_dictionary.values(test, components))
 
     def negative_conditions(self, element: NegativeElement) -> Iterator[tuple[int, Condition]]:
         """The conditions on an event of a negative element alone, fixed values included."""
@@ -312,10 +293,6 @@ class Context:
         for test in element.equivalences:
             if test.value is not None:
                 yield from self.values(test, element.components)
-
-    def _declares(self, type_name: str, attribute: str) -> bool:
-        declared = self.dictionary.type_dictionary.declare(attribute)
-        return declared is None or bool(declared[self.dictionary.type_dictionary.codes[type_name]])
 
 
 # ---------------------------------------------------------------- windows

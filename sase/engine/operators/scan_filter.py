@@ -34,11 +34,6 @@ class ScanFilter:
         # Whether overflows are counted, so that only admitted events may be evaluated.
         self.may_overflow = any([each is not None for each in self._overflows])
 
-    @property
-    def are_none(self) -> bool:
-        """Whether there is no condition."""
-        return not self._tests
-
     def states(self, block: Block) -> Numbers:
         """The states of a block's events without the components whose conditions fail."""
         return self.narrow(block, block.states)

@@ -75,11 +75,6 @@ class SequenceConstructionState(Declared):
         return found
 
     @property
-    def is_fusible(self) -> bool:
-        """Whether every sequence of the stacks is built unchecked."""
-        return self._limit is None and self._checking.is_empty
-
-    @property
     def tally(self) -> Tally | None:
         """The counters of ANALYZE by level."""
         return self._checking.tally

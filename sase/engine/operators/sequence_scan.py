@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from sase.binding.bound import Condition
-from sase.engine.blocks.block import Block, Tests, Watermark
+from sase.engine.blocks.block import Block, Watermark
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import (
     Context,
@@ -18,7 +18,7 @@ from sase.engine.operators.contract import (
 )
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.layout import Count, Declared, Own
-from sase.planning.nodes import SequenceConstruction, SequenceScan, Stacks
+from sase.planning.nodes import SequenceConstruction, SequenceScan
 
 if TYPE_CHECKING:
     from sase.engine.operators.baselines.nfa_stack import NfaStack
@@ -33,14 +33,20 @@ class SequenceScanState(Declared):
 
     layout = dict(seen=Count(), stacks=Own(path="stacks"))
 
-    def __init__(self, node: SequenceScan, above: SequenceConstruction, context: Context) -> None:
+    def __init__(
+        self,
+        node: SequenceScan,
+        above: SequenceConstruction,
+        context: Context,
+        keep: Callable[[], StackArrays],
+    ) -> None:
         self.node, self._window = node, node.window
         # Either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
         # Of positive components match windows have decided them.
         positive = () if node.input is not None else conditions_of_scan(node, above, context)
         self._conditions = ScanFilter(context, (*positive, *_negative(above, context)))
-        self.stacks: StackArrays = _stacks(node, above, context)
+        self.stacks = keep()
         self._seen = 0
         self._analyzed = context if context.options.analyze else None
 
@@ -52,18 +58,6 @@ class SequenceScanState(Declared):
         states = self._conditions.states(block)
         self.stacks.push(block, states, measures_of(block, self.measured), self.span)
         return iter(())
-
-    def fusible_key(self, *, admitted: bool) -> Tests | None:
-        """The key of active instance stacks, if the scan checks types alone and can be fused.
-
-        Of events that are `admitted` already it has no more to check than that.
-        """
-        stacks = self.stacks if type(self.stacks) is ActiveStacks else None
-        if stacks is None or self.node.nothing is not None:
-            return None
-        if not admitted and not self._conditions.are_none:
-            return None
-        return stacks.tests
 
     def count(self, admitted: int) -> None:
         """Count the events that a fused kernel pushed onto the stacks."""
@@ -108,23 +102,3 @@ def conditions_of_scan(
 def _negative(above: SequenceConstruction, context: Context) -> Iterator[tuple[int, Condition]]:
     for element in above.elements:
         yield from context.negative_conditions(element)
-
-
-def _stacks(node: SequenceScan, above: SequenceConstruction, context: Context) -> StackArrays:
-    """Open the stacks of the plan; those of some recipes have kernels that others never load."""
-    partitions: tuple[Tests, ...] = node.partitions
-    if context.is_alone:
-        partitions = ()
-    if node.stacks is Stacks.NFA:
-        from sase.engine.operators.baselines.nfa_stack import NfaStack
-
-        return NfaStack(above, context)
-    if node.stacks is Stacks.LEAVES:
-        from sase.engine.operators.join_tree import JoinTree
-
-        return JoinTree(partitions[0] if partitions else (), above, context)
-    if len(partitions) > 1:
-        from sase.engine.operators.baselines.multi_stacks import MultiStacks
-
-        return MultiStacks(partitions, above, context)
-    return ActiveStacks(partitions[0] if partitions else (), above, context)

@@ -27,7 +27,7 @@ from sase.heed import SEARCHING, heed
 from sase.planning.nodes import Transformation, Union
 
 if TYPE_CHECKING:
-    from sase.engine.operators.kleene.series_negation import SeriesHaving, SeriesValues
+    from sase.engine.operators.kleene.series_negation import SeriesCheck, SeriesHaving, SeriesValues
 
 
 DETECTED_AND_LAST = np.dtype([("detected", np.int64), ("last", np.int64)])
@@ -117,34 +117,8 @@ class Results:
         return Results(positions, tuple(value[places] for value in self.values))
 
 
-def _having(
-    node: Transformation, context: Context, *, of_series: bool
-) -> ConditionFilter | SeriesHaving | None:
-    if node.having is None:
-        return None
-    conditions = list(conjoined(node.having))
-    if of_series:
-        return _of_series(context)[0](conditions, context)
-    return ConditionFilter(context, [], conditions)
-
-
-def _of_series(context: Context) -> tuple[type[SeriesHaving], type[SeriesValues]]:
-    """What checks and returns matches of series or groups, with kernels that others never load."""
-    if context.schema.is_imprecise:
-        from sase.engine.operators.imprecise.checks import CandidateHaving, CandidateValues
-
-        return CandidateHaving, CandidateValues
-    if context.has_groups:
-        from sase.engine.operators.groups.checks import GroupHaving, GroupValues
-
-        return GroupHaving, GroupValues
-    from sase.engine.operators.kleene.series_negation import SeriesHaving, SeriesValues
-
-    return SeriesHaving, SeriesValues
-
-
 class TransformationState(Declared):
-    """A running transformation."""
+    """A running transformation; of matches of series a `check` decides HAVING and RETURN."""
 
     layout = dict(
         out=Count(),
@@ -157,17 +131,25 @@ class TransformationState(Declared):
         node: Transformation,
         context: Context,
         taken: TakenMatches | None = None,
-        *,
-        of_series: bool = False,
+        check: type[SeriesCheck] | None = None,
     ) -> None:
         self._store = context.buffer
-        self._having = _having(node, context, of_series=of_series)
+        conditions = [] if node.having is None else list(conjoined(node.having))
         # What several branches return each has computed.
         of_branches = isinstance(node.input, Union)
         columns = () if of_branches else node.columns or ()
-        self._columns = [] if of_series else [ReturnedValue(column, context) for column in columns]
-        has_values = of_series and not of_branches
-        self._values = _of_series(context)[1](columns, context) if has_values else None
+        self._having: ConditionFilter | SeriesHaving | None = None
+        self._columns: list[ReturnedValue] = []
+        self._values: SeriesValues | None = None
+        if check is None:
+            self._having = ConditionFilter(context, [], conditions) if conditions else None
+            self._columns = [ReturnedValue(column, context) for column in columns]
+        else:
+            # With kernels that sequences never load.
+            from sase.engine.operators.kleene.series_negation import SeriesHaving, SeriesValues
+
+            self._having = SeriesHaving(conditions, context, check) if conditions else None
+            self._values = None if of_branches else SeriesValues(columns, context, check)
         self._non_overlap = (
             NonOverlapFilter(node.non_overlapping, context)
             if node.non_overlapping is not None and (taken is None or taken.are_told)
@@ -191,13 +173,6 @@ class TransformationState(Declared):
     def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Results]:
         """Yield the results that time completes."""
         return self.results(self._having.advance(watermark, below) if self._having else below)
-
-    @property
-    def is_fusible(self) -> bool:
-        """Whether every sequence is a result as it is."""
-        return self._left is None and not (
-            self._having or self._columns or self._values or self._non_overlap
-        )
 
     @property
     def filters(self) -> bool:

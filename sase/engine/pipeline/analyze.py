@@ -9,12 +9,12 @@ from sase.engine.kernels.jit.compiler import compilations
 from sase.engine.pipeline.batch import Overseen, batches_in, push_all, read, run
 from sase.engine.pipeline.limits import RunGuard, working
 from sase.engine.pipeline.matcher import Matcher
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
 from sase.engine.sources import MOST_HELD
 from sase.engine.stopwatch import Stopwatch
+from sase.planning.plan import EnginePlan
 
 READING, SEARCH = "Reading", "Search"
 COMPILED = "kernels were compiled in this run, and the times of operators contain that"

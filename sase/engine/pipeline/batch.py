@@ -16,13 +16,12 @@ from sase.engine.columns import Events, opened
 from sase.engine.columns.input import Input, Inputs, as_batch
 from sase.engine.columns.quarantine import joined
 from sase.engine.columns.resolve import resolve
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.limits import RunGuard, check_of, memory_check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
-from sase.engine.plan import EnginePlan, Reads
 from sase.engine.report import Report
 from sase.engine.resources import Check
 from sase.engine.results.batch import ResultBatch
@@ -34,6 +33,7 @@ from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError, PlanError
 from sase.planning.left_out import branches_left_out, left_out_text
+from sase.planning.plan import EnginePlan, Reads
 from sase.planning.traversal import attributes_read
 
 Watch: TypeAlias = Callable[[int], object]

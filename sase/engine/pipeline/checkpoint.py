@@ -10,18 +10,18 @@ from typing import Any
 
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.live_events import live_events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import StreamState
-from sase.engine.plan import EnginePlan
 from sase.engine.resources import Check
 from sase.engine.results.row_history import restored as history_restored
 from sase.engine.snapshots import codec
 from sase.engine.snapshots.migrations import FORMAT, migrated, release
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SaseError, SchemaError, SnapshotError
+from sase.planning.plan import EnginePlan
 from sase.signature import signature, verify
 
 # In front of a signature, and of what is signed.

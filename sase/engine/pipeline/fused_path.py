@@ -1,6 +1,5 @@
-"""What a fused path is: a physical operator that executes a whole pipeline by one kernel.
+"""What a fused path is: a drive of a plan, opened, which executes a whole pipeline by one kernel.
 
-`FusedPath.of(pipeline)` gives the path, or the reason why the plan needs its operators one by one.
 A path writes into the state of the same operators, so that events which it does not understand
 go through them instead; what it leaves to them it leaves untouched.
 """
@@ -74,6 +73,4 @@ class PushedPath(Protocol):
         """The results that a batch completes; None if nothing of it was taken."""
 
 
-# Named here, as their module is loaded only where a plan has runs.
-LINES, SHARED_LINES = "fused lines", "shared lines"
 FusedPath: TypeAlias = LoadedPath | PushedPath

@@ -23,14 +23,14 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.input import Inputs
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
 from sase.engine.pipeline.time_slices import without_limit
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check
 from sase.engine.results.batch import MatchBatch, ResultBatch
+from sase.planning.plan import EnginePlan
 
 # Batches of results that a partition may queue while it waits for others.
 MOST_WAITING = 16

@@ -18,20 +18,20 @@ from sase.engine.columns.slice import taken
 from sase.engine.columns.timestamps import raw_moment, shown_moment
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.checkpoint import checkpoint
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, memory_check_of
 from sase.engine.pipeline.pipeline import Counted, Pipeline
 from sase.engine.pipeline.reader import read_through
 from sase.engine.pipeline.reorder_buffer import Arrived
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import BEGINNING
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import matcher_line
 from sase.errors import BudgetError, SaseError
+from sase.planning.plan import EnginePlan
 
 _Taken = ParamSpec("_Taken")
 _Given = TypeVar("_Given")

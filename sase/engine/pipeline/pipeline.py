@@ -27,20 +27,21 @@ from sase.engine.columns.input import Inputs
 from sase.engine.columns.quarantine import Quarantine
 from sase.engine.columns.time_column import time_type
 from sase.engine.operators.contract import Context, HasBranches, OperatorState
-from sase.engine.operators.opening.operators import open_operators
+from sase.engine.operators.opening import open_operators
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused_path import FusedMeter, LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import END, StreamState
 from sase.engine.pipeline.warnings import RunWarnings
-from sase.engine.plan import EnginePlan
 from sase.engine.report import FusedUse, Report, totals
 from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.nodes import chain
+from sase.planning.physical.operators import operators_of
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import operator_names
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
@@ -134,7 +135,7 @@ class Pipeline:
             aggregates=plan.aggregates or {},
             conditions=conditions,
         )
-        self.operators: list[OperatorState] = open_operators(plan.operators, self.context)
+        self.operators: list[OperatorState] = open_operators(operators_of(plan), self.context)
         # What narrows blocks before anything of them is kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
         self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]

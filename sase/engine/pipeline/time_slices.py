@@ -18,14 +18,14 @@ from sase.engine.columns import Events
 from sase.engine.columns.input import Inputs
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.choose import open_pipeline
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check, cores
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.planning.nodes import SequenceConstruction, Transformation, exchanged, find, require
+from sase.planning.plan import EnginePlan
 from sase.planning.split import Split
 
 # The fewest events that are worth a thread, or one of many slices; and how many times as many as

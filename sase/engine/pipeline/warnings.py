@@ -13,12 +13,12 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.time_column import doubt_of_unit
 from sase.engine.operators.contract import OverflowCounts
-from sase.engine.plan import EnginePlan
 from sase.engine.results.row_history import RowHistory
 from sase.engine.snapshots.layout import Count, Declared, Each, IfThere, Many, Own, Row, Texts
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.statistics.ties import TieShare
 from sase.nearest import did_you_mean
+from sase.planning.plan import EnginePlan
 
 # So many events are looked at first.
 FEW = 1 << 12

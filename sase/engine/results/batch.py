@@ -23,15 +23,13 @@ from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.candidates import CandidateBindings
 from sase.engine.operators.bindings.detection import detection, detection_by_branch
-from sase.engine.operators.bindings.forms import form_of
-from sase.engine.operators.bindings.groups import IterationForm
+from sase.engine.operators.bindings.forms import opened_form
 from sase.engine.operators.bindings.unions import (
     UnionBindings,
     levels_of,
     likely_of,
 )
 from sase.engine.operators.transformation import Results
-from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import (
     arrow_column,
     event_column,
@@ -43,6 +41,8 @@ from sase.engine.results.group_columns import group_column, row_type, rows_of_it
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
 from sase.planning.late_types import Known
+from sase.planning.physical.forms import form_of
+from sase.planning.plan import EnginePlan
 
 # Matches of which results are made at once.
 PIECE = 1 << 16
@@ -145,7 +145,7 @@ class MatchBatch:
         levels = len(self.shape.components)
         if self.shape.schema.is_imprecise and not self.results:
             return CandidateBindings.none(levels)
-        form = form_of(self.shape.plan.runs) or IterationForm.of(self.shape.components)
+        form = opened_form(form_of(self.shape.plan.operators), self.shape.components)
         if form is not None and not self.results:
             return form.none()
         if self.shape.plan.has_series:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.arrow_columns import python_values
 from sase.planning.nodes import chain
+from sase.planning.plan import EnginePlan
 from sase.printable import printable
 
 # Matches that are shown, the width of a line, and the events of a series that are shown.

@@ -22,9 +22,9 @@ from sase.binding.bound import (
 )
 from sase.binding.folding import INT64_MIN
 from sase.binding.types import Kind
-from sase.engine.plan import EnginePlan
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import SequenceScan
+from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of
 from sase.planning.traversal import within
 

@@ -28,7 +28,6 @@ from sase.engine.operators.transformation import Results, ReturnedValue
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.warnings import never_occurred
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.matches import Matches
@@ -41,6 +40,7 @@ from sase.engine.scripts.matching_forms import (
     differ_at_last,
     is_constant,
 )
+from sase.planning.plan import EnginePlan
 
 
 class JointMatching:

@@ -32,7 +32,6 @@ from sase.binding.parts import references
 from sase.binding.types import Kind
 from sase.cached_property import cached_property
 from sase.engine.operators.contract import span_of
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.asking import asked_wholly
 from sase.planning.nodes import (
     Operator,
@@ -46,6 +45,7 @@ from sase.planning.nodes import (
     rebuilt,
     require,
 )
+from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of
 from sase.planning.traversal import within
 

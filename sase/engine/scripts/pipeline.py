@@ -20,11 +20,10 @@ from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf, SharedConditions
 from sase.engine.columns.quarantine import each_once, joined
 from sase.engine.pipeline.checkpoint import passed_on
-from sase.engine.pipeline.fused.choose import choose_for_shared
+from sase.engine.pipeline.fused.open import drive_admitted
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import BEGINNING
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
@@ -36,6 +35,7 @@ from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
 from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
+from sase.planning.plan import EnginePlan
 
 Found: TypeAlias = dict[str, Matches]
 
@@ -116,7 +116,7 @@ class ScriptPipeline:
         for each in members:
             each.go_on(matcher, joint)
         if self.is_dealt(first.name):
-            choose_for_shared(matcher.pipeline)
+            drive_admitted(matcher.pipeline)
 
     @property
     def joint(self) -> list[JointNames]:
@@ -380,7 +380,7 @@ class ScriptPipeline:
             if len(readers) > 1 or any(each.told_apart for each in asking.values()):
                 pipelines = {reader: each.matcher.pipeline for reader, each in readers.items()}
                 for pipeline in pipelines.values():
-                    choose_for_shared(pipeline)
+                    drive_admitted(pipeline)
                 yield name, SharedReading({n: p.plan for n, p in pipelines.items()}, asking)
 
 

@@ -11,13 +11,13 @@ from sase.cached_property import cached_property
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Loader
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.matching_forms import (
     ARITHMETIC,
     JointNames,
     JointStatements,
     MatchingForm,
 )
+from sase.planning.plan import EnginePlan
 
 # The places of a stack, which grows where it must, and the sequences in a chunk of output.
 STACK, CHUNK = 1 << 7, 1 << 13

@@ -17,10 +17,10 @@ from sase.engine.columns.slice import taken
 from sase.engine.columns.time_column import time_type
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.warnings import RunWarnings
-from sase.engine.plan import EnginePlan
 from sase.engine.scripts.admission import AdmissionIndex, AdmittedPart
 from sase.engine.scripts.asking import Asking
 from sase.engine.scripts.pieces import Piece
+from sase.planning.plan import EnginePlan
 
 # So many rows go through all plans before the next ones do: what is dealt out stays small.
 STRETCH = 1 << 20

@@ -38,7 +38,6 @@ from sase.engine.columns.python_rows import NO_FLOAT
 from sase.engine.columns.resolve import expected_of_type
 from sase.engine.columns.slice import SavedTable
 from sase.engine.pipeline.stream_state import BEGINNING, END
-from sase.engine.plan import EnginePlan
 from sase.engine.results.arrow_columns import is_zoned, time_array
 from sase.engine.scripts.composite_events import MICROSECONDS
 from sase.engine.scripts.pieces import Fed, Piece
@@ -57,6 +56,7 @@ from sase.engine.snapshots.layout import (
 )
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError
+from sase.planning.plan import EnginePlan
 
 MOST = np.iinfo(np.int64).max
 Key = tuple[int, int]

@@ -6,9 +6,9 @@ from sase.engine.columns import Events
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
+from sase.planning.plan import EnginePlan
 
 
 class CollectedEvents:

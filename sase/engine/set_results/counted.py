@@ -23,7 +23,6 @@ from sase.engine.operators.kleene.match_set_evaluation import (
 )
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.set_results.collapsed_table import (
@@ -33,6 +32,7 @@ from sase.engine.set_results.collapsed_table import (
     count_column,
 )
 from sase.engine.set_results.collected import CollectedEvents
+from sase.planning.plan import EnginePlan
 
 # The most matches of which results are made at once; one at first, so that it comes soon.
 LARGEST_PIECE = 4096

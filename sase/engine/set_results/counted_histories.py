@@ -7,8 +7,8 @@ from sase.engine.operators.kleene.history_counting import HistoryCountingState
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
+from sase.planning.plan import EnginePlan
 
 
 class CountedHistories:

@@ -24,13 +24,13 @@ from sase.engine.operators.kleene.match_set_evaluation import (
 )
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, working
-from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.set_results.collapsed_table import CollapsedForm, check_size
 from sase.engine.set_results.collected import CollectedEvents
 from sase.engine.set_results.counted import CountedMatches, FormBuilder, count_within, values_of
 from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import SaseError
+from sase.planning.plan import EnginePlan
 
 # Matches of a branch that are made at once: few at first would be merged often.
 AT_ONCE = 1 << 8

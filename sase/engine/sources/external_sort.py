@@ -21,9 +21,9 @@ from sase.engine.columns.numbers import number_column
 from sase.engine.columns.order import stream_order
 from sase.engine.columns.projection import project
 from sase.engine.columns.time_column import read_times, time_type
-from sase.engine.plan import Reads
 from sase.engine.sources.dataset import Files
 from sase.errors import DataError, MemoryLimitError
+from sase.planning.plan import Reads
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)

@@ -9,12 +9,12 @@ import numpy as np
 from sase.binding.bound import EquivalenceTest
 from sase.binding.parts import references
 from sase.engine.columns import Events
-from sase.engine.plan import EnginePlan
 from sase.engine.statistics.agreements import agreements
 from sase.engine.statistics.attributes import by_type
 from sase.engine.statistics.population import Population, conjuncts
 from sase.engine.statistics.sampling import draw_sample
 from sase.engine.statistics.selectivities import selectivities
+from sase.planning.plan import EnginePlan
 from sase.planning.split import window_of
 from sase.planning.statistics import ALL_EVENTS, Admission, Statistics
 

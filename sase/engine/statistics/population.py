@@ -26,11 +26,11 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.plan import EnginePlan
 from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
 from sase.engine.statistics.sampling import TIMES, Sample
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import chain
+from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of, window_of
 
 Tests = tuple[EquivalenceTest, ...]

@@ -11,9 +11,9 @@ import numpy as np
 from sase.binding.schema import MERGED_ORDER, ROW_ORDER
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
-from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceScan, Union, find, reading
+from sase.planning.plan import EnginePlan
 
 # Of more events than this a sample is looked at: slices of so many events, evenly apart. Where it
 # has too few events of the query's types, all are.

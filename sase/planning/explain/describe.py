@@ -9,6 +9,7 @@ from sase.binding.bound import BoundComponent
 from sase.planning.cost import cost_of
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
+from sase.planning.explain.driven import PhysicalPath
 from sase.planning.explain.explanation import Explanation
 from sase.planning.explain.operators import OperatorText, duration_text, symbol_of
 from sase.planning.explain.reasons import reasons
@@ -34,7 +35,6 @@ from sase.planning.nodes import (
     name_of,
 )
 from sase.planning.optimizer import Optimized
-from sase.planning.physical import PhysicalPath
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
 from sase.planning.shared_scans import shared_scans

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log10
 
 from sase.planning.explain.automaton import escaped
+from sase.planning.explain.driven import declined, driven
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
-from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted
 
 
@@ -49,7 +49,7 @@ def _physical(explanation: ExplainedPlan) -> list[str]:
     """A box around the operators that a fused path executes, and a note on what does."""
     if not explanation.physical:
         return []
-    lines = [f"executed: {executed(explanation.physical)}"]
+    lines = [f"driven: {driven(explanation.physical)}"]
     lines += [f"declined {line}" for line in declined(explanation.physical, verbose=True)]
     note = "".join(f"{escaped(line)}\\l" for line in lines)
     found = [f'  physical [label="{note}", shape=note]']

@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from string import Template
 
+from sase.planning.explain.driven import declined, driven
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.page.details import panel
 from sase.planning.explain.page.flow import address, flow
@@ -16,7 +17,6 @@ from sase.planning.explain.page.markup import Markup, element, escaped, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import ExplainedPlan
 from sase.planning.nodes import name_of
-from sase.planning.physical import declined, executed
 from sase.planning.quantities import counted, duration
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
@@ -94,7 +94,7 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
     if explanation.source:
         yield "Statistics", explanation.source
     if explanation.physical:
-        yield "Executed", executed(explanation.physical)
+        yield "Driven", driven(explanation.physical)
         yield from (("Declined", line) for line in declined(explanation.physical, verbose=True))
     if explanation.split:
         yield "May be cut", explanation.split

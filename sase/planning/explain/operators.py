@@ -20,7 +20,7 @@ from sase.planning.detection import KEEPS_EVERY_KEY, wait_for_copies
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
 from sase.planning.leading_runs import why_all_go_on
 from sase.planning.match_windows import MatchWindow, first_levels, steps_of
-from sase.planning.run_algorithms import run_algorithm
+from sase.planning.physical.runs import choose_runs
 from sase.planning.shared_scans import SharedScan, shared_scans
 from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
 
@@ -89,7 +89,7 @@ class OperatorText:
                 )
                 return f"walk back from each {self.levels[-1].variable} through the {walked}"
             case nodes.RunEvaluation():
-                return algorithm_of(operator, run_algorithm(self.plan))
+                return algorithm_of(choose_runs(self.plan))
             case nodes.Union(branches=branches):
                 return f"union of {len(branches)} branches in one order, each match once"
             case nodes.Negation():
@@ -116,7 +116,7 @@ class OperatorText:
             case nodes.SequenceConstruction():
                 yield from self._construction(operator)
             case nodes.RunEvaluation():
-                yield from details_of(operator, run_algorithm(self.plan), self.names)
+                yield from details_of(choose_runs(self.plan), self.names)
                 yield from _within(operator.window)
                 yield from _read(operator.columns)
             case nodes.Selection():

@@ -20,7 +20,7 @@ from sase.binding.parts import references
 from sase.binding.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import Evaluation, RunEvaluation
-from sase.planning.run_algorithms import RunAlgorithm
+from sase.planning.physical.runs import RunAlgorithm, RunsInStretches
 from sase.planning.stretches import exclusions
 from sase.planning.trees import (
     decided_by_joins,
@@ -52,11 +52,12 @@ _EDGES = {
 }
 
 
-def algorithm_of(runs: RunEvaluation, algorithm: RunAlgorithm) -> str:
+def algorithm_of(algorithm: RunAlgorithm) -> str:
     """How matches are found."""
+    runs = algorithm.runs
     keys = ", ".join(map(test_text, runs.partitions))
     last = runs.components[-1]
-    return algorithm.value.format(
+    return algorithm.text.format(
         by_key=f", partitioned on {keys}" if keys else "",
         last=last.variable if last.is_single else "event that may be the last",
         tree=_tree(runs) if runs.evaluation is Evaluation.TREE else "",
@@ -72,8 +73,9 @@ def _tree(runs: RunEvaluation) -> str:
     return tree_text(runs.joins, names)
 
 
-def details_of(runs: RunEvaluation, algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
+def details_of(algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
     """What is admitted, under which strategy, and what is decided where."""
+    runs = algorithm.runs
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
     for component in runs.components:
@@ -85,7 +87,7 @@ def details_of(runs: RunEvaluation, algorithm: RunAlgorithm, names: Names) -> It
         if runs.least is not None:
             yield "walks end where the order of what they chose is below the threshold"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
-    if algorithm is RunAlgorithm.STRETCHES:
+    if isinstance(algorithm, RunsInStretches):
         for one, other in exclusions(runs):
             what = f"a further {one.variable} and the first {other.variable}"
             yield f"no event is both {what}: their conditions exclude each other"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
+from sase.planning.explain.driven import OF_OTHER_PLANS, driven
+from sase.planning.explain.driven import declined as declined_drives
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 from sase.planning.nodes import name_of
-from sase.planning.physical import OF_OTHER_PLANS, executed
-from sase.planning.physical import declined as declined_paths
 from sase.planning.quantities import counted, duration, size
 from sase.planning.rewrites.contract import (
     IS_PRECISE,
@@ -86,13 +86,13 @@ def _with_depths(
 
 
 def physical_lines(explanation: ExplainedPlan, *, verbose: bool = False) -> Iterator[str]:
-    """What executes the operators; `verbose` says what it fuses, and names all that declined."""
+    """What takes events through the operators; `verbose` adds what it fuses, and every reason."""
     if not explanation.physical:
         return
-    yield from wrap(f"executed: {executed(explanation.physical)}", 100, subsequent_indent="  ")
+    yield from wrap(f"driven: {driven(explanation.physical)}", 100, subsequent_indent="  ")
     if verbose:
         yield from (f"  {p.name}: {p.summary}" for p in explanation.physical if not p.declined)
-    for line in declined_paths(explanation.physical, verbose=verbose):
+    for line in declined_drives(explanation.physical, verbose=verbose):
         yield from wrap(f"  declined {line}", 100, subsequent_indent="    ")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sase.planning.explain.automaton import ExplainedAutomaton
-from sase.planning.physical import PhysicalPath
+from sase.planning.explain.driven import PhysicalPath
 from sase.planning.statistics import Statistics
 
 VERSION = 1

@@ -6,10 +6,11 @@ alone, where conditions only choose among the sequences.
 
 from __future__ import annotations
 
+from sase.planning.declined import Declined
 from sase.planning.rewrites.backtrack_runs import backtrack_runs
 from sase.planning.rewrites.build_composite_key import build_composite_key
 from sase.planning.rewrites.collapse_matches import collapse_matches
-from sase.planning.rewrites.contract import Declined, Outcome, Rewrite
+from sase.planning.rewrites.contract import Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.enumerate_worlds import enumerate_worlds
 from sase.planning.rewrites.evaluate_by_set_states import evaluate_by_set_states

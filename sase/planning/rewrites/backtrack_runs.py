@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import Declined, Outcome, runs_of_several
+from sase.planning.rewrites.contract import Outcome, runs_of_several
 
 
 def backtrack_runs(plan: Operator) -> Outcome:

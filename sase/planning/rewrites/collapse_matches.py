@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
 from sase.planning.paths import paths_of
-from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
+from sase.planning.rewrites.contract import Outcome, unpruned_runs
 
 
 def collapse_matches(plan: Operator) -> Outcome:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from sase.binding.text import condition_text
 from sase.cached_property import cached_property
 from sase.lang.ast import StrategyName
+from sase.planning.declined import NO_RUNS, NO_SCAN, Declined
 from sase.planning.nodes import (
     Evaluation,
     Operator,
@@ -22,19 +23,6 @@ from sase.planning.nodes import (
 )
 from sase.planning.statistics import Statistics
 
-
-@dataclass(frozen=True, slots=True)
-class Declined:
-    """Why a rewrite left a plan as it is."""
-
-    reason: str
-
-
-# Why rewrites for the other kind of plans decline.
-NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
-NO_RUNS = Declined("the plan has no runs")
-NO_NEGATIVE_GROUP = Declined("the pattern has no negative group")
-NO_TREE = Declined("the plan has no tree of joins")
 # Why a walk is kept without a look at what joins by a tree would cost.
 NOT_KNOWN = Declined("without statistics it is not known whether a component is rare")
 NOT_AT_HAND = Declined("joins pay where all events are at hand, and these may come in pieces")

@@ -15,8 +15,9 @@ from sase.binding.literals import is_written
 from sase.binding.parts import with_references
 from sase.binding.text import condition_text, value_text
 from sase.binding.types import Kind
+from sase.planning.declined import Declined
 from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
 from sase.planning.value_ranges import first_exclusion
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Confidence, Operator, exchanged, find
-from sase.planning.rewrites.contract import IS_PRECISE, Declined, Outcome
+from sase.planning.rewrites.contract import IS_PRECISE, Outcome
 
 
 def enumerate_worlds(plan: Operator) -> Outcome:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
+from sase.planning.rewrites.contract import Outcome, unpruned_runs
 
 
 def evaluate_by_set_states(plan: Operator) -> Outcome:

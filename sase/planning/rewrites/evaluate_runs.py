@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sase.lang.ast import StrategyName
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     EdgeCondition,
     Negation,
@@ -18,7 +19,7 @@ from sase.planning.nodes import (
     rebuilt,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import window_of
 
 # The operators of a basic plan: what runs do themselves, and what takes their matches.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     Operator,
     Selection,
@@ -13,7 +14,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def filter_dynamically(plan: Operator) -> Outcome:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from sase.binding.bound import Conjunct, ConjunctClass
 from sase.planning.consistency import Consistency
+from sase.planning.declined import NO_RUNS, Declined
 from sase.planning.extremes import class_of, decided_by_candidates, decided_by_earlier, implied
 from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
-from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.walk_back import decided_early
 
 

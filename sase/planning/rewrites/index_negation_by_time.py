@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import WindowKind
+from sase.planning.declined import Declined
 from sase.planning.nodes import Negation, Operator, exchanged, find
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def index_negation_by_time(plan: Operator) -> Outcome:

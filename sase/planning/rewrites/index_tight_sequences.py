@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from sase.binding.bound import BoundComponent
 from sase.binding.text import condition_text, test_text
+from sase.planning.declined import NO_NEGATIVE_GROUP, Declined
 from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.nodes import Negation, Operator, exchanged, find, variables_of
-from sase.planning.rewrites.contract import NO_NEGATIVE_GROUP, Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 # Steps of a chain, each of which has a state of its own for every key.
 MOST_STEPS = 64

@@ -20,6 +20,7 @@ from sase.binding.bound import (
     Part,
     Reference,
 )
+from sase.planning.declined import Declined
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import (
     Negation,
@@ -30,7 +31,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import negations_of
 
 # An attribute of a component.

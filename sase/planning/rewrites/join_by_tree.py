@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.cardinality import Cardinalities
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     Evaluation,
     Operator,
@@ -20,7 +21,6 @@ from sase.planning.rewrites.contract import (
     NONE_RARE,
     NOT_AT_HAND,
     NOT_KNOWN,
-    Declined,
     Outcome,
     unpruned_runs,
 )

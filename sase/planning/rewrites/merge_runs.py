@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import (
-    MIXED,
-    Declined,
-    Outcome,
-    reads_series,
-    runs_of_several,
-)
+from sase.planning.rewrites.contract import MIXED, Outcome, reads_series, runs_of_several
 
 
 def merge_runs(plan: Operator) -> Outcome:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Negation, Operator, Selection, Window, chain, find, rebuilt
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def negate_before_window(plan: Operator) -> Outcome:

@@ -7,6 +7,7 @@ from itertools import filterfalse
 
 from sase.binding.bound import EquivalenceTest
 from sase.nearest import did_you_mean
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     Operator,
     RunEvaluation,
@@ -20,7 +21,7 @@ from sase.planning.nodes import (
     reading,
     require,
 )
-from sase.planning.rewrites.contract import PRUNED, Declined, Outcome
+from sase.planning.rewrites.contract import PRUNED, Outcome
 from sase.planning.rewrites.infer_equivalence_tests import implied_by
 from sase.planning.statistics import Statistics
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.lang.ast import StrategyName
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import MIXED, Declined, Outcome, runs_as_written
+from sase.planning.rewrites.contract import MIXED, Outcome, runs_as_written
 
 
 def postpone_conditions(plan: Operator) -> Outcome:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Confidence, Operator, RunEvaluation, exchanged, find, require
-from sase.planning.rewrites.contract import IS_PRECISE, Declined, Outcome
+from sase.planning.rewrites.contract import IS_PRECISE, Outcome
 
 
 def prune_by_confidence(plan: Operator) -> Outcome:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
 from sase.planning.cost import cost_of
+from sase.planning.declined import Declined
 from sase.planning.match_windows import MatchWindow, fewest_events
 from sase.planning.nodes import (
     Operator,
@@ -16,7 +17,7 @@ from sase.planning.nodes import (
     reading,
 )
 from sase.planning.quantities import percentage
-from sase.planning.rewrites.contract import KEPT_OUT, NOT_KNOWN, Declined, Outcome
+from sase.planning.rewrites.contract import KEPT_OUT, NOT_KNOWN, Outcome
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sase.binding.text import test_text
 from sase.lang.ast import StrategyName
+from sase.planning.declined import NO_RUNS, Declined
 from sase.planning.nodes import (
     Evaluation,
     Negation,
@@ -16,7 +17,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.rewrites.contract import NO_RUNS, Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import may_end
 
 # The evaluations that look for the first match of a partition alone.

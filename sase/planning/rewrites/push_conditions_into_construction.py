@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     Operator,
     Selection,
@@ -14,7 +15,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.selectivity import in_order
 from sase.planning.statistics import Statistics
 

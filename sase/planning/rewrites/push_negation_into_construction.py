@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest, WindowKind
+from sase.planning.declined import Declined
 from sase.planning.negatives import NegativeComponent, NegativeElement, SequenceSearch
 from sase.planning.nodes import (
     Negation,
@@ -27,7 +28,7 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def push_negation_into_construction(plan: Operator) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import BoundWindow, WindowKind
+from sase.planning.declined import Declined
 from sase.planning.nodes import (
     Operator,
     SequenceConstruction,
@@ -16,7 +17,7 @@ from sase.planning.nodes import (
     rebuilt,
     require,
 )
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def push_window_into_construction(plan: Operator) -> Outcome:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.extremes import unfolded
 from sase.planning.nodes import EdgeCondition, Operator, RunEvaluation, exchanged, require
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def unfold_aggregates(plan: Operator) -> Outcome:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sase.planning.declined import Declined
 from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, require
-from sase.planning.rewrites.contract import Declined, Outcome
+from sase.planning.rewrites.contract import Outcome
 
 
 def use_active_instance_stacks(plan: Operator) -> Outcome:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.lang.ast import StrategyName
+from sase.planning.declined import Declined
 from sase.planning.nodes import Evaluation, Operator, exchanged
-from sase.planning.rewrites.contract import Declined, Outcome, reads_series, runs_of_several
+from sase.planning.rewrites.contract import Outcome, reads_series, runs_of_several
 
 
 def version_runs(plan: Operator) -> Outcome:

@@ -26,10 +26,10 @@ from sase.engine.pipeline.checkpoint import restored
 from sase.engine.pipeline.limits import CALL, UNLIMITED, Limits
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.timers import due
-from sase.engine.plan import EnginePlan
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.errors import SnapshotError
+from sase.planning.plan import EnginePlan
 from sase.spark.row_layout import PART, RowLayout, from_bytes, gathered, to_bytes
 from sase.spark.ties import Ties
 

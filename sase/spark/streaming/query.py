@@ -26,8 +26,8 @@ from sase.binding.input_options import (
 from sase.binding.lateness import lateness_in
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import Limits
-from sase.engine.plan import EnginePlan
 from sase.errors import PlanError, ReplayWarning
+from sase.planning.plan import EnginePlan
 from sase.planning.replay import ReplayStrategy, possible
 from sase.spark.arrow_map import map_in_arrow
 from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan

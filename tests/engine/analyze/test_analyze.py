@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import sase
-from sase.engine.options import Options
 from sase.engine.pipeline import analyze
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import QueryError
 from sase.planning.nodes import Selection, chain, find, rebuilt
+from sase.planning.options import Options
 from tests.engine.analyze.account import check_account
 from tests.engine.matching.examples import Example, examples
 from tests.engine.matching.ways import Way, check, plan_of, push, ways

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.blocks import builder
-from sase.engine.options import Options
+from sase.planning.options import Options
 
 # Stretches of events that are all admitted, or none.
 STRETCHES = st.lists(st.tuples(st.sampled_from("AB"), st.integers(1, 30)), max_size=8)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.errors import BudgetError
+from sase.planning.options import Options
 
 QUERY = "EVENT SEQ(A a, B b, C c) OR SEQ(A a, B b, D d)"
 

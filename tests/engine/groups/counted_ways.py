@@ -21,11 +21,11 @@ from sase.binding.input_options import InputOptions
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.pipeline.checkpoint import restored
 from sase.engine.pipeline.matcher import Matcher
-from sase.engine.plan import EnginePlan
 from sase.engine.sources.discovered import Discovered
 from sase.lang.parser import parse_query
 from sase.planning.collapse import collapsible
 from sase.planning.optimizer import Optimized
+from sase.planning.plan import EnginePlan
 from tests import naive
 from tests.engine.matching.examples import Example
 from tests.spark.by_hand import ByHand

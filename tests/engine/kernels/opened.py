@@ -15,9 +15,9 @@ from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
-from sase.engine.options import Options
 from sase.engine.resources import no_check
 from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
+from sase.planning.options import Options
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks
 from tests.engine.kernels.twins import Absent, Bounds
 

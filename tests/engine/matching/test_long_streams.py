@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.options import Options
 from sase.lang.parser import parse_query
+from sase.planning.options import Options
 from sase.planning.recipes import read_recipe, recipe_names
 from tests import naive
 from tests.engine.matching.long_streams import (

@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.engine.kernels.kleene import line_scan
 from sase.engine.kernels.scan import key_hash, stacks
-from sase.engine.options import Options
+from sase.planning.options import Options
 from tests.seeds import draw_numbers, tries
 
 EVENTS, USERS, SPAN = 30_000, 40_000, 6_000

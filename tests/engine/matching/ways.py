@@ -15,10 +15,10 @@ import pyarrow.parquet
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.options import Options
 from sase.engine.pipeline import batch
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.optimizer import optimized
+from sase.planning.options import Options
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
 from tests import naive

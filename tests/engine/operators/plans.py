@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
+from sase.planning.options import Options
 from sase.planning.recipes import recipe_names
 from tests.seeds import has_turn
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.lang.parser import parse_query
 from sase.planning.nodes import Negation, require
+from sase.planning.options import Options
 from tests.engine.series.test_early_filters import rows_of
 from tests.naive import match
 from tests.seeds import draw_numbers, share

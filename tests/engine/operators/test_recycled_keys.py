@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.blocks import key_dictionary
 from sase.engine.expressions import TextDictionary
-from sase.engine.options import Options
 from sase.planning import dense_codes
+from sase.planning.options import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import told
 

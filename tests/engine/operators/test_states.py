@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.operators.opening.operators import open_operators
-from sase.engine.options import Options
-from sase.engine.pipeline.fused.choose import choose
+from sase.engine.operators.opening import open_operators
+from sase.engine.pipeline.fused.open import drive_by_plan
 from sase.engine.pipeline.live_events import live_events
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
+from sase.planning.options import Options
+from sase.planning.physical.operators import operators_of
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
 
@@ -47,7 +48,7 @@ def test_every_query_finds_something() -> None:
 def replaced(matcher: Any) -> None:
     """Open the operators of a matcher once more, with the state that those so far have saved."""
     pipeline = matcher.pipeline
-    fresh = open_operators(pipeline.plan.operators, pipeline.context)
+    fresh = open_operators(operators_of(pipeline.plan), pipeline.context)
     at = pipeline.at
     end = at.numbers if pipeline.keeps_events else at.events
     live = live_events(pipeline, 0, end, is_done=pipeline.is_done())
@@ -57,7 +58,7 @@ def replaced(matcher: Any) -> None:
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
     pipeline.operators = fresh
-    choose(pipeline)
+    drive_by_plan(pipeline)
 
 
 def needed_from(operator: Any) -> int:

@@ -10,8 +10,8 @@ import pytest
 
 import sase
 from sase.engine.blocks import key_dictionary
-from sase.engine.options import Options
 from sase.planning import dense_codes
+from sase.planning.options import Options
 from tests.engine.operators.plans import told
 from tests.seeds import draw_numbers, share
 

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.options import Options
 from sase.engine.snapshots import migrations
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SaseError, SnapshotError
+from sase.planning.options import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
 

@@ -17,11 +17,11 @@ import sase
 from sase.api.compiled_query import compile_query
 from sase.api.plan import Plan
 from sase.binding.input_options import InputOptions
-from sase.engine.options import Options
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
 from sase.lang.parser import parse_query
 from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.options import Options
 from sase.planning.statistics import Statistics
 from tests import naive
 

@@ -10,10 +10,12 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.engine.pipeline.fused.choose import FUSED, NARROWED, open_pipeline, physical_plan
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.fused.scan import FusedScan
-from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import NO_RUNS, NO_SCAN, NO_TREE
+from sase.planning.declined import NO_RUNS, NO_SCAN, NO_TREE
+from sase.planning.explain.driven import paths_of
+from sase.planning.physical.drive import NARROWED, Feed
+from sase.planning.physical.drives import DRIVES
 from tests.engine.pipeline.unfused import unfused
 
 COUNT = 400
@@ -53,7 +55,7 @@ SAID = {
 
 
 def said(plan: sase.Plan) -> list[str | None]:
-    return [path.declined for path in physical_plan(plan.engine)]
+    return [path.declined for path in paths_of(plan.engine)]
 
 
 @pytest.mark.parametrize("text", SAID)
@@ -80,7 +82,7 @@ def test_what_is_shown_is_what_is_opened(text: str) -> None:
     plan = sase.compile(text, EVENTS)
     for shown, streaming in ((plan, False), (plan, True), (unfused(plan), True)):
         pipeline = open_pipeline(shown.engine, streaming=streaming)
-        paths = {path.feed for path in physical_plan(shown.engine) if path.declined is None}
+        paths = {path.feed for path in paths_of(shown.engine) if path.declined is None}
         assert (pipeline.pushed_path is not None) == (streaming and Feed.PUSHED in paths)
         if not streaming:
             assert (pipeline.loaded_path is not None) == (Feed.LOADED in paths)
@@ -187,7 +189,7 @@ def test_analyze_counts_shared_runs_one_by_one() -> None:
         paths = {each["path"]: each for each in told.to_dict()["physical"]}
         assert paths[path]["declined"] is None
         assert (paths[other]["declined"], paths[other]["events"]) == (reason, None)
-        assert f"executed: loaded events by the {path}" in str(told)
+        assert f"driven: loaded events by the {path}" in str(told)
         assert f"declined {other}: {reason}" in str(told)
         for form in (told.to_dot(), told.to_html()):
             assert f"by the {path}" in form and f"{other}: {reason}" in form
@@ -198,15 +200,16 @@ def test_analyze_counts_shared_runs_one_by_one() -> None:
 
 def test_explain_shows_the_paths_in_every_format() -> None:
     taken, refused = explained(PLAIN), explained(PLAIN + " LIMIT 3")
-    told = "executed: loaded events by the fused scan; pushed batches by the fused push"
-    reason = "results end at LIMIT"
-    assert told in str(taken)
+    keys = "keys are whole numbers or texts of one dictionary, none NULL, and keys lie close"
+    reason, told = "results end at LIMIT", " ".join(str(taken).split())
+    assert f"driven: loaded events by the fused scan if {keys} together or come again" in told
+    assert "else block by block; pushed batches by the fused push if they are small" in told
     assert "fused lines" not in str(taken)
     assert "fused lines: the plan has no runs" in taken.to_text(verbose=True)
-    assert "executed: block by block through the operators" in str(refused)
+    assert "driven: block by block\n" in str(refused)
     assert f"declined fused scan, fused push: {reason}" in str(refused).replace("\n    ", " ")
     paths = {path["path"]: path for path in refused.to_dict()["physical"]}
-    alone = [kind.name for kind in FUSED if kind.feed is not Feed.SHARED]
+    alone = [kind.name for kind in DRIVES if kind.feed is not Feed.SHARED]
     assert [*paths] == alone
     assert paths["fused scan"]["declined"] == reason
     assert paths["fused scan"]["feed"] == "loaded"

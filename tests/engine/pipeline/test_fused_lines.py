@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
-from sase.engine.pipeline.fused.choose import open_pipeline
 from sase.engine.pipeline.fused.lines import FusedLines
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.key_partitions import search_by_key
+from sase.planning.options import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share
 

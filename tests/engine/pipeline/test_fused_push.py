@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.engine.pipeline.fused.push import FusedPush
+from sase.planning.options import Options
 from tests.seeds import draw_numbers, share, tries
 
 TYPES = ["A", "B", "C", "D"]

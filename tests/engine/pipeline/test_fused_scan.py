@@ -15,10 +15,10 @@ import sase
 from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.options import Options
 from sase.engine.pipeline.analyze import analyzed
-from sase.engine.pipeline.fused import scan, sequence
+from sase.engine.pipeline.fused import scan
 from sase.engine.pipeline.fused.scan import FusedScan
+from sase.planning.options import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share, tries
 
@@ -195,7 +195,7 @@ def test_the_time_of_each_part(taken: list[tuple[int, int]], monkeypatch: Any) -
     plan = sase.compile(QUERIES[0], events).engine
     for has_clock in (True, False):
         if not has_clock:
-            monkeypatch.setattr(sequence, "CLOCK", NO_CLOCK)
+            monkeypatch.setattr("sase.engine.pipeline.fused.open.CLOCK", NO_CLOCK)
         start = perf_counter_ns()
         matches, report = analyzed(plan, events, clock=perf_counter_ns)
         passed = perf_counter_ns() - start

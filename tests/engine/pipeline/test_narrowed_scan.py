@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.kernels.scan.neighbours import admit_places, neighbours, search_rising
-from sase.engine.options import Options
+from sase.planning.options import Options
 
 ROWS = 1500
 
@@ -45,7 +45,7 @@ def both(query: str, events: pa.Table, **options: Any) -> tuple[list[Any], str]:
     found = sase.match(query, events, plan="tree_bushy", **options).rows.to_pylist()
     assert found == sase.match(query, events, plan="ais_windows", **options).rows.to_pylist()
     told = str(sase.explain(query, events, plan="tree_bushy", analyze=True))
-    return found, " ".join(told.split("executed: ")[1].split())
+    return found, " ".join(told.split("driven: ")[1].split())
 
 
 WINDOWS = st.sampled_from(

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.options import Options
 from sase.errors import DataError, PlanError
+from sase.planning.options import Options
 from tests.engine.columns.layouts import containers
 
 GREAT = 2**63

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.lang.parser import parse_query
+from sase.planning.options import Options
 from tests import naive
 from tests.engine.pipeline.test_fused_lines import found, in_two_threads, taken
 from tests.engine.pipeline.unfused import unfused
@@ -303,7 +303,7 @@ def test_explain_says_which_conditions_exclude_each_other() -> None:
     told = sase.explain(proved, events).to_text()
     assert "(in stretches)" in told
     assert "no event is both a further b and the first c: their conditions exclude" in told
-    assert "executed: loaded events by the fused lines" in told
+    assert "driven: loaded events by the fused lines" in told
     touching = sase.explain(text.format("b[i].v <= b[i-1].v", "c[1].v >= b[b.len].v"), events)
     assert "stretches" not in touching.to_text()
     assert "declined shared lines, fused lines: runs may fork" in touching.to_text()

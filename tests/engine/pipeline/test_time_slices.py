@@ -18,10 +18,10 @@ from sase.binding.bound import WindowKind
 from sase.engine.pipeline import time_slices
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.prefetch import Pool, PrefetchedSearch
-from sase.engine.plan import EnginePlan
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
+from sase.planning.plan import EnginePlan
 
 RANDOM = random.Random(5)
 EVENTS = pa.table(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.options import Options
 from sase.engine.pipeline.timers import due
+from sase.planning.options import Options
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
 EVENTS = stream()

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 import sase
-from sase.engine.options import Options
 from sase.engine.results import row_history
+from sase.planning.options import Options
 from tests.seeds import draw_numbers
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 600"

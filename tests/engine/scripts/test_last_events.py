@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.planning.physical import Feed
+from sase.planning.physical.drive import Feed
 from tests.engine.scripts.test_added_statements import grown
 from tests.engine.scripts.test_joint_matching import PATTERN, joint_of, opened, rows
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.engine.options import Options
+from sase.planning.options import Options
 
 RANDOM = Random(3)
 EVENTS = [

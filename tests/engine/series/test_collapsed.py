@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 import sase
-from sase.engine.options import Options
 from sase.planning.nodes import Evaluation, RunEvaluation, require
+from sase.planning.options import Options
 
 RANDOM = Random(3)
 EVENTS = [

@@ -12,8 +12,8 @@ import pytest
 
 import sase
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState
-from sase.engine.options import Options
 from sase.lang.parser import parse_query
+from sase.planning.options import Options
 from tests.naive import Match, match
 from tests.seeds import draw_numbers
 

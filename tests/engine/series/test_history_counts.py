@@ -12,11 +12,11 @@ import pytest
 from hypothesis import settings
 
 import sase
-from sase.engine.options import Options
 from sase.engine.pipeline.batch import held
 from sase.engine.set_results import CountedHistories
 from sase.errors import TimeLimitError
 from sase.planning.history_counts import counting_histories
+from sase.planning.options import Options
 from tests.engine.matching.ways import keywords_of
 from tests.engine.series.examples import SeriesExample
 from tests.engine.series.routes import case

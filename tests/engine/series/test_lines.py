@@ -12,8 +12,8 @@ import pytest
 import sase
 from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.options import Options
 from sase.planning.nodes import Transformation, require
+from sase.planning.options import Options
 from tests.engine.series.test_merging import OPTIONS
 
 RANDOM = Random(7)

@@ -12,9 +12,9 @@ import pytest
 import sase
 from sase.engine.kernels.baselines import versioned_buffer as of
 from sase.engine.operators.baselines.versioned import VersionedState
-from sase.engine.options import Options
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SnapshotError
+from sase.planning.options import Options
 from tests.test_naive import LEVELS_1_AND_2
 
 RANDOM = Random(5)

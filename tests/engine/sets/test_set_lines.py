@@ -12,9 +12,9 @@ import pytest
 import sase
 from sase.engine.operators.sets.evaluation import SetEvaluationState
 from sase.engine.operators.sets.line_evaluation import SetLineEvaluationState
-from sase.engine.options import Options
 from sase.errors import SnapshotError
 from sase.lang.parser import parse_query
+from sase.planning.options import Options
 from tests import naive
 from tests.engine.series.test_merging import OPTIONS
 

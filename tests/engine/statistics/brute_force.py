@@ -11,8 +11,8 @@ import pyarrow as pa
 import sase
 from sase.engine.columns import Events
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.engine.statistics import measured
+from sase.planning.plan import EnginePlan
 from sase.planning.statistics import Statistics
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.options import Options
+from sase.planning.options import Options
 
 SPAN = 6
 # The types that a match must have in order, and those of all components but the first.

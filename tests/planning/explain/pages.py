@@ -10,9 +10,10 @@ from sase.binding.schema_file import schema_from
 from sase.planning.basic import basic_plan
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
+from sase.planning.explain.driven import PhysicalPath
 from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
-from sase.planning.physical import Feed, PhysicalPath
+from sase.planning.physical.drive import Feed
 from sase.planning.recipes import read_recipe
 from sase.planning.statistics import (
     Admission,

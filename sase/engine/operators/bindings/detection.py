@@ -15,7 +15,7 @@ from sase.engine.operators.bindings.candidates import DETECTED
 from sase.engine.operators.bindings.sets import SetBindings
 from sase.engine.operators.bindings.unions import BranchLevels, UnionBindings
 from sase.engine.operators.contract import size_of
-from sase.engine.plan import EnginePlan
+from sase.planning.plan import EnginePlan
 
 # How the levels of a branch are those of the whole, and its plan.
 PlannedBranch: TypeAlias = tuple[BranchLevels, EnginePlan]

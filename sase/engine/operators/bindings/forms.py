@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sase.binding.bound import BoundComponent
 from sase.engine.operators.bindings.candidates import CandidateForm
 from sase.engine.operators.bindings.groups import IterationForm
 from sase.engine.operators.bindings.sets import SetForm
-from sase.lang.ast import StrategyName
-from sase.planning.nodes import Evaluation, RunEvaluation
+from sase.planning.physical.forms import BindingForm
 
 
-def form_of(runs: RunEvaluation | None) -> IterationForm | SetForm | CandidateForm | None:
+def opened_form(
+    form: BindingForm, components: Sequence[BoundComponent]
+) -> IterationForm | SetForm | CandidateForm | None:
     """The form of matches with repeated groups or sets, or of imprecise time; None of others."""
-    if runs is None:
-        return None
-    if runs.evaluation is Evaluation.INTERVALS:
-        return CandidateForm(len(runs.components))
-    if runs.is_of_sets:
-        detects = runs.strategy is StrategyName.EARLIEST_MAXIMAL
-        return SetForm(len(runs.components), detects)
-    return IterationForm.of(runs.components)
+    match form:
+        case BindingForm.CANDIDATES:
+            return CandidateForm(len(components))
+        case BindingForm.SETS | BindingForm.DETECTED_SETS:
+            return SetForm(len(components), form is BindingForm.DETECTED_SETS)
+        case BindingForm.ITERATIONS:
+            return IterationForm.of(components)
+        case _:
+            return None

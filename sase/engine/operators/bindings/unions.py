@@ -17,7 +17,7 @@ from sase.engine.operators.bindings.candidates import (
     CandidateForm,
     Likely,
 )
-from sase.engine.operators.bindings.forms import form_of
+from sase.engine.operators.bindings.forms import opened_form
 from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.bindings.union_iterations import (
@@ -26,7 +26,8 @@ from sase.engine.operators.bindings.union_iterations import (
     levels_of_events,
 )
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import RunEvaluation, Union, find, reading
+from sase.planning.nodes import Union, reading
+from sase.planning.physical.forms import form_of
 
 # Branches are 256 at most, but snapshots have them as they have all numbers.
 BranchNumbers: TypeAlias = NDArray[np.int16 | np.int64]
@@ -91,7 +92,7 @@ def levels_of(union: Union) -> list[BranchLevels]:
     for number, branch in enumerate(union.branches):
         own = reading(branch).components
         slots = np.array([keys.index(each.key) for each in own], np.int64)
-        groups, form = GroupLevels.of(own, union.components), form_of(find(branch, RunEvaluation))
+        groups, form = GroupLevels.of(own, union.components), opened_form(form_of(branch), own)
         of_sets = form if isinstance(form, SetForm) else None
         is_likely = isinstance(form, CandidateForm)
         found.append(BranchLevels(number, slots, len(keys), groups, of_sets, is_likely))

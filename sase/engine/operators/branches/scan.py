@@ -24,14 +24,14 @@ from sase.engine.operators.bindings.unions import (
 )
 from sase.engine.operators.contract import Context, Counters, HasBranches, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
-from sase.engine.plan import EnginePlan
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.left_out import missing_types
-from sase.planning.nodes import Operator, chain, name_of, reading, variables_of
+from sase.planning.nodes import chain, name_of, reading, variables_of
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import SharedScan
 
-# How the operators of a plan are opened.
-Open: TypeAlias = Callable[[Operator, Context], list[OperatorState]]
+# How the operators of a scan are opened.
+Open: TypeAlias = Callable[[Context], list[OperatorState]]
 MOST_TAGS = 1 << TAG_BITS
 
 
@@ -63,7 +63,7 @@ class BranchScan(HasBranches):
             cache=cache,
             names=names,
         )
-        *self.states, self.top = open_branch(shared.plan, context)
+        *self.states, self.top = open_branch(context)
         self._view = _ScanView(plan)
         self._tells = _BranchTable.of(shared, levels, whole) if shared.levels else None
         self._stopwatch: Stopwatch | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain as chained
 from typing import Any
@@ -34,12 +34,12 @@ from sase.engine.operators.contract import (
     OperatorState,
 )
 from sase.engine.operators.transformation import TransformationState
-from sase.engine.plan import EnginePlan
 from sase.engine.snapshots.layout import By, Count, Counts, Declared, Each, IfThere, Own, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
 from sase.planning.nodes import Operator, Union, name_of, variables_of
+from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import window_of
 
@@ -63,10 +63,13 @@ class UnionState(Declared, HasBranches, HasTimers):
         release=IfThere(Own()),
     )
 
-    def __init__(self, node: Union, context: Context, open_branch: Open) -> None:
+    def __init__(self, node: Union, context: Context, branches: Sequence[Open]) -> None:
         self._context, self._node = context, node
         levels, self._ranks = levels_of(node), ranks_of(node.components)
-        self.scans = [BranchScan(s, levels, context, open_branch) for s in shared_scans(node)]
+        self.scans = [
+            BranchScan(shared, levels, context, open_branch)
+            for shared, open_branch in zip(shared_scans(node), branches, strict=True)
+        ]
         tops = {each.branches[0]: each.top for each in self.scans if len(each.branches) == 1}
         self._branches = [
             _BranchResults(own, branch, context, tops.get(own.branch))

@@ -23,9 +23,7 @@ from sase.engine.operators.groups.matches import matches_of, shape_of
 from sase.engine.operators.kleene.series_negation import (
     SeriesAbsence,
     SeriesCheck,
-    SeriesHaving,
     SeriesNegationState,
-    SeriesValues,
 )
 from sase.engine.operators.programs.group_program import GroupProgram
 from sase.engine.operators.programs.group_states import GroupStates
@@ -65,18 +63,6 @@ class GroupCheck(SeriesCheck):
         program = self.program
         matches = matches_of(found.by_level())
         return program.machine(), program.automaton, self._shape, self._cells, matches
-
-
-class GroupHaving(SeriesHaving):
-    """HAVING of matches with repeated groups."""
-
-    check = GroupCheck
-
-
-class GroupValues(SeriesValues):
-    """The columns of RETURN of matches with repeated groups."""
-
-    check = GroupCheck
 
 
 class GroupAbsence(SeriesAbsence):

@@ -10,7 +10,7 @@ from sase.engine.kernels.confidence.candidate_checks import evaluate_candidates,
 from sase.engine.kernels.kleene.run_nodes import HEAD
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings.candidates import CandidateBindings
-from sase.engine.operators.kleene.series_negation import SeriesCheck, SeriesHaving, SeriesValues
+from sase.engine.operators.kleene.series_negation import SeriesCheck
 
 
 class CandidateCheck(SeriesCheck):
@@ -23,15 +23,3 @@ class CandidateCheck(SeriesCheck):
         word = self.program.code.confidence
         bits = np.ascontiguousarray(found.confidences).view(np.int64)
         return (*super()._arrays(found), word if word == NOTHING else HEAD + word, bits)
-
-
-class CandidateHaving(SeriesHaving):
-    """HAVING of matches of imprecise time."""
-
-    check = CandidateCheck
-
-
-class CandidateValues(SeriesValues):
-    """The columns of RETURN of matches of imprecise time."""
-
-    check = CandidateCheck

@@ -215,22 +215,6 @@ class LineEvaluationState(IncrementalEvaluation):
         """The key by which lines are kept apart."""
         return self._key
 
-    @property
-    def unfused(self) -> str | None:
-        """Why no kernel goes from columns to matches: events are compared with others, too.
-
-        That is with others than the first one of the series, or the one before.
-        """
-        if not self._is_shown or self.node.nothing is not None:
-            return "not each match is a result"
-        if self._always.may_overflow or self._first.may_overflow:
-            return "conditions on single events may overflow"
-        asked, gate = self._program.code.moments, self._gate
-        is_met = gate != NOTHING and self._program.code.compared_part(gate) is not None
-        if not asked or (len(asked) == 1 and is_met):
-            return None
-        return "events are compared in more than one way"
-
     def begin_shared(self, keys: int) -> None:
         """Fuse over events with dense keys; all lines that are at a level take the same ones."""
         assert self._gate == NOTHING and not self._program.code.moments

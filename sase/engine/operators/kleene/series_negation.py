@@ -78,11 +78,11 @@ class SeriesCheck:
 class SeriesHaving(SequenceFilter):
     """HAVING of bindings."""
 
-    check: ClassVar[type[SeriesCheck]] = SeriesCheck
-
-    def __init__(self, conditions: Sequence[Condition], context: Context) -> None:
+    def __init__(
+        self, conditions: Sequence[Condition], context: Context, check: type[SeriesCheck]
+    ) -> None:
         super().__init__()
-        self._check = self.check(context, [], [Term(each) for each in conditions], 1)
+        self._check = check(context, [], [Term(each) for each in conditions], 1)
 
     def passes(self, sequences: Any) -> NDArray[np.bool_]:
         """Whether each match satisfies it."""
@@ -98,12 +98,12 @@ class SeriesHaving(SequenceFilter):
 class SeriesValues:
     """The columns of RETURN of bindings."""
 
-    check: ClassVar[type[SeriesCheck]] = SeriesCheck
-
-    def __init__(self, columns: Sequence[Column], context: Context) -> None:
+    def __init__(
+        self, columns: Sequence[Column], context: Context, check: type[SeriesCheck]
+    ) -> None:
         terms = [Term(column.value, moment) for moment, column in enumerate(columns)]
         self._count = len(terms)
-        self._check = self.check(context, [], terms, len(terms)) if terms else None
+        self._check = check(context, [], terms, len(terms)) if terms else None
 
     def evaluate(self, found: Any) -> tuple[Numbers, ...]:
         """Tag and bits of each column for each match."""

@@ -60,17 +60,6 @@ class StretchEvaluationState(RunEvaluationState):
         """The key by which runs are kept apart."""
         return self._key
 
-    @property
-    def unfused(self) -> str | None:
-        """Why no kernel goes from columns to matches."""
-        if not self._is_shown or self._taken is not None or self.node.nothing is not None:
-            return "not each match is a result"
-        if self._always.may_overflow or self._first.may_overflow:
-            return "conditions on single events may overflow"
-        if len(self._attributes) > groups.MOST_COMPARED:
-            return f"events are compared by more than {groups.MOST_COMPARED} attributes"
-        return None
-
     def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
         """Fuse over events with dense keys, if what is compared are numbers of one kind."""
         floats = 0

@@ -38,15 +38,12 @@ from sase.engine.pipeline.fused.scan import (
     far_apart,
     numbers_of_keys,
 )
-from sase.engine.pipeline.fused_path import LINES, SHARED_LINES
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.planning.fused import kept_apart
-from sase.planning.nodes import Evaluation
-from sase.planning.rewrites.contract import Declined
+from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
 
 Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
-# There is a bit for each level in a byte, and for each key a line of the cache.
-MOST_LEVELS, MOST_KEYS = 8, 1 << 23
+# Each key takes a line of the cache.
+MOST_KEYS = 1 << 23
 # The conditions on single events are decided for so many blocks at once, as they take a byte each.
 BLOCKS = 4
 # Every event is gone through: of so many first ones a share must be of the query's types.
@@ -54,9 +51,6 @@ FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
-# Why runs are, or are not, kept one by one.
-SHARED = Declined("runs are kept in shared stacks")
-COUNTED = "ANALYZE counts runs one by one"
 TIED = "events are simultaneous, which keeps runs of a series apart"
 
 
@@ -68,18 +62,15 @@ class FusedLines:
 
     needs_all = True
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        evaluation: Evaluating,
-        top: TransformationState,
-        *,
-        shares: bool,
-    ) -> None:
+    def __init__(self, pipeline: Pipeline, drive: SharedLinesDrive | FusedLinesDrive) -> None:
+        evaluation, top = pipeline.operators
+        assert isinstance(evaluation, Evaluating)
+        assert isinstance(top, TransformationState)
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
-        self._shares, self._stopwatch = shares, pipeline.stopwatch
-        self.meter = pipeline.meter(SHARED_LINES if shares else LINES)
+        self._shares = isinstance(drive, SharedLinesDrive)
+        self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
+        self.meter = pipeline.meter(drive.name)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is known that events can be fused; none of codes by a table.
         self._arrays: list[NDArray[Any]] | None = None
@@ -87,24 +78,6 @@ class FusedLines:
         self._refused: str | None = None
         # The types of the last events, and their levels.
         self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
-
-    @classmethod
-    def of(cls, pipeline: Pipeline, *, shares: bool) -> FusedLines | Declined:
-        """Return the path of a pipeline of simple runs that never fork, or why it declines.
-
-        There is one for runs that share what they take, and one for all others.
-        """
-        found = _operators(pipeline)
-        if isinstance(found, Declined):
-            return found
-        reason = kept_apart(found[0].node)
-        if reason is None and pipeline.plan.options.analyze:
-            reason = COUNTED
-        if shares and reason is not None:
-            return Declined(reason)
-        if not shares and reason is None:
-            return SHARED
-        return cls(pipeline, *found, shares=shares)
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys that lie far apart, where enough events are of the query's types."""
@@ -174,9 +147,9 @@ class FusedLines:
         if arrays is None:
             return NO_NUMBERS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
-        if self._shares and len(events.ties) and _has_series(evaluation):
+        if self._shares and len(events.ties) and self._has_series:
             self.meter.refused = TIED
-            self.meter, self._shares = pipeline.meter(LINES), False
+            self.meter, self._shares = pipeline.meter(FusedLinesDrive.name), False
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
             if not self._shares:
                 return NO_CODES
@@ -240,39 +213,3 @@ def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint
     states = np.empty(len(types), np.uint8)
     look_up_states(by_code, types, states)  # seven times as fast as by an index of arrays
     return states
-
-
-def _operators(pipeline: Pipeline) -> tuple[Evaluating, TransformationState] | Declined:
-    """The operators that a path stands for, or why they are needed one by one."""
-    plan, (evaluation, *above) = pipeline.plan, pipeline.operators
-    if not isinstance(evaluation, Evaluating):
-        assert plan.runs is not None
-        if plan.runs.evaluation is not Evaluation.NFAB:
-            return Declined(f"the evaluation is {plan.runs.evaluation.value}")
-        if plan.runs.is_of_sets:
-            return Declined("the evaluation is through sets")
-        return Declined("runs may fork" if plan.options.lines else "lines are switched off")
-    if pipeline.dictionary.streaming:
-        return Declined("events come in pieces")
-    if len(above) != 1:
-        return Declined("an operator between evaluation and output looks at each match")
-    (top,), tests = above, evaluation.key.tests
-    assert isinstance(top, TransformationState)
-    unfused = evaluation.unfused
-    asks_more = {
-        str(unfused): unfused is not None,
-        f"there are more than {MOST_LEVELS} components": pipeline.context.levels > MOST_LEVELS,
-        "results end at LIMIT": plan.returned.limit is not None,
-        "events are ranked by another key": plan.ranked and set(plan.ranked) != set(tests),
-    }
-    for reason, holds in asks_more.items():
-        if holds:
-            return Declined(reason)
-    for test in tests:
-        if test.attributes or pipeline.types.declare(test.attribute) is not None:
-            return Declined(f"not every type has the key `{test.attribute}` under this name")
-    return evaluation, top
-
-
-def _has_series(evaluation: Evaluating) -> bool:
-    return not all(each.is_single for each in evaluation.node.components)

@@ -9,7 +9,7 @@ finds its way by what stacks know of each event, so it has no use of that.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
@@ -25,30 +25,19 @@ from sase.engine.kernels.sentinels import EARLIEST, LATEST
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.plan import EnginePlan
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
-from sase.planning.nodes import Negation, SequenceScan, Stacks, branches_of, find
-from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import NO_SCAN, NO_TREE, Declined
+from sase.planning.physical.drives import NarrowedScanDrive
+from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of
 
 if TYPE_CHECKING:
-    from sase.engine.operators.join_tree import JoinTree
+    pass
 
 # The types of so many events tell which component is the rarest.
 SAMPLED = 1 << 11
 # Where at most one of so many is of a component, statistics are worth measuring for that alone.
 VERY_FEW_ARE = 512
-
-
-def _without_scan(pipeline: Pipeline) -> Declined:
-    """Why there is none where no sequence scan stands at the bottom."""
-    scans = [find(each, SequenceScan) for each in branches_of(pipeline.plan.operators)]
-    if any(each is not None and each.stacks is Stacks.LEAVES for each in scans):
-        return Declined("each branch of the pattern has events of its own to look for")
-    return NO_TREE if any(scans) else NO_SCAN
 
 
 class NarrowedScan:
@@ -57,33 +46,13 @@ class NarrowedScan:
     # The few may come at the end.
     needs_all = True
 
-    def __init__(self, pipeline: Pipeline, scan: SequenceScanState, tree: JoinTree) -> None:
-        # Not held: the pipeline holds this, and both would stay until garbage is collected.
-        self._pipeline, self._window, self._tests = proxy(pipeline), scan.measured, tree.tests
-        self.meter = pipeline.meter(KIND.name)
-        self._found: tuple[Events, Numbers | None] | None = None
-
-    @classmethod
-    def of(cls, pipeline: Pipeline) -> NarrowedScan | Declined:
-        """Return the path of a pipeline of joins, or why it declines."""
+    def __init__(self, pipeline: Pipeline, drive: NarrowedScanDrive) -> None:
         scan = pipeline.operators[0]
-        if not isinstance(scan, SequenceScanState):
-            return _without_scan(pipeline)
-        if scan.node.stacks is not Stacks.LEAVES:
-            return NO_TREE
-        components = (*pipeline.plan.positives, *pipeline.plan.negatives)
-        negation = find(pipeline.plan.operators, Negation)
-        asks_more = {
-            "events come in pieces": pipeline.dictionary.streaming,
-            "events are ranked in their partitions": pipeline.plan.ranked,
-            "events of other types count": pipeline.plan.watches_all,
-            "negative groups look for events of their own": negation and negation.sequences,
-            "a component is of any type": any(each.types is None for each in components),
-        }
-        for reason, holds in asks_more.items():
-            if holds:
-                return Declined(reason)
-        return cls(pipeline, scan, cast("JoinTree", scan.stacks))
+        assert isinstance(scan, SequenceScanState)
+        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        self._pipeline, self._window, self._tests = proxy(pipeline), scan.measured, drive.key
+        self.meter = pipeline.meter(drive.name)
+        self._found: tuple[Events, Numbers | None] | None = None
 
     def uncoded(self, events: Events) -> list[str]:
         """None: most events are passed by."""
@@ -216,11 +185,3 @@ def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbe
     behind = np.where(is_last, LATEST, times + size + 1)
     search_rising(events.ts, behind, places, ends)
     return begins, np.where(is_last, len(events), ends)
-
-
-KIND = LoadedKind(
-    "narrowed scan",
-    Feed.LOADED,
-    "only events near those of the rarest component come to the leaves of a tree",
-    NarrowedScan.of,
-)

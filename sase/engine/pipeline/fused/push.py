@@ -22,13 +22,11 @@ from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, ScanResult
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.kind import PushedKind
 from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
-from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import Declined
+from sase.planning.physical.stack_drives import FusedPushDrive
 
 # Why batches are left to the operators.
 OTHER_SCHEMA = "a batch is no Arrow batch of the schema before"
@@ -41,11 +39,12 @@ NOT_FOLLOWING = "times do not rise from event to event, a value is NULL, or a ke
 class FusedPush:
     """Pushes batches onto the stacks of a pipeline whose plan asks no more of events."""
 
-    def __init__(self, pipeline: Pipeline, operators: SequenceOperators) -> None:
+    def __init__(self, pipeline: Pipeline, drive: FusedPushDrive) -> None:
+        operators = SequenceOperators.of(pipeline, drive.key)
         # Not held: the pipeline holds this, and both would stay until garbage is collected. No
         # proxy, which looks for its object each time.
         self._held, self._fused, self._stacks = ref(pipeline), operators, operators.stacks
-        self.meter = pipeline.meter(KIND.name)
+        self.meter = pipeline.meter(drive.name)
         self._stopwatch, self._counting = pipeline.stopwatch, operators.counting(pipeline)
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
@@ -57,22 +56,6 @@ class FusedPush:
         self._types: BatchTypes | None = None
         self._layout: BatchLayout | None = None
         self._buffer = np.empty((ROWS, 0), np.int64)
-
-    @classmethod
-    def of(cls, pipeline: Pipeline) -> FusedPush | Declined:
-        """Return the path of a pipeline whose rows need no sorting, or why it declines."""
-        plan, operators = pipeline.plan, SequenceOperators.of(pipeline)
-        if isinstance(operators, Declined):
-            return operators
-        asks_more = {
-            "events are ordered by `seq`": plan.schema.seq,
-            "rows wait for late ones": plan.lateness,
-            "bad rows go to quarantine": plan.on_bad_row != "error",
-        }
-        for reason, holds in asks_more.items():
-            if holds:
-                return Declined(reason)
-        return (cls if pipeline.stopwatch is None else _TimedPush)(pipeline, operators)
 
     def push(self, events: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
@@ -190,9 +173,6 @@ class _TimedPush(FusedPush):
         return results
 
 
-KIND = PushedKind(
-    "fused push",
-    Feed.PUSHED,
-    "scan, construction and output by one kernel from the memory of each batch",
-    FusedPush.of,
-)
+def fused_push(pipeline: Pipeline, drive: FusedPushDrive) -> FusedPush:
+    """Open the drive of a pipeline, which may be timed."""
+    return (FusedPush if pipeline.stopwatch is None else _TimedPush)(pipeline, drive)

@@ -25,12 +25,10 @@ from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.kind import LoadedKind
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.dense_codes import dense_bits
-from sase.planning.physical import Feed
-from sase.planning.rewrites.contract import Declined
+from sase.planning.physical.stack_drives import StackDrive
 
 # So many events are gone through at a time, of which at most about so many are admitted, that what
 # is written of them stays in the nearest cache; and at most so many by one call.
@@ -58,28 +56,15 @@ class FusedScan:
     # Events may be gone through in any other way before, and from any of them on.
     needs_all = False
 
-    def __init__(
-        self, pipeline: Pipeline, operators: SequenceOperators, *, admitted: bool = False
-    ) -> None:
-        self._are_admitted = admitted
+    def __init__(self, pipeline: Pipeline, drive: StackDrive) -> None:
+        self._are_admitted = drive.admitted
         # Not held: the pipeline holds this, and both would stay until garbage is collected.
-        self._pipeline, self._fused = proxy(pipeline), operators
-        self.meter = pipeline.meter((OF_ADMITTED if admitted else KIND).name)
-        self._codes = operators.codes
+        self._pipeline, self._fused = proxy(pipeline), SequenceOperators.of(pipeline, drive.key)
+        self.meter = pipeline.meter(drive.name)
+        self._codes = self._fused.codes
         self._step = min(pipeline.plan.options.block, STEP)
-        self._stopwatch, self._stacks = pipeline.stopwatch, operators.stacks
-        self._counting = operators.counting(pipeline)
-
-    @classmethod
-    def of(cls, pipeline: Pipeline, *, admitted: bool = False) -> FusedScan | Declined:
-        """Return the path of a pipeline that selects by type and key alone, or why it declines.
-
-        Where events come `admitted` by the scan it need not be by these alone.
-        """
-        operators = SequenceOperators.of(pipeline, admitted=admitted)
-        if isinstance(operators, Declined):
-            return operators
-        return cls(pipeline, operators, admitted=admitted)
+        self._stopwatch, self._stacks = pipeline.stopwatch, self._fused.stacks
+        self._counting = self._fused.counting(pipeline)
 
     def takes_all(self, events: Events) -> bool:
         """Never: some of the events are searched as well as all."""
@@ -285,17 +270,3 @@ def _come_again(keys: NDArray[Any]) -> bool:
     # Of so many different ones each as frequent as the other: pairs of a sample are a key twice.
     different = len(apart) ** 2 / (2 * again + 1)
     return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
-
-
-KIND = LoadedKind(
-    "fused scan",
-    Feed.LOADED,
-    "scan, construction and output by one kernel over whole columns",
-    FusedScan.of,
-)
-OF_ADMITTED = LoadedKind(
-    "fused scan of admitted events",
-    Feed.SHARED,
-    "the same, of events of which the index of a script knows that the scan admits them",
-    partial(FusedScan.of, admitted=True),
-)

@@ -22,7 +22,6 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.rewrites.contract import NO_SCAN, Declined
 
 # The parts of a stopwatch: admission, scan, construction, and what makes results.
 Parts: TypeAlias = tuple[int, int, int, int]
@@ -46,30 +45,20 @@ class SequenceOperators:
     key: Key
 
     @classmethod
-    def of(cls, pipeline: Pipeline, *, admitted: bool = False) -> SequenceOperators | Declined:
-        """Return the operators of a pipeline, or what its plan asks beyond types and keys.
-
-        Of events that are `admitted` by its scan already, it asks nothing else there.
-        """
-        scan, *above = pipeline.operators
-        if isinstance(scan, HasBranches):
-            return cls._of_union(pipeline)
-        if not isinstance(scan, SequenceScanState):
-            return NO_SCAN
-        if len(above) != 2:
-            return Declined("an operator between construction and output looks at each sequence")
+    def of(cls, pipeline: Pipeline, tests: Tests) -> SequenceOperators:
+        """The operators of a pipeline, whose key is of some tests."""
+        dictionary, (first, *above) = pipeline.dictionary, pipeline.operators
+        if isinstance(first, HasBranches):
+            return cls._of_union(pipeline, tests)
         construction, top = above
+        assert isinstance(first, SequenceScanState)
         assert isinstance(construction, SequenceConstructionState)
         assert isinstance(top, TransformationState)
-        tests = _key_tests(pipeline, scan, construction, top, admitted=admitted)
-        if isinstance(tests, Declined):
-            return tests
-        states_of, dictionary = pipeline.builder.states_of, pipeline.dictionary
-        known = states_of, scan.count, (0, 1, 2, 3), dictionary, dictionary.key(tests)
-        return cls(scan, construction, top.results, *known)
+        known = pipeline.builder.states_of, first.count, (0, 1, 2, 3)
+        return cls(first, construction, top.results, *known, dictionary, dictionary.key(tests))
 
     @classmethod
-    def _of_union(cls, pipeline: Pipeline) -> SequenceOperators | Declined:
+    def _of_union(cls, pipeline: Pipeline, tests: Tests) -> SequenceOperators:
         """Those of the scan that all branches share."""
         from sase.engine.operators.branches.union import (
             UnionState,  # with a kernel that others never load
@@ -78,21 +67,10 @@ class SequenceOperators:
         union, top = pipeline.operators
         assert isinstance(union, UnionState)
         assert isinstance(top, TransformationState)
-        if len(union.scans) > 1:
-            return Declined("the branches of the pattern do not share one scan")
         (shared,) = union.scans
-        if not isinstance(shared.states[0], SequenceScanState):
-            return NO_SCAN
-        if len(shared.states) != 2:
-            return Declined("an operator between construction and output looks at each sequence")
-        if union.asks:
-            return Declined("the output filters or computes results by their branch")
         scan, construction = shared.states
         assert isinstance(scan, SequenceScanState)
         assert isinstance(construction, SequenceConstructionState)
-        tests = _key_tests(pipeline, scan, construction, top)
-        if isinstance(tests, Declined):
-            return tests
 
         def results(below: Iterator[Any]) -> Iterator[Results]:
             return top.results(union.merged([map(shared.united, below)]))
@@ -159,40 +137,3 @@ class SequenceOperators:
 def _counts_events(scan: SequenceScanState) -> bool:
     """Whether the window counts events."""
     return scan.measured is not None and scan.measured.kind is WindowKind.EVENTS
-
-
-def _key_tests(
-    pipeline: Pipeline,
-    scan: SequenceScanState,
-    construction: SequenceConstructionState,
-    top: TransformationState,
-    *,
-    admitted: bool = False,
-) -> Tests | Declined:
-    """The tests of the key of operators, or what their plan asks beyond types and keys."""
-    tests, options, stacks = scan.fusible_key(admitted=admitted), pipeline.plan.options, scan.stacks
-    is_timed = pipeline.stopwatch is not None
-    if tests is None or not isinstance(stacks, ActiveStacks):
-        return Declined("the scan tests conditions on events, or keeps stacks of another kind")
-    asks_more = {
-        "results end at LIMIT": pipeline.plan.returned.limit is not None,
-        "the construction tests conditions": not construction.is_fusible,
-        "the output filters, projects or counts results": not top.is_fusible,
-        "events are ranked in their partitions": pipeline.plan.ranked,
-        "events are kept for what is asked of them later": pipeline.keeps_events,
-        "events of other types count": pipeline.plan.watches_all,
-        "arithmetic is watched for overflow": pipeline.context.overflows,
-        "the window counts events, and types tell branches apart": stacks.tagged
-        and _counts_events(scan),
-        "operators are timed but not counted": is_timed and not options.analyze,
-        "kernels cannot read a clock here": is_timed and CLOCK == NO_CLOCK,
-    }
-    for reason, holds in asks_more.items():
-        if holds:
-            return Declined(reason)
-    for test in tests:
-        if test.attributes or test.value is not None:
-            return Declined("the key is of attributes of several names, or of one value")
-        if pipeline.types.declare(test.attribute) is not None:
-            return Declined(f"some types do not declare `{test.attribute}`")
-    return tests

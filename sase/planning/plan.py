@@ -21,7 +21,6 @@ from sase.binding.lateness import refuse_plain_number
 from sase.binding.text import value_text, window_text
 from sase.binding.types import UNKNOWN, DataType
 from sase.cached_property import cached_property
-from sase.engine.options import Options
 from sase.errors import SchemaError
 from sase.lang.ast import StrategyName
 from sase.planning.detection import KEEPS_EVERY_KEY, CopyWait, wait_for_copies
@@ -41,6 +40,7 @@ from sase.planning.nodes import (
     require,
     variables_of,
 )
+from sase.planning.options import Options
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
 from sase.planning.traversal import attributes_read, within

@@ -1,1 +1,0 @@
-"""How the nodes of a plan are opened: what knows every operator and every form of pattern."""

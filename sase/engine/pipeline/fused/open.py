@@ -1,0 +1,84 @@
+"""Open a pipeline with the drives of its plan: each has a class, and nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from sase.engine.blocks.key_texts import SharedTexts
+from sase.engine.blocks.shared_conditions import ConditionsOf
+from sase.engine.kernels.jit.compile_ahead import compile_ahead
+from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
+from sase.engine.pipeline.pipeline import Pipeline, Slice
+from sase.engine.resources import Check, no_check
+from sase.planning.physical import line_drives, stack_drives
+from sase.planning.physical.drive import Drive, DriveRequest, Feed
+from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
+from sase.planning.plan import EnginePlan
+
+# By drive the module, which is imported with the first such drive, and what opens it.
+PATHS: Mapping[type[Drive], str] = {
+    stack_drives.FusedScanDrive: "scan:FusedScan",
+    stack_drives.AdmittedScanDrive: "scan:FusedScan",
+    line_drives.SharedLinesDrive: "lines:FusedLines",
+    line_drives.FusedLinesDrive: "lines:FusedLines",
+    stack_drives.FusedPushDrive: "push:fused_push",
+    NarrowedScanDrive: "neighbours:NarrowedScan",
+}
+
+
+def open_pipeline(
+    plan: EnginePlan,
+    *,
+    streaming: bool = False,
+    slice: Slice | None = None,
+    watch: Callable[[int], object] = lambda rows: None,
+    clock: Callable[[], int] | None = None,
+    check: Check = no_check,
+    key_texts: SharedTexts | None = None,
+    conditions: ConditionsOf | None = None,
+) -> Pipeline:
+    """Open a plan, with the drives that take its events."""
+    pipeline = Pipeline(
+        plan,
+        streaming=streaming,
+        slice=slice,
+        watch=watch,
+        clock=clock,
+        check=check,
+        key_texts=key_texts,
+        conditions=conditions,
+    )
+    for kernel in pipeline.context.kernels:
+        compile_ahead(kernel)
+    drive_by_plan(pipeline)
+    return pipeline
+
+
+def drive_by_plan(pipeline: Pipeline) -> None:
+    """Have the drives of its plan take the events of a pipeline."""
+    pipeline.loaded_path = _opened(pipeline, Feed.LOADED)
+    if pipeline.dictionary.streaming:
+        pipeline.pushed_path = _opened(pipeline, Feed.PUSHED)
+
+
+def drive_admitted(pipeline: Pipeline) -> None:
+    """Have a drive of its own take what a shared reading knows to be admitted."""
+    pipeline.admitted_path = _opened(pipeline, Feed.SHARED)
+
+
+def _opened(pipeline: Pipeline, feed: Feed) -> Any:
+    """What a pipeline has for the events of a feed, if its plan has a drive for them."""
+    plan, in_pieces = pipeline.plan, pipeline.dictionary.streaming
+    is_timed = pipeline.stopwatch is not None
+    key = ("drive", feed, in_pieces, is_timed, plan.options.analyze)
+    if key not in plan.cache:
+        has_clock = CLOCK != NO_CLOCK
+        request = DriveRequest(plan, in_pieces=in_pieces, is_timed=is_timed, has_clock=has_clock)
+        plan.cache[key] = choose_drive(request, feed)
+    drive: Drive | None = plan.cache[key]
+    if drive is None:
+        return None
+    module, name = PATHS[type(drive)].split(":")
+    return getattr(import_module(f"sase.engine.pipeline.fused.{module}"), name)(pipeline, drive)

@@ -1,0 +1,126 @@
+"""What a drive is: a kernel that takes events through the operators of a plan at once.
+
+A drive writes into the state of the operators, or takes a whole input: events that do not meet its
+needs go through the operators block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Self
+
+from sase.binding.bound import (
+    BoundComponent,
+    Condition,
+    Operation,
+)
+from sase.binding.parts import references
+from sase.cached_property import cached_property
+from sase.planning.declined import Declined
+from sase.planning.physical.declarations import TypeDeclarations
+from sase.planning.physical.operators import (
+    PhysicalOperator,
+    Tests,
+    operators_of,
+)
+from sase.planning.physical.vectorized import can_vectorize
+from sase.planning.plan import EnginePlan
+from sase.planning.traversal import within
+
+NOT_FUSED = Declined("fused paths are switched off")
+NARROWED = Declined("match windows narrow each block")
+# What may leave int64.
+_ARITHMETIC = ("+", "-", "*", "/", "%", "neg", "abs")
+
+
+class Feed(Enum):
+    """How events reach a plan."""
+
+    LOADED = "loaded events"
+    PUSHED = "pushed batches"
+    # Of a script's input, that it loads once and deals out to the statements that read it.
+    SHARED = "shared reading"
+
+
+class Need(Enum):
+    """What must hold of the events that a drive takes; the value is what EXPLAIN prints."""
+
+    INTEGER_KEYS = "keys are whole numbers or texts of one dictionary, none NULL"
+    CODED_KEYS = "keys are whole numbers that came before"
+    CODES_FIT = "keys lie close together or come again often"
+    FEW_KEYS = "there are at most 8,388,608 keys"
+    MOST_OF_TYPES = "a third of the first events are of the query's types"
+    NUMBERS = "what is compared are numbers of one kind, none NULL"
+    IN_ORDER = "they are small, of one schema with a dictionary of types, and in order"
+    FEW_RARE = "one component has few of the events"
+
+    @property
+    def is_of_keys(self) -> bool:
+        """Whether a plan without a key has no such need."""
+        return self in (Need.INTEGER_KEYS, Need.CODED_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
+
+
+@dataclass(frozen=True)
+class DriveRequest:
+    """A plan, and how its events come: at once or in pieces, and timed by kernels with a clock."""
+
+    plan: EnginePlan
+    in_pieces: bool = False
+    is_timed: bool = False
+    has_clock: bool = True
+
+    @cached_property
+    def operators(self) -> tuple[PhysicalOperator, ...]:
+        """The operators from the bottom up."""
+        return operators_of(self.plan).operators
+
+    @cached_property
+    def types(self) -> TypeDeclarations:
+        """What types declare."""
+        return TypeDeclarations(self.plan.schema, self.plan.components)
+
+    def calculates(self, condition: Condition, component: BoundComponent) -> bool:
+        """Whether a condition on one event has arithmetic that whole columns do not decide."""
+        found = (each for each in within(condition) if isinstance(each, Operation))
+        if not any(each.name in _ARITHMETIC for each in found):
+            return False
+        names = [each.attribute for each in references(condition) if each.attribute is not None]
+        lacks = component.types is None and any(map(self.types.unknown_types_lack, names))
+        return not can_vectorize(condition) or not names or lacks
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """One kernel in place of several operators, for the events of one feed, by a key."""
+
+    key: Tests
+
+    name: ClassVar[str]
+    feed: ClassVar[Feed] = Feed.LOADED
+    summary: ClassVar[str]
+    # What may be needed, in the order in which it is looked at.
+    every_need: ClassVar[tuple[Need, ...]]
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must hold of events."""
+        return tuple(each for each in self.every_need if self.key or not each.is_of_keys)
+
+    @classmethod
+    def applies(cls, request: DriveRequest) -> Self | Declined:
+        """The drive of a plan, or why it needs its operators one by one."""
+        if request.plan.is_narrowed:
+            return NARROWED
+        return cls.of(request) if request.plan.options.fused else NOT_FUSED
+
+    @classmethod
+    def of(cls, request: DriveRequest) -> Self | Declined:
+        """The same, of a plan that may be fused."""
+        raise NotImplementedError
+
+
+def first_of(reasons: Mapping[str, object]) -> str | None:
+    """The first reason that holds."""
+    return next((reason for reason, holds in reasons.items() if holds), None)

@@ -1,0 +1,197 @@
+"""The drives of runs that never fork: from columns to matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from sase.binding.bound import (
+    Comparison,
+    Part,
+    Reference,
+    When,
+)
+from sase.binding.types import Kind
+from sase.lang.ast import StrategyName
+from sase.planning import nodes
+from sase.planning.declined import NO_RUNS, Declined
+from sase.planning.physical.drive import Drive, DriveRequest, Need, first_of
+from sase.planning.physical.operators import (
+    Tests,
+)
+from sase.planning.physical.runs import RunsInLines, RunsInStretches
+from sase.planning.stretches import steps_of
+
+# Lines have a bit for each component in a byte; stretches room for so many compared attributes.
+MOST_LEVELS, MOST_COMPARED = 8, 3
+COUNTED = "ANALYZE counts runs one by one"
+
+
+@dataclass(frozen=True, slots=True)
+class LineDrive(Drive):
+    """Deterministic runs from columns to matches; it keeps lines in a store of its own."""
+
+    has_series: bool
+    compares: bool
+
+    @classmethod
+    def of(cls, request: DriveRequest) -> Self | Declined:
+        """The drive, unless the plan does more than compare, or lines are kept otherwise."""
+        runs = request.plan.runs
+        if runs is None:
+            return NO_RUNS
+        reason = _why_no_lines(runs, request) or cls._why_kept_otherwise(request)
+        if reason is not None:
+            return Declined(reason)
+        has_series = not all(each.is_single for each in runs.components)
+        return cls(_key_of(runs, request), has_series, bool(runs.conditions))
+
+    @classmethod
+    def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
+        raise NotImplementedError
+
+    @staticmethod
+    def _why_apart(request: DriveRequest) -> str | None:
+        """Why lines are kept one by one, if there is a reason."""
+        assert request.plan.runs is not None
+        counted = COUNTED if request.plan.options.analyze else None
+        return kept_apart(request.plan.runs) or counted
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLinesDrive(LineDrive):
+    """Lines that wait for the same events share a stack."""
+
+    name = "shared lines"
+    summary = (
+        "runs that wait for the same events share a stack, from columns to matches, by one kernel"
+    )
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_KEYS)
+
+    @classmethod
+    def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
+        return cls._why_apart(request)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedLinesDrive(LineDrive):
+    """Each line is kept by itself."""
+
+    name = "fused lines"
+    summary = "deterministic runs, from columns to matches, by one kernel"
+    every_need = (
+        Need.MOST_OF_TYPES,
+        Need.INTEGER_KEYS,
+        Need.CODES_FIT,
+        Need.FEW_KEYS,
+        Need.NUMBERS,
+    )
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must hold of events; numbers where some are compared."""
+        found = super(FusedLinesDrive, self).needs
+        return found if self.compares else tuple(each for each in found if each is not Need.NUMBERS)
+
+    @classmethod
+    def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
+        return None if cls._why_apart(request) else "runs are kept in shared stacks"
+
+
+def kept_apart(lines: nodes.RunEvaluation) -> str | None:
+    """Why runs that never fork do not share what they take, if there is a reason.
+
+    They share it where all that wait for a component take the same events, and a window ends them.
+    It is not asked whether events are simultaneous, which keeps those of series apart, too.
+    """
+    last, series = lines.components[-1], lines.components[-2:-1]
+    # An event of any type fits several.
+    types = [name for each in lines.components for name in each.types or ("", "")]
+    asks_more = {
+        f"the strategy is {lines.strategy.value}": (
+            lines.strategy is not StrategyName.SKIP_TILL_NEXT_MATCH
+        ),
+        "events are compared with others": bool(lines.conditions),
+        "a type fits several components": len(types) != len({*types}),
+        "the last component is a series": not last.is_single,
+        "a series has a greatest length": any(
+            not each.is_single and each.maximum is not None for each in series
+        ),
+        "no window ends runs": lines.window is None,
+        "the window counts the events of a partition": lines.counts_in_partitions,
+    }
+    return first_of(asks_more)
+
+
+def _key_of(runs: nodes.RunEvaluation, request: DriveRequest) -> Tests:
+    """The key of runs; a single event agrees with itself."""
+    return () if runs.is_alone and not request.plan.negatives else runs.partitions
+
+
+def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | None:
+    """Why runs are needed one by one, or an operator above them."""
+    plan, (lines, *above) = request.plan, request.operators
+    if not isinstance(lines, RunsInLines | RunsInStretches):
+        if runs.evaluation is not nodes.Evaluation.NFAB:
+            return f"the evaluation is {runs.evaluation.value}"
+        if runs.is_of_sets:
+            return "the evaluation is through sets"
+        return "runs may fork" if plan.options.lines else "lines are switched off"
+    key, compared = _key_of(runs, request), _why_compared(lines, request)
+    asks_more: dict[str, object] = {
+        "events come in pieces": request.in_pieces,
+        "an operator between evaluation and output looks at each match": len(above) != 1,
+        "not each match is a result": not lines.shown or runs.nothing is not None,
+        "conditions on single events may overflow": _may_overflow(runs, request),
+        str(compared): compared is not None,
+        f"there are more than {MOST_LEVELS} components": len(plan.positives) > MOST_LEVELS,
+        "results end at LIMIT": plan.returned.limit is not None,
+        "events are ranked by another key": plan.ranked and set(plan.ranked) != set(key),
+    }
+    for test in key:
+        reason = f"not every type has the key `{test.attribute}` under this name"
+        asks_more[reason] = test.attributes or not request.types.is_common(test.attribute)
+    return first_of(asks_more)
+
+
+def _why_compared(lines: RunsInLines | RunsInStretches, request: DriveRequest) -> str | None:
+    """Why comparisons of events need the operators."""
+    if isinstance(lines, RunsInLines):
+        is_one = not lines.runs.conditions or _compares_once(lines.runs, request)
+        return None if is_one else "events are compared in more than one way"
+    attributes = {each.attribute for each in steps_of(lines.runs) or ()}
+    if len(attributes) > MOST_COMPARED:
+        return f"events are compared by more than {MOST_COMPARED} attributes"
+    return None
+
+
+def _compares_once(runs: nodes.RunEvaluation, request: DriveRequest) -> bool:
+    """Whether a further event is compared with the first of its series or the one before alone."""
+    conjunct, *more = [edge.conjunct for edge in runs.conditions]
+    series = next((each for each in runs.components if not each.is_single), None)
+    compared = conjunct.condition
+    if more or series is None or not isinstance(compared, Comparison):
+        return False
+    if conjunct.component != series.index or conjunct.when is not When.FURTHER:
+        return False
+    sides = [each for each in (compared.left, compared.right) if isinstance(each, Reference)]
+    if len(sides) != 2 or sides[0].attribute != sides[1].attribute:
+        return False
+    if any(each.component != series.index or each.undeclared_by for each in sides):
+        return False
+    if series.types is None and request.types.unknown_types_lack(sides[0].attribute):
+        return False
+    parts = {each.part for each in sides}
+    is_text = any(each.type.kind is Kind.STRING for each in sides)
+    is_one = Part.CURRENT in parts and bool(parts & {Part.PREVIOUS, Part.FIRST})
+    return is_one and (not is_text or compared.operator in ("=", "!="))
+
+
+def _may_overflow(runs: nodes.RunEvaluation, request: DriveRequest) -> bool:
+    """Whether conditions on one event have arithmetic that whole columns do not decide."""
+    known = {each.index: each for each in runs.components}
+    return any(
+        request.calculates(each.condition, known[each.component])
+        for each in runs.simple
+        if each.component is not None and (runs.input is None or each.when is When.FIRST)
+    )

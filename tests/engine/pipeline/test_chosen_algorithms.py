@@ -1,0 +1,145 @@
+"""The physical plan is what runs: each node is opened as its class, and the engine chooses none."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+
+import sase
+from sase.engine.operators.contract import HasBranches
+from sase.engine.operators.opening import OPENERS, opener
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.transformation import TransformationState
+from sase.engine.pipeline.fused.open import open_pipeline
+from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.physical.drive import DriveRequest, Feed
+from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
+from sase.planning.physical.operators import (
+    BranchUnion,
+    EventScan,
+    OperatorPlan,
+    SequenceOutput,
+    operators_of,
+)
+from sase.planning.physical.stack_drives import StackDrive
+from sase.planning.plan import EnginePlan
+from sase.planning.recipes import recipe_names
+from tests import routes
+from tests.casefile import Case
+from tests.repo.source import modules
+from tests.test_cases import all_cases
+
+Names: TypeAlias = list[Any]
+# Of the cases one of so many, each by a recipe and an output of its own.
+SHARE = 3
+# What the choice of an algorithm goes by; what is left is no choice of a class.
+DECIDING = {"Evaluation", "Stacks", "SequenceSearch", "choose_runs", "choose_operators"}
+ASKED_OTHERWISE = {"sase.engine.operators.kleene.match_set_evaluation"}
+
+
+def chosen(plan: OperatorPlan) -> Names:
+    """The classes of a plan, by the table."""
+    found: Names = []
+    for node in plan.operators:
+        if isinstance(node, EventScan):
+            found.append((SequenceScanState, opener(node)))
+        elif isinstance(node, BranchUnion):
+            # Those of several branches have an output each.
+            found.append((opener(node), [chosen(each)[:-1] for each in node.scans]))
+        else:
+            found.append(TransformationState if isinstance(node, SequenceOutput) else opener(node))
+    return found
+
+
+def opened(states: list[Any]) -> Names:
+    """The classes of running operators."""
+    found: Names = []
+    for state in states:
+        if isinstance(state, SequenceScanState):
+            found.append((type(state), type(state.stacks)))
+        elif isinstance(state, HasBranches):
+            scans: list[Any] = state.scans  # type: ignore[attr-defined]
+            found.append((type(state), [opened(each.states) for each in scans]))
+        else:
+            found.append(type(state))
+    return found
+
+
+def plans() -> Iterator[tuple[Case, EnginePlan]]:
+    random = Random(7)
+    for case in all_cases():
+        recipe = random.choice(["optimized", random.choice(recipe_names())])
+        output = random.choice(["all", "non_overlap"])
+        if random.randrange(SHARE) or not case.events or case.inputs or case.options.get("entry"):
+            continue
+        try:
+            known: dict[str, Any] = {"plan": recipe, "output": output, **routes.keywords(case)}
+            plan = sase.compile(case.query, routes.rows(case), **known)
+        except sase.SaseError:
+            continue  # a case of an error, or one that needs more than a table
+        yield case, plan.engine
+
+
+def test_what_is_chosen_is_what_is_opened() -> None:
+    seen = Counter[str]()
+    for case, plan in plans():
+        pipeline = Pipeline(plan, streaming=bool(seen.total() % 2))
+        assert opened(pipeline.operators) == chosen(operators_of(plan)), case
+        seen.update(type(each).__name__ for each in operators_of(plan).operators)
+    assert seen.total() > 500
+    assert {"StackScan", "LeafScan", "RunsInLines", "Prefixes", "SetRuns", "GroupRuns"} <= {*seen}
+
+
+def test_what_is_driven_is_what_is_chosen() -> None:
+    """No arithmetic is watched then, and a scan onto stacks keeps no event for later."""
+    seen = Counter[str]()
+    for number, (case, plan) in enumerate(plans()):
+        pipeline = open_pipeline(plan, streaming=bool(number % 2))
+        request = DriveRequest(plan, in_pieces=bool(number % 2))
+        feeds = {Feed.LOADED: pipeline.loaded_path, Feed.PUSHED: pipeline.pushed_path}
+        for feed, path in feeds.items():
+            drive = choose_drive(request, feed)
+            if feed is Feed.PUSHED and not number % 2:
+                assert path is None  # nothing is pushed
+            elif drive is None or path is None:
+                assert drive is None and path is None, case
+            else:
+                assert path.meter.path == drive.name, case
+                seen[drive.name] += 1
+                if not isinstance(drive, NarrowedScanDrive):
+                    assert not pipeline.context.overflows, case
+                if isinstance(drive, StackDrive):
+                    assert not pipeline.keeps_events, case
+    assert {"fused scan", "fused push", "shared lines", "fused lines", "narrowed scan"} <= {*seen}
+
+
+@pytest.mark.parametrize("node", OPENERS, ids=lambda node: node.__name__)
+def test_every_node_has_a_class(node: type) -> None:
+    module, name = OPENERS[node].split(":")
+    made = opener(node.__new__(node))
+    assert (made.__module__, made.__name__) == (f"sase.engine.operators.{module}", name)
+
+
+def test_the_engine_chooses_no_class() -> None:
+    """Neither by what a plan asks for, nor by making the operator of a node elsewhere."""
+    named = {path.split(":")[1] for path in OPENERS.values()}
+    classes = {name for name in named if not name.endswith("Check")}
+    for each in modules():
+        if not each.name.startswith("sase.engine."):
+            continue
+        imported = {
+            alias.name
+            for node in ast.walk(each.tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sase.planning")
+            for alias in node.names
+        }
+        if each.name not in ASKED_OTHERWISE:
+            assert not imported & DECIDING, each.name
+        calls = (node.func for node in ast.walk(each.tree) if isinstance(node, ast.Call))
+        made = {func.id for func in calls if isinstance(func, ast.Name)} & classes
+        assert not made, each.name
