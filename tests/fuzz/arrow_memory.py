@@ -38,6 +38,8 @@ QUERIES = (
     "EVENT SEQ(A a, B b, A c) WHERE a.s = b.s AND c.f > 0 WITHIN 20 RETURN a.s, b.id, c.f",
     "EVENT SEQ(A a, !(B x), A b) WHERE [s] WITHIN 10",
     "EVENT SEQ(A+ a[], B b) WHERE a[i].f >= a[i-1].f WITHIN 10 RETURN count(a[]), b.s",
+    "EVENT SEQ(A a, C? c, B b) WITHIN 10",
+    "EVENT SEQ(A a, (SEQ(C c, B? b))+ g[]) WITHIN 5",
 )
 
 
@@ -62,6 +64,20 @@ def described(array: pa.Array) -> dict[str, Any]:
         buffers = [_numbers(*each) for each in zip(array.buffers()[:2], ("u1", "i4"), strict=True)]
         children = [described(array.values)]
         return found | {"kind": "list", "buffers": buffers, "children": children}
+    if pa.types.is_fixed_size_list(kind):
+        children = [described(array.values)]
+        buffers = [_numbers(array.buffers()[0], "u1")]
+        return found | {
+            "kind": "fixed", "size": kind.list_size, "buffers": buffers, "children": children
+        }  # fmt: skip
+    if pa.types.is_union(kind):
+        children = [described(array.field(n)) for n in range(kind.num_fields)]
+        widths = ("u1", "i1") if kind.mode == "sparse" else ("u1", "i1", "i4")
+        buffers = [_numbers(*each) for each in zip(array.buffers(), widths, strict=False)]
+        if kind.mode == "sparse":  # whose fields begin where it does
+            found["offset"], own = 0, slice(array.offset, array.offset + len(array))
+            buffers[1][1] = buffers[1][1][own]
+        return found | {"kind": kind.mode, "buffers": buffers, "children": children}
     buffers = [
         _numbers(buffer, width)
         for buffer, width in zip(array.buffers(), _widths(array), strict=True)
@@ -113,6 +129,15 @@ def built(found: dict[str, Any]) -> pa.Array:
                 raise ValueError("what makes lists looks at the first offset")
             (values,) = map(built, found["children"])
             return pa.Array.from_buffers(pa.list_(values.type), *head, *tail, [values])
+        case "fixed":
+            (values,) = map(built, found["children"])
+            return pa.Array.from_buffers(
+                pa.list_(values.type, found["size"]), *head, *tail, [values]
+            )
+        case "sparse" | "dense" as mode:
+            children = [built(each) for each in found["children"]]
+            fields = [pa.field(str(n), each.type) for n, each in enumerate(children)]
+            return pa.Array.from_buffers(pa.union(fields, mode), *head, *tail, children)
         case name:
             if name == "string_view" and found["buffers"][1:2] in ([], [None]):
                 raise ValueError("what makes arrays of Python's does not survive that")
@@ -189,9 +214,9 @@ def _runs(array: pa.Array) -> pa.Array:
 
 def _other(rows: int, random: Random) -> pa.Array:
     """A column that no query names, and some show."""
-    kind = random.choice([*TYPES.values(), None])
-    if kind is None:
-        return pa.array([[1, 2]] * rows, pa.list_(pa.int64()))
+    kind = random.choice([*TYPES.values(), *_NESTED])
+    if isinstance(kind, str):
+        return _nested(kind, rows, random)
     if pa.types.is_null(kind):
         return pa.nulls(rows)
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or "string" in str(kind):
@@ -204,6 +229,24 @@ def _other(rows: int, random: Random) -> pa.Array:
     if pa.types.is_date64(kind):
         return pa.array([date(2026, 1, 31)] * rows, kind)
     return pa.array([1] * rows, number).cast(kind)
+
+
+_NESTED = ("list", "fixed", "fixed", "sparse", "sparse", "dense", "dense", "runs")
+
+
+def _nested(kind: str, rows: int, random: Random) -> pa.Array:
+    """Lists, runs, or a union of numbers and of texts, views or runs."""
+    if kind in ("list", "fixed"):
+        return pa.array([[1, 2]] * rows, pa.list_(pa.int64(), 2 if kind == "fixed" else -1))
+    texts = pa.array(["some text of it"] * rows, random.choice((pa.string(), pa.string_view())))
+    texts = random.choice((texts, _runs(texts)))
+    if kind == "runs":
+        return _runs(texts) if texts.type.num_fields == 0 else texts
+    codes = pa.array([random.randrange(2) for _ in range(rows)], pa.int8())
+    children = [pa.array(range(rows), pa.int64()), texts]
+    if kind == "sparse":
+        return pa.UnionArray.from_sparse(codes, children)
+    return pa.UnionArray.from_dense(codes, pa.array(range(rows), pa.int32()), children)
 
 
 def _nodes(found: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers, grown_ring
+from sase.engine.columns.time_column import is_beyond
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.signatures import frozen
@@ -188,6 +189,10 @@ class EventBuffer:
                 saved.check(rises and is_there, "positions are not those of the stream")
                 is_same = not self.is_dense or bool((values == numbers).all())
                 saved.check(is_same, "events are not where they are")
+        if "until" in self.names:
+            ts, until = (found["numbers"][self.names[name]] for name in ("ts", "until"))
+            is_wrong = (until < ts) | is_beyond(ts, until)
+            saved.check(not is_wrong.any(), "an event is at no times")
         types = found["types"][0]
         is_type = (types >= NOTHING) & (types <= live.unknown_type)
         saved.check(bool(is_type.all()), "there is no such type")

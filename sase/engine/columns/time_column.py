@@ -140,9 +140,8 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
     if schema.until is None:
         return None
     until = read_times(reading, schema.until, time)
-    is_before = until < ts
+    is_before, is_far = until < ts, is_beyond(ts, until)
     length = until.view(np.uint64) - ts.view(np.uint64)  # which may need the 64th bit
-    is_far = ~is_before & ((length > LONGEST) | (until == INT64_MAX))
     known = reading.faults.rows_of(*schema.times)
     wrong = [(is_before, before_earliest(schema)), (is_far, beyond_latest(schema))]
     if schema.longest is not None:
@@ -154,6 +153,13 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
         value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
         reading.faults.refuse(schema.until, bad, why, value)
     return until
+
+
+def is_beyond(ts: Numbers, until: Numbers) -> Mask:
+    """Mark latest times up to which nobody can count from the earliest."""
+    length = until.view(np.uint64) - ts.view(np.uint64)
+    found: Mask = (until >= ts) & ((length > LONGEST) | (until == INT64_MAX))
+    return found
 
 
 def before_earliest(schema: Schema) -> str:

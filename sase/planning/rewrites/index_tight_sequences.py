@@ -48,7 +48,7 @@ def _obstacle(sequence: NegativeSequence, plan: Operator) -> str | None:
             return f"not every event is known to have {test_text(test)}"
     for each in _between_absences(sequence):
         return f"how many {each.variable} there are between two absences matters"
-    if len(sequence.chain[0]) > MOST_STEPS:
+    if sum([each.minimum for each in sequence.positives]) > MOST_STEPS:
         return f"it needs more than {MOST_STEPS} events"
     return None
 

@@ -10,6 +10,7 @@ import numpy as np
 from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.time_column import is_beyond
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.confidence.placed_negatives import (
     BoundTimes,
@@ -107,7 +108,8 @@ class IntervalLists(Declared):
         is_ranked = (ranked[EVENT] == kept[EVENT][order]).all()
         twice = (np.diff(ranked[LIST]) == 0) & (np.diff(ranked[EVENT]) == 0)
         saved.check(bool(is_ranked and not twice.any()), "events are not in their order")
-        saved.check(bool((kept[LO] <= kept[HI]).all()), "a time begins after its end")
+        is_wrong = (kept[LO] > kept[HI]) | is_beyond(kept[LO], kept[HI])
+        saved.check(not is_wrong.any(), "a time begins after its end, or is too long")
         most = max(saved.live.sizes.get(self._key, 1), 1) * len(self._bits)
         is_list = (kept[LIST] >= 0) & (kept[LIST] < most)
         saved.check(bool(is_list.all()), "there is no such key")
