@@ -56,8 +56,8 @@ class StateField:
     """A member of a state: how it is saved, and read where the owner has a value `now`.
 
     The path leads from the owner to its attribute, `_name` if none is said. Where it is None, the
-    owner encodes the value. What is restored `in_place` is not replaced. The text is compared with
-    that of other versions.
+    owner encodes the value, or has no such member. What is restored `in_place` is not replaced. The
+    text is compared with that of other versions.
     """
 
     read: Callable[[Saved, Any, Sizes], Any]
@@ -71,7 +71,7 @@ class StateField:
         """The value that an owner has."""
         if isinstance(self.path, tuple):
             return [getattr(owner, each) for each in self.path]
-        return None if self.path is None else attrgetter(self.path or f"_{name}")(owner)
+        return attrgetter(self.path or f"_{name}")(owner)
 
     def put(self, owner: object, name: str, value: Any) -> None:
         """Replace the value of an owner, or the one in a named tuple of it."""
@@ -82,7 +82,9 @@ class StateField:
                 setattr(owner, each, count)
             return
         first, _, rest = (self.path or f"_{name}").partition(".")
-        setattr(owner, first, getattr(owner, first)._replace(**{rest: value}) if rest else value)
+        if rest:
+            value = getattr(owner, first)._replace(**{rest: value})
+        setattr(owner, first, value)
 
 
 def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
@@ -306,7 +308,10 @@ class Declared:
     def _members(self) -> Iterator[tuple[str, StateField, Any]]:
         encoded = self._encoded()
         for name, field in self.layout.items():
-            yield name, field, encoded[name] if name in encoded else field.value(self, name)
+            if name in encoded:
+                yield name, field, encoded[name]
+            elif field.path is not None:
+                yield name, field, field.value(self, name)
 
     def _encoded(self) -> dict[str, Any]:
         """The values whose form in a state is another."""
