@@ -64,22 +64,16 @@ class StateField:
     save: Callable[[Any], Any] = lambda value: value
     nbytes: Callable[[Any], int] = lambda _: 0
     in_place: bool = False
-    path: str | tuple[str, ...] | None = ""
+    path: str | None = ""
     text: str = ""
 
     def value(self, owner: object, name: str) -> Any:
         """The value that an owner has."""
-        if isinstance(self.path, tuple):
-            return [getattr(owner, each) for each in self.path]
         return attrgetter(self.path or f"_{name}")(owner)
 
     def put(self, owner: object, name: str, value: Any) -> None:
         """Replace the value of an owner, or the one in a named tuple of it."""
         if self.path is None or self.in_place:
-            return
-        if isinstance(self.path, tuple):
-            for each, count in zip(self.path, value, strict=True):
-                setattr(owner, each, count)
             return
         first, _, rest = (self.path or f"_{name}").partition(".")
         if rest:
@@ -94,7 +88,7 @@ def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
     def made(*arguments: Any, path: str | None = "", **named: Any) -> StateField:
         texts = [*map(_text, arguments), *(f"{n}={_text(each)}" for n, each in named.items())]
         field, text = make(*arguments, **named), f"{make.__name__}({', '.join(texts)})"
-        return replace(field, path=field.path or path, text=text)
+        return replace(field, path=path, text=text)
 
     return made
 
@@ -130,16 +124,6 @@ def Text() -> StateField:
 def Texts(into: Callable[[list[str]], Any] = list) -> StateField:
     """Texts that differ."""
     return StateField(lambda saved, *_: into(saved.texts()), sorted if into is set else list)
-
-
-@kind
-def Counts(*names: str) -> StateField:
-    """A list of the counts at some attributes."""
-    return StateField(
-        lambda saved, *_: [part.count() for part in saved.parts(len(names))],
-        lambda counts: [int(each) for each in counts],
-        path=names,
-    )
 
 
 @kind
