@@ -58,6 +58,7 @@ FUSED_SCAN, SCAN_KERNEL = (
 
 UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/detection.py"
+LAYOUT = "sase/engine/snapshots/layout.py"
 MATCH_WINDOWS, CONJUNCTS = (
     "sase/engine/kernels/scan/match_windows.py",
     "sase/binding/conjuncts.py",
@@ -327,10 +328,14 @@ FAULTS = [
     ),
     Fault(
         "snapshot-without-ranks",
-        "sase/engine/snapshots/layout.py",
+        LAYOUT,
         "if self.path is None or self.in_place:",
         "if self.path is None or self.in_place or name == 'counts':",
     ),
+    Fault("size-unbound", LAYOUT, "setdefault(name, value)", "setdefault(name, None)"),
+    Fault("bounds-unchecked", LAYOUT, "low=sizes.of(low), high=sizes.of(high), dtype", "dtype"),
+    Fault("another-shape-restored", LAYOUT, "now.shape[n] if s", "None if s"),
+    Fault("members-of-no-plan", LAYOUT, "saved.check(saved.is_none,", "saved.check(True,"),
     Fault("fused-range-too-long", SCAN_KERNEL, "code > most + 1", "code > most + 2"),
     Fault("fused-without-the-rest", SCAN_KERNEL, "range(done, size)", "range(done, done)"),
     Fault("first-before-the-floor", WALK, "cell[TIE] < floor:", "cell[TIE] < EARLIEST:"),
@@ -702,7 +707,7 @@ FAULTS = [
         "            at[AT] -= 1\n",
     ),
     Fault("sequences-as-joined", f"{OPERATORS}/join_tree.py", "rows[:, in_order(rows)]", "rows"),
-    Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - waiting]", "count]"),
+    Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - values.waiting]", "count]"),
     Fault(
         "iteration-remembers-the-last",
         AUTOMATON,

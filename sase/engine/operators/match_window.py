@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,8 @@ from sase.engine.operators.contract import (
 from sase.engine.operators.kleene.evaluation import conditions_on_each
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.sequence_scan import conditions_of_scan
-from sase.engine.snapshots.layout import Array, Blocks, Counts, Declared
+from sase.engine.snapshots.layout import Array, Blocks, Count, Declared, Each
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.match_windows import MatchWindow, fewest_events, first_levels, steps_of
 from sase.planning.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
 
@@ -48,7 +50,7 @@ class MatchWindowState(Declared):
         latest=Array(None),
         reached=Blocks("live.end"),
         windows=Array(COUNTS, low=0, path="_counts"),
-        counts=Counts("_seen", "_filtered", "_keyless", "_out"),
+        counts=Each(Count(), path=None),
     )
 
     def __init__(self, node: MatchWindow, above: Sequence[Operator], context: Context) -> None:
@@ -186,6 +188,13 @@ class MatchWindowState(Declared):
             found["rejected_events"] = self._filter.rejected
             found["window_events"] = inside
         return found
+
+    def _encoded(self) -> dict[str, Any]:
+        return {"counts": [self._seen, self._filtered, self._keyless, self._out]}
+
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        self._seen, self._filtered, self._keyless, self._out = values.counts
 
 
 def _slots(steps: Sequence[Sequence[int]]) -> Numbers:

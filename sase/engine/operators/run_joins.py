@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,11 @@ from sase.engine.kernels.scan.joins import (
 )
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
+from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.join_tree import ROUND, JoinBuffer
 from sase.engine.operators.residual_filter import ResidualFilter
-from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.layout import SAME, Array, Each, Own
+from sase.engine.snapshots.saved_state import MOST_COUNTED
 from sase.planning.trees import JoinPart, part_of, parts_of
 
 
@@ -39,6 +41,12 @@ class RunJoins:
 
     The components are those of the `context`. Joins of two members of a set are conjunctions.
     """
+
+    # The members of the state of who has the joins.
+    layout = dict(
+        buffers=Each(Own(), path=None),
+        tried=Array(SAME, SAME, low=0, high=MOST_COUNTED, path=None),
+    )
 
     def __init__(
         self,
@@ -144,22 +152,14 @@ class RunJoins:
             "pairs": int(self._at[:, TRIED].sum()),
         }
 
-    def checkpoint(self, bound: int) -> Checkpoint:
-        """The records that begin from a bound on, and the counts."""
-        self.evict(bound)
-        return {
-            "buffers": [each.checkpoint() for each in self._buffers.values()],
-            "tried": self._at[:, TRIED:],
-        }
-
-    def restore(self, saved: Saved, keys: int) -> None:
-        """Continue from a checkpoint: between pushes no round is under way."""
+    def state(self, keys: int) -> dict[str, Any]:
+        """The members of a state, of buffers with chains of so many keys."""
         self.widen(keys)
-        parts = saved.part("buffers").parts(len(self._buffers))
-        for each, own in zip(self._buffers.values(), parts, strict=True):
-            each.restore(own)
-        shape = len(self._at), 2
-        self._at[:, TRIED:] = saved.part("tried").array(*shape, low=0, high=MOST_COUNTED)
+        return {"buffers": [*self._buffers.values()], "tried": self._at[:, TRIED:]}
+
+    def take(self, tried: Numbers) -> None:
+        """Go on with buffers that are restored; between pushes no round is under way."""
+        self._at[:, TRIED:] = tried
         for part, is_set in zip(self._parts, self._conjoins, strict=True):
             if is_set:
                 self._buffers[part.low, part.split].link()

@@ -56,33 +56,29 @@ class StateField:
     """A member of a state: how it is saved, and read where the owner has a value `now`.
 
     The path leads from the owner to its attribute, `_name` if none is said. Where it is None, the
-    owner encodes the value. What is restored `in_place` is not replaced. The text is compared with
-    that of other versions.
+    owner encodes the value, or has no such member. What is restored `in_place` is not replaced. The
+    text is compared with that of other versions.
     """
 
     read: Callable[[Saved, Any, Sizes], Any]
     save: Callable[[Any], Any] = lambda value: value
     nbytes: Callable[[Any], int] = lambda _: 0
     in_place: bool = False
-    path: str | tuple[str, ...] | None = ""
+    path: str | None = ""
     text: str = ""
 
     def value(self, owner: object, name: str) -> Any:
         """The value that an owner has."""
-        if isinstance(self.path, tuple):
-            return [getattr(owner, each) for each in self.path]
-        return None if self.path is None else attrgetter(self.path or f"_{name}")(owner)
+        return attrgetter(self.path or f"_{name}")(owner)
 
     def put(self, owner: object, name: str, value: Any) -> None:
         """Replace the value of an owner, or the one in a named tuple of it."""
         if self.path is None or self.in_place:
             return
-        if isinstance(self.path, tuple):
-            for each, count in zip(self.path, value, strict=True):
-                setattr(owner, each, count)
-            return
         first, _, rest = (self.path or f"_{name}").partition(".")
-        setattr(owner, first, getattr(owner, first)._replace(**{rest: value}) if rest else value)
+        if rest:
+            value = getattr(owner, first)._replace(**{rest: value})
+        setattr(owner, first, value)
 
 
 def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
@@ -92,7 +88,7 @@ def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
     def made(*arguments: Any, path: str | None = "", **named: Any) -> StateField:
         texts = [*map(_text, arguments), *(f"{n}={_text(each)}" for n, each in named.items())]
         field, text = make(*arguments, **named), f"{make.__name__}({', '.join(texts)})"
-        return replace(field, path=field.path or path, text=text)
+        return replace(field, path=path, text=text)
 
     return made
 
@@ -128,16 +124,6 @@ def Text() -> StateField:
 def Texts(into: Callable[[list[str]], Any] = list) -> StateField:
     """Texts that differ."""
     return StateField(lambda saved, *_: into(saved.texts()), sorted if into is set else list)
-
-
-@kind
-def Counts(*names: str) -> StateField:
-    """A list of the counts at some attributes."""
-    return StateField(
-        lambda saved, *_: [part.count() for part in saved.parts(len(names))],
-        lambda counts: [int(each) for each in counts],
-        path=names,
-    )
 
 
 @kind
@@ -306,7 +292,10 @@ class Declared:
     def _members(self) -> Iterator[tuple[str, StateField, Any]]:
         encoded = self._encoded()
         for name, field in self.layout.items():
-            yield name, field, encoded[name] if name in encoded else field.value(self, name)
+            if name in encoded:
+                yield name, field, encoded[name]
+            elif field.path is not None:
+                yield name, field, field.value(self, name)
 
     def _encoded(self) -> dict[str, Any]:
         """The values whose form in a state is another."""

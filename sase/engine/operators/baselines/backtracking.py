@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Count
 from sase.planning.nodes import RunEvaluation
 
 
 class BacktrackingState(RunEvaluationState):
-    """A running evaluation, depth first."""
+    """A running evaluation, depth first; between pushes no run is suspended."""
 
+    layout = RunEvaluationState.layout | dict(backtracked=Count(), reread=Count())
     kernel: ClassVar[Callable[..., int]] = staticmethod(of.advance_backtracking)
 
     def __init__(
@@ -84,20 +85,8 @@ class BacktrackingState(RunEvaluationState):
 
     def counters(self) -> Counters:
         """The counters of runs, how often one was put off, and events were read once more."""
-        return {**super().counters(), **self._counts()}
-
-    def checkpoint(self) -> dict[str, Any]:
-        """The runs; between pushes none is suspended."""
-        return {**super().checkpoint(), **self._counts()}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        super().restore(saved)
-        self._backtracked = saved.part("backtracked").count()
-        self._reread = saved.part("reread").count()
-
-    def _counts(self) -> dict[str, int]:
-        return {"backtracked": self._backtracked, "reread": self._reread}
+        counts = {"backtracked": self._backtracked, "reread": self._reread}
+        return {**super().counters(), **counts}
 
 
 class RereadingState(BacktrackingState):

@@ -34,7 +34,7 @@ from sase.engine.operators.contract import (
     OperatorState,
 )
 from sase.engine.operators.transformation import TransformationState
-from sase.engine.snapshots.layout import By, Count, Counts, Declared, Each, IfThere, Own, Row
+from sase.engine.snapshots.layout import By, Count, Declared, Each, IfThere, Own, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.detection import DetectionTime, detection_of
@@ -58,7 +58,7 @@ class UnionState(Declared, HasBranches, HasTimers):
     layout = dict(
         branches=Each(Each(Own()), path=None),
         waiting=By("_restored", path=None),
-        counts=Counts("_seen", "_found", "_twice", "_out"),
+        counts=Each(Count(), path=None),
         judged=Each(Row(Count(), Count()), path=None),
         release=IfThere(Own()),
     )
@@ -281,6 +281,7 @@ class UnionState(Declared, HasBranches, HasTimers):
         return {
             "branches": [each.states for each in self.scans],
             "waiting": self._waiting.whole.checkpoint() if self._waiting.size else None,
+            "counts": [self._seen, self._found, self._twice, self._out],
             "judged": [each.counts for each in self._branches],
         }
 
@@ -294,6 +295,7 @@ class UnionState(Declared, HasBranches, HasTimers):
 
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
+        self._seen, self._found, self._twice, self._out = values.counts
         for branch, counts in zip(self._branches, values.judged, strict=True):
             branch.counts = [*counts]
         if values.waiting is not None and self._release is not None:

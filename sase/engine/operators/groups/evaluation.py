@@ -25,6 +25,7 @@ from sase.engine.operators.programs.group_program import GroupProgram, run_terms
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.snapshots.layout import Own
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -32,6 +33,7 @@ from sase.planning.nodes import RunEvaluation
 class GroupEvaluationState(GroupEvents, RunEvaluationState):
     """A running evaluation of an automaton, whose states are components and elements of groups."""
 
+    layout = RunEvaluationState.layout | dict(absences=Own())
     kernel: ClassVar[Any] = staticmethod(advance_automaton)
     _program: GroupProgram
 
@@ -145,14 +147,8 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
         """Make room for all that the runs of a partition may become by an event."""
         self._make_room_for_nodes((int(self._runs.counts[key]) + 1) * self._most)
 
-    def checkpoint(self) -> dict[str, Any]:
-        """The runs, and the events that iterations must not have."""
-        return super().checkpoint() | {"absences": self._absences.checkpoint()}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._absences.restore(saved.part("absences"))
-        super().restore(saved)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
         self._buffer.totals[3] = self._built
 
     def _check(self, saved: Saved) -> None:

@@ -16,12 +16,12 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.iteration_checks import forbid_iterations
 from sase.engine.operators.bindings.groups import GroupBindings
-from sase.engine.operators.contract import Checkpoint, Context, bound_of
+from sase.engine.operators.contract import Context, bound_of
 from sase.engine.operators.groups.checks import GroupCheck
 from sase.engine.operators.negative_lists import IndexedEvents
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.scan_filter import ScanFilter
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.layout import Declared, Each, Own
 from sase.planning.negatives import NegativeComponent
 from sase.planning.nodes import Negation, RunEvaluation
 
@@ -43,8 +43,10 @@ class _Place:
     conjuncts: tuple[IterationConjunct, ...]
 
 
-class IterationAbsences:
+class IterationAbsences(Declared):
     """The indexes of all negative elements of repeated groups."""
+
+    layout = dict(indexes=Each(Own(), path="_every"))
 
     def __init__(self, node: RunEvaluation, context: Context, states: GroupStates) -> None:
         places = list(_places(context, states))
@@ -93,16 +95,6 @@ class IterationAbsences:
         """The oldest event."""
         known = [each.oldest() for each in self._every]
         return min((each for each in known if each is not None), default=None)
-
-    def checkpoint(self) -> Checkpoint:
-        """The indexes."""
-        return {"indexes": [each.checkpoint() for each in self._every]}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        parts = saved.part("indexes").parts(len(self._every))
-        for each, part in zip(self._every, parts, strict=True):
-            each.restore(part)
 
 
 def _sequences(

@@ -18,16 +18,13 @@ from sase.engine.kernels.kleene.run_nodes import Pattern
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, Incoming
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, span_of
+from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
-from sase.engine.operators.kleene.evaluation import RunEvaluationBase, up_to_required
-from sase.engine.operators.kleene.walked_instances import (
-    counted_walks,
-    oldest_event,
-    saved_instances,
-)
+from sase.engine.operators.kleene.evaluation import up_to_required
+from sase.engine.operators.kleene.walked_instances import WalkedInstances
 from sase.engine.operators.programs.series_program import pattern_of
-from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.layout import Array
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 # The events of a candidate for which there is room from the beginning.
@@ -36,12 +33,14 @@ NO_NUMBERS = np.zeros(0, np.int64)
 NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
 
 
-class IntervalEvaluationState(RunEvaluationBase):
+class IntervalEvaluationState(WalkedInstances):
     """A running evaluation that yields candidates, their events in the order of the pattern.
 
     An event that may be last is walked from once its time is over in every world.
     """
 
+    layout = WalkedInstances.layout | dict(due=Array(None, 2, path=None))
+    fields, begins, takes = walk.FIELDS, walk.BEGINS, walk.TAKES
     kernel = staticmethod(walk.advance_intervals)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
@@ -138,67 +137,34 @@ class IntervalEvaluationState(RunEvaluationBase):
             return None
         if self._walk.bounds.prunes:
             walk.evict_instances(self._walk, self._due, self._watermark.ts)
-        return oldest_event(self._walk, walk.ROW)
+        return self._oldest()
 
     def counters(self) -> Counters:
         """Events, instances and live ones; walks, visits, candidates, what was turned away."""
         state = self._walk.state
         return {
             "events": self._seen,
-            **counted_walks(state),
+            **self._counted_walks(),
             "unlikely": int(state[walk.UNLIKELY]),
             "matches": self._built,
             **self._counted(sum(array.nbytes for array in (*self._walk[2:], self._due))),
         }
 
-    def checkpoint(self) -> Checkpoint:
-        """The instances, the state of partitions, and what waits; between pushes is no walk."""
-        return {
-            **super().checkpoint(),
-            **saved_instances(self._walk),
-            "due": self._due[: self._walk.state[walk.WAITING]],
-        }
+    def _encoded(self) -> dict[str, Any]:
+        return super()._encoded() | {"due": self._due[: self._walk.state[walk.WAITING]]}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: every instance leads to earlier ones."""
-        super().restore(saved)
-        kept = saved.part("cells").array(None, self._walk.cells.shape[1])
-        state = saved.part("state").array(walk.STATE, low=0, high=MOST_COUNTED)
-        known = saved.part("known").array(None, of.KNOWN)
-        due = saved.part("due").array(None, 2)
-        self._check(saved, kept, known, state, due)
-        size = len(self._walk.cells)
-        while size < len(kept):
-            size *= 2
-        cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
-        cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
-        self._walk = self._walk._replace(cells=cells, known=known, state=state)
-        self._due = grown(due, max(len(self._due), 2 * len(due)))
-
-    def _check(
-        self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers, due: Numbers
-    ) -> None:
-        levels, tail, count = self._context.levels, state[of.TAIL], state[of.COUNT]
-        saved.check(count - tail == len(kept), "there is not a row for each instance")
-        saved.check(state[of.DEPTH] == 0 or saved.live.is_done, "a walk is under way")
-        saved.check_events(kept[:, walk.ROW])
-        before = kept[:, walk.FIELDS : walk.FIELDS + levels]
-        numbers = np.arange(tail, count)[:, np.newaxis]
-        saved.check(
-            bool((before < numbers).all()), "an instance leads to one that is not before it"
-        )
-        bits = kept[:, [walk.BEGINS, walk.TAKES]]
-        saved.check(bool((bits >> levels == 0).all()), "there is no such level")
-        keys = kept[:, walk.KEY]
-        is_key = (keys >= 0) & ((keys + 1) * levels <= len(known))
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        cells, due, state, levels = values.cells, values.due, values.state, self._context.levels
+        keys = cells[:, walk.KEY]
+        is_key = (keys >= 0) & ((keys + 1) * levels <= len(values.known))
         saved.check(bool(is_key.all()), "an instance is of no partition")
-        saved.check(not kept[:, walk.IS_CHOSEN].any(), "a walk is under way")
-        saved.check(len(known) % levels == 0, "keys have no row for each level")
-        tops = known[:, walk.TOP]
-        saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
+        saved.check(not cells[:, walk.IS_CHOSEN].any(), "a walk is under way")
         saved.check(len(due) == state[walk.WAITING], "there is not a row for each that waits")
         which = due[:, 1] // levels
-        saved.check(bool(((which >= tail) & (which < count)).all()), "no instance waits there")
+        is_there = (which >= state[of.TAIL]) & (which < state[of.COUNT])
+        saved.check(bool(is_there.all()), "no instance waits there")
+        self._due = grown(due, max(len(self._due), 2 * len(due)))
 
 
 def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Likelihood:

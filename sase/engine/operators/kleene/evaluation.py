@@ -15,10 +15,11 @@ from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.kernels.kleene.runs import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, measures_of
+from sase.engine.operators.contract import Context, Counters, measures_of
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.snapshots.layout import Count, Declared, Number, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
@@ -28,8 +29,14 @@ EVENTS_A_MATCH = 16
 FEWEST = 256
 
 
-class RunEvaluationBase:
+class RunEvaluationBase(Declared):
     """The conditions of a run evaluation, and its match buffer."""
+
+    layout = dict(
+        seen=Count(),
+        built=Count(),
+        clock=Row(Number(), Number(0, "live.positions"), into=Watermark, path="_watermark"),
+    )
 
     # The kernel that advances runs: by far the largest.
     kernel: ClassVar[Any] = None
@@ -131,17 +138,9 @@ class RunEvaluationBase:
         self._watermark = watermark
         return iter(())
 
-    def checkpoint(self) -> Checkpoint:
-        """The counts and the watermark."""
-        clock = [self._watermark.ts, self._watermark.position]
-        return {"seen": self._seen, "built": self._built, "clock": clock}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        self._seen = saved.part("seen").count()
-        self._built = self._written.sizes[2] = saved.part("built").count()
-        ts, position = saved.part("clock").parts(2)
-        self._watermark = Watermark(ts.number(), position.number(0, saved.live.positions))
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        self._written.sizes[2] = self._built
 
     def _counted(self, bytes_held: int) -> Counters:
         """The counters of ANALYZE."""

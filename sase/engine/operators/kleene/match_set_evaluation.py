@@ -32,9 +32,10 @@ from sase.engine.match_graph import (
 from sase.engine.match_graph.state_counts import count_by_states
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.sets import SetBindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.contract import Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.snapshots.layout import SAME, Array
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.automaton.automaton import PatternAutomaton
@@ -51,6 +52,8 @@ NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
 
 class MatchSetEvaluationState(RunEvaluationBase):
     """A running collapsed evaluation."""
+
+    layout = RunEvaluationBase.layout | dict(events=Array(SAME, None, path=None))
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
@@ -124,14 +127,12 @@ class MatchSetEvaluationState(RunEvaluationBase):
         listed = {"matches": self._built} if self._lists else {}
         return {"events": self._seen, "candidates": kept, **listed, **self._counted(bytes_held)}
 
-    def checkpoint(self) -> Checkpoint:
-        """The candidates."""
-        return {**super().checkpoint(), "events": np.concatenate(self._parts, axis=1)}
+    def _encoded(self) -> dict[str, Any]:
+        return {"events": np.concatenate(self._parts, axis=1)}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: the candidates are in the order of the stream."""
-        super().restore(saved)
-        events = saved.part("events").array(7, None)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        events = values.events
         saved.check_events(events[NUMBER])
         ordered = events[[NUMBER, POSITION]]
         rises = ordered[:, 1:] > ordered[:, :-1]

@@ -19,12 +19,12 @@ from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import Incoming
-from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
+from sase.engine.operators.contract import Context, Counters, bound_of
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState, unknown
 from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.run_joins import RunJoins, by_join
+from sase.engine.snapshots.layout import Array
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 from sase.planning.trees import decided_by_joins, leaf_levels
@@ -36,6 +36,10 @@ ROWS = 6
 
 class SeriesTreeEvaluationState(WalkBackEvaluationState):
     """A buffer of each component that must occur and of each join, and walks through the rest."""
+
+    layout = (
+        WalkBackEvaluationState.layout | RunJoins.layout | dict(pool=Array(ROWS, None, path=None))
+    )
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
@@ -149,15 +153,13 @@ class SeriesTreeEvaluationState(WalkBackEvaluationState):
         self._evict()
         return next((int(each[NUMBER, 0]) for each in self._pool if each.shape[1]), None)
 
-    def _evict(self) -> int:
-        """Give up what is in no match to come; the bound before which that is."""
-        bound = EARLIEST
+    def _evict(self) -> None:
+        """Give up what is in no match to come."""
         if self._walk.bounds.prunes and not self._watermark.is_final:
             bound = bound_of(self._watermark, self._window)
             self._joins.evict(bound)
             pool = np.concatenate(self._pool, axis=1)
             self._pool = [pool[:, pool[MEASURE] >= bound]]
-        return bound
 
     def counters(self) -> Counters:
         """Events, records of joins and what is kept of them, and what walks did."""
@@ -167,22 +169,19 @@ class SeriesTreeEvaluationState(WalkBackEvaluationState):
             found["most_bytes"] += size
         return found
 
-    def checkpoint(self) -> Checkpoint:
-        """The records, and what may take part; between pushes there is no walk."""
-        bound = self._evict()
+    def _encoded(self) -> dict[str, Any]:
+        self._evict()
         self._forget()
-        pool = np.concatenate(self._pool, axis=1)
-        return {**super().checkpoint(), **self._joins.checkpoint(bound), "pool": pool}
+        joins = self._joins.state(self._context.dictionary.size(self._key))
+        return super()._encoded() | joins | {"pool": np.concatenate(self._pool, axis=1)}
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: what may take part is in the order of the stream."""
-        super().restore(saved)
-        keys = self._context.dictionary.size(self._key)
-        self._joins.restore(saved, keys)
-        pool = saved.part("pool").array(ROWS, None)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        self._joins.take(values.tried)
+        pool, keys = values.pool, max(self._context.dictionary.size(self._key), 1)
         saved.check_events(pool[NUMBER])
         saved.check(bool((np.diff(pool[NUMBER]) > 0).all()), "what may take part is not in order")
-        is_key = (pool[KEY] >= 0) & (pool[KEY] < max(keys, 1))
+        is_key = (pool[KEY] >= 0) & (pool[KEY] < keys)
         saved.check(bool(is_key.all()), "there is no such key")
         is_level = (pool[BEGINS] | pool[TAKES]) >> self._width == 0
         saved.check(bool(is_level.all()), "there is no such level")

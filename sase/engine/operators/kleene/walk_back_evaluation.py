@@ -9,39 +9,33 @@ import numpy as np
 
 from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import Numbers, grown_ring
+from sase.engine.columns.arrays import grown_ring
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.walk_back import advance_walks
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.contract import Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
-from sase.engine.operators.kleene.evaluation import (
-    FEWEST,
-    RunEvaluationBase,
-    up_to_required,
-)
+from sase.engine.operators.kleene.evaluation import FEWEST, up_to_required
 from sase.engine.operators.kleene.run_evaluation import wanted
-from sase.engine.operators.kleene.walked_instances import (
-    counted_walks,
-    oldest_event,
-    saved_instances,
-)
+from sase.engine.operators.kleene.walked_instances import WalkedInstances
 from sase.engine.operators.programs.series_program import pattern_of
 from sase.engine.operators.taken_matches import TakenMatches
-from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
+from sase.engine.snapshots.layout import Own
+from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 NONE_TAKEN = np.zeros(0, np.int64)
 
 
-class WalkBackEvaluationState(RunEvaluationBase):
+class WalkBackEvaluationState(WalkedInstances):
     """A running evaluation under skip till any match that holds events instead of runs.
 
     Where matches must not overlap others that are `taken`, each of these ends events.
     """
 
+    layout = WalkedInstances.layout | dict(taken=Own(path=None))
     kernel = staticmethod(advance_walks)
 
     def __init__(
@@ -164,7 +158,7 @@ class WalkBackEvaluationState(RunEvaluationBase):
         if found.bounds.prunes or self._taken is not None:
             bound = bound_of(self._watermark, self._window) if found.bounds.prunes else EARLIEST
             of.evict(found.cells, found.state, bound)
-        first = oldest_event(found, of.ROW)
+        first = self._oldest()
         return first if self._taken is None else self._taken.horizon(first)
 
     def counters(self) -> Counters:
@@ -172,54 +166,21 @@ class WalkBackEvaluationState(RunEvaluationBase):
         state = self._walk.state
         return {
             "events": self._seen,
-            **counted_walks(state),
+            **self._counted_walks(),
             "dismissed": int(state[of.DISMISSED]),
             "safe": int(state[of.SAFE_WALKS]),
             "matches": self._built,
             **self._counted(sum(array.nbytes for array in self._walk[2:])),
         }
 
-    def checkpoint(self) -> Checkpoint:
-        """The instances and the state of partitions; between pushes there is no walk."""
-        return {
-            **super().checkpoint(),
-            **saved_instances(self._walk),
-            **({} if self._taken is None else {"taken": self._taken.checkpoint()}),
-        }
+    def _encoded(self) -> dict[str, Any]:
+        taken = {} if self._taken is None else {"taken": self._taken}
+        return super()._encoded() | taken
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: every instance leads to earlier ones."""
-        super().restore(saved)
-        kept = saved.part("cells").array(None, self._walk.cells.shape[1])
-        state = saved.part("state").array(of.STATE, low=0, high=MOST_COUNTED)
-        known = saved.part("known").array(None, of.KNOWN)
-        size, levels = len(self._walk.cells), self._context.levels
-        while size < len(kept):
-            size *= 2
-        self._check(saved, kept, known, state)
-        cells = np.zeros((size, self._walk.cells.shape[1]), np.int64)
-        cells[np.arange(state[of.TAIL], state[of.COUNT]) & (size - 1)] = kept
-        self._walk = self._walk._replace(cells=cells, known=known, state=state)
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
         if self._taken is not None:
-            self._taken.restore(saved.part("taken"))
-            self._taken.make_room(len(known) // levels)
-
-    def _check(self, saved: Saved, kept: Numbers, known: Numbers, state: Numbers) -> None:
-        levels, count = self._context.levels, state[of.COUNT]
-        saved.check(count - state[of.TAIL] == len(kept), "there is not a row for each instance")
-        is_still = not (state[of.DEPTH] or state[of.WAYS])
-        saved.check(is_still or saved.live.is_done, "a walk is under way")
-        saved.check_events(kept[:, of.ROW])
-        before = kept[:, of.FIELDS : of.FIELDS + levels]
-        numbers = np.arange(state[of.TAIL], count)[:, np.newaxis]
-        saved.check(
-            bool((before < numbers).all()), "an instance leads to one that is not before it"
-        )
-        bits = kept[:, [of.BEGINS, of.TAKES]]
-        saved.check(bool((bits >> levels == 0).all()), "there is no such level")
-        saved.check(len(known) % levels == 0, "keys have no row for each level")
-        tops = known[:, of.TOP]
-        saved.check(bool(((tops >= NOTHING) & (tops < count)).all()), "a key leads to no instance")
+            self._taken.make_room(len(values.known) // self._context.levels)
 
 
 def unknown(rows: int) -> np.typing.NDArray[np.int64]:

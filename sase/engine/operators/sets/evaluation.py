@@ -24,7 +24,6 @@ from sase.engine.kernels.sets.runs import (
 from sase.engine.operators.bindings.detection import detected
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import (
-    Checkpoint,
     Context,
     Counters,
     HasTimers,
@@ -39,6 +38,7 @@ from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.sets.saved_sets import check_members
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.snapshots.layout import Count, IfThere, Own
 from sase.engine.snapshots.saved_state import Saved
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
@@ -51,6 +51,7 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
     the levels `ends` a negated end may stand, for which others do.
     """
 
+    layout = RunEvaluationState.layout | dict(waiting=IfThere(Own(), path=None), numbers=Count())
     kernel: ClassVar[Any] = staticmethod(advance_sets)
     _program: SetProgram
 
@@ -237,19 +238,8 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
         waiting = {} if self._waiting is None else {"waiting": len(self._waiting)}
         return super().counters() | waiting
 
-    def checkpoint(self) -> Checkpoint:
-        """The runs, and the matches that wait."""
-        waiting = None if self._waiting is None else self._waiting.checkpoint()
-        return {**super().checkpoint(), "waiting": waiting, "numbers": self._numbers}
-
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        super().restore(saved)
-        self._numbers = saved.part("numbers").count()
-        waiting = saved.part("waiting")
-        if self._waiting is not None:
-            self._waiting.restore(waiting)
-        waiting.check(self._waiting is not None or waiting.is_none, "nothing waits in this plan")
+    def _encoded(self) -> dict[str, Any]:
+        return {"waiting": None if self._waiting is None else self._waiting.queue}
 
     def _check(self, saved: Saved) -> None:
         """Refuse runs that lead anywhere else than runs do."""

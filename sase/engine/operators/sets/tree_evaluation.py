@@ -13,7 +13,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
-from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of
+from sase.engine.operators.contract import Context, Counters, bound_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.residual_filter import ResidualFilter
@@ -25,6 +25,8 @@ from sase.planning.trees import set_joins
 
 class SetTreeEvaluationState(RunEvaluationBase):
     """A buffer of each component and of each join: every round joins what is new in them."""
+
+    layout = RunEvaluationBase.layout | RunJoins.layout
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
@@ -77,11 +79,10 @@ class SetTreeEvaluationState(RunEvaluationBase):
         self._evict()
         return self._joins.oldest()
 
-    def _evict(self) -> int:
-        """Give up what is in no match to come; the bound before which that is."""
+    def _evict(self) -> None:
+        """Give up what is in no match to come."""
         bound = EARLIEST if self._watermark.is_final else bound_of(self._watermark, self._window)
         self._joins.evict(bound)
-        return bound
 
     def counters(self) -> Counters:
         """Count events, records of all joins, pairs that they tried, and matches."""
@@ -92,12 +93,10 @@ class SetTreeEvaluationState(RunEvaluationBase):
             **self._counted(self._joins.size),
         }
 
-    def checkpoint(self) -> Checkpoint:
-        """The records, and the counts."""
-        bound = self._evict()
-        return {**super().checkpoint(), **self._joins.checkpoint(bound)}
+    def _encoded(self) -> dict[str, Any]:
+        self._evict()
+        return self._joins.state(self._context.dictionary.size(self._key))
 
-    def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint."""
-        super().restore(saved)
-        self._joins.restore(saved, self._context.dictionary.size(self._key))
+    def _take(self, saved: Saved, values: Any) -> None:
+        super()._take(saved, values)
+        self._joins.take(values.tried)

@@ -13,9 +13,8 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sets.detection_order import sort_detected
 from sase.engine.operators.bindings.detection import detected
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
-from sase.engine.operators.contract import Checkpoint, Context, HasTimers
+from sase.engine.operators.contract import Context, HasTimers
 from sase.engine.operators.timer_queue import TimerQueue
-from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 
@@ -30,18 +29,18 @@ class WaitingMatches(HasTimers):
     ) -> None:
         window = self._window = node.window
         self._store, self._ends = context.buffer, ends
-        self._queue = TimerQueue(context.levels, of_series=True, form=form)
+        self.queue = TimerQueue(context.levels, of_series=True, form=form)
         # Of the same time there may be others, but for ends of windows that it is not in.
         is_of_time = window is not None and window.kind is WindowKind.TIME
         self._inclusive = window is not None and (window.inclusive or not is_of_time)
         self._ranks = frozen(np.array(ranks_of(node.components), np.int64))
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self.queue)
 
     def add(self, found: SetBindings) -> None:
         """Queue matches that are complete, or have ended."""
-        self._queue.add(found, self._due(found))
+        self.queue.add(found, self._due(found))
 
     def _due(self, found: SetBindings) -> Numbers:
         """The time of detection of each match."""
@@ -55,7 +54,7 @@ class WaitingMatches(HasTimers):
 
     def released(self, watermark: Watermark) -> Iterator[SetBindings]:
         """Yield the matches whose time has come, in the order of results."""
-        found = self._queue.released(watermark, inclusive=self._inclusive)
+        found = self.queue.released(watermark, inclusive=self._inclusive)
         if found.size:
             yield found[:, self._sorted(found)]
 
@@ -67,16 +66,8 @@ class WaitingMatches(HasTimers):
 
     def next_timer(self) -> int | None:
         """The time at which the first of them is detected."""
-        return self._queue.next_timer(inclusive=self._inclusive)
+        return self.queue.next_timer(inclusive=self._inclusive)
 
     def oldest(self) -> int | None:
         """An event that is not after any of those that wait."""
-        return self._queue.oldest()
-
-    def checkpoint(self) -> Checkpoint:
-        """All that waits."""
-        return self._queue.checkpoint()
-
-    def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved."""
-        self._queue.restore(saved)
+        return self.queue.oldest()
