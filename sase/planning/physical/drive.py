@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Self
 
+from sase.binding import OPEN
 from sase.binding.bound import (
     BoundComponent,
     Condition,
@@ -19,12 +20,14 @@ from sase.binding.bound import (
 from sase.binding.parts import references
 from sase.cached_property import cached_property
 from sase.planning.declined import Declined
+from sase.planning.nodes import Operator
 from sase.planning.physical.declarations import TypeDeclarations
 from sase.planning.physical.operators import (
     PhysicalOperator,
     Tests,
     operators_of,
 )
+from sase.planning.physical.runs import RunAlgorithm
 from sase.planning.physical.vectorized import can_vectorize
 from sase.planning.plan import EnginePlan
 from sase.planning.traversal import within
@@ -76,6 +79,11 @@ class DriveRequest:
         """The operators from the bottom up."""
         return operators_of(self.plan).operators
 
+    @property
+    def runs(self) -> RunAlgorithm:
+        """The algorithm of a plan of runs."""
+        return next(each for each in self.operators if isinstance(each, RunAlgorithm))
+
     @cached_property
     def types(self) -> TypeDeclarations:
         """What types declare."""
@@ -89,6 +97,11 @@ class DriveRequest:
         names = [each.attribute for each in references(condition) if each.attribute is not None]
         lacks = component.types is None and any(map(self.types.unknown_types_lack, names))
         return not can_vectorize(condition) or not names or lacks
+
+
+def request_of(plan: Operator) -> DriveRequest:
+    """A plan of which no more is known than that all types declare what it reads."""
+    return DriveRequest(EnginePlan(plan, OPEN, aggregates={}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +120,11 @@ class Drive:
     def needs(self) -> tuple[Need, ...]:
         """What must hold of events."""
         return tuple(each for each in self.every_need if self.key or not each.is_of_keys)
+
+    @classmethod
+    def drives(cls, request: DriveRequest) -> bool:
+        """Whether it is a drive of a plan."""
+        return isinstance(cls.applies(request), cls)
 
     @classmethod
     def applies(cls, request: DriveRequest) -> Self | Declined:

@@ -146,7 +146,7 @@ def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | Non
         str(compared): compared is not None,
         f"there are more than {MOST_LEVELS} components": len(plan.positives) > MOST_LEVELS,
         "results end at LIMIT": plan.returned.limit is not None,
-        "events are ranked by another key": plan.ranked and set(plan.ranked) != set(key),
+        "events are ranked by another key": {*runs.tests} != {*key} and plan.ranked,
     }
     for test in key:
         reason = f"not every type has the key `{test.attribute}` under this name"
