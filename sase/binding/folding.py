@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from sase.binding.bound import Scalar
+from sase.binding.functions import FUNCTIONS
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
@@ -34,14 +35,14 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
     Times are not `bounded`: here they are nanoseconds, and only in the unit of a column does int64
     bound them.
     """
-    if name == "coalesce":
-        return next((value for value in operands if value is not None), None)
-    if name in ("least", "greatest"):
-        known: list[Any] = [value for value in operands if value is not None]
-        return (min if name == "least" else max)(known) if known else None
+    function = FUNCTIONS.get(name)
+    if function is not None and function.skips_null:
+        known = [value for value in operands if value is not None]
+        return _normal(function.value(*known), bounded) if known else None
     if any(value is None for value in operands):
         return None
-    return _normal(_OPERATIONS[name](*operands), bounded)
+    value = _OPERATORS[name] if function is None else function.value
+    return _normal(value(*operands), bounded)
 
 
 def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
@@ -79,15 +80,11 @@ def _modulo(left: Any, right: Any) -> Any:
     return math.nan if math.isinf(left) else math.fmod(float(left), float(right))
 
 
-_OPERATIONS: dict[str, Callable[..., Any]] = {
+_OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": _divided,
     "%": _modulo,
     "neg": lambda value: value.copy_negate() if isinstance(value, Decimal) else -value,
-    "abs": abs,
-    "lower": str.lower,
-    "upper": str.upper,
-    "length": len,
 }

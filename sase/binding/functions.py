@@ -1,21 +1,36 @@
-"""The table of functions and aggregates: the arguments each takes, and the type it gives."""
+"""The table of functions and aggregates, which binding, folding, the engine and the docs read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of values: which arguments it takes, and what it gives for them."""
+    """A function of values.
+
+    `value` computes it of constants. The engine computes it by the `operation` of its kernels (a
+    function that takes any number of values has one of two); without one it takes one text, and
+    `value` is called once for each distinct text. NULL goes through, unless it `skips_null`.
+    """
 
     form: str
+    says: str
     accepts: Callable[[DataType], bool]
     result: Callable[[list[DataType]], DataType]
+    value: Callable[..., Any]
+    operation: str | None = None
     most: int | None = 1
+    skips_null: bool = False
+
+    @property
+    def makes_text(self) -> bool:
+        """Whether its value is another text."""
+        return self.operation is None and self.result([STRING]) == STRING
 
 
 def _is_string(data_type: DataType) -> bool:
@@ -49,15 +64,53 @@ def _is_any(data_type: DataType) -> bool:
     return data_type.kind is not Kind.OTHER
 
 
+def _of_text(
+    name: str, says: str, value: Callable[[str], str | int], result: DataType = STRING
+) -> Function:
+    return Function(f"{name}(x.a), of a text", says, _is_string, lambda _: result, value)
+
+
+def _choice(name: str, form: str, says: str, value: Callable[..., Any]) -> Function:
+    form = f"{form}, all of one kind"
+    return Function(form, says, _is_any, merged, value, name.upper(), most=None, skips_null=True)
+
+
 FUNCTIONS = {
-    "abs": Function("abs(x.a), of a number", _has_size, lambda types: signed(types[0])),
-    "lower": Function("lower(x.a), of a text", _is_string, lambda _: STRING),
-    "upper": Function("upper(x.a), of a text", _is_string, lambda _: STRING),
-    "length": Function("length(x.a), of a text", _is_string, lambda _: INTEGER),
-    "coalesce": Function("coalesce(x.a, x.b, …), all of one kind", _is_any, merged, most=None),
-    "least": Function("least(x.a, y.a, …), all of one kind", _is_any, merged, most=None),
-    "greatest": Function("greatest(x.a, y.a, …), all of one kind", _is_any, merged, most=None),
+    "abs": Function(
+        "abs(x.a), of a number",
+        "the size of a number or of an interval",
+        _has_size,
+        lambda types: signed(types[0]),
+        abs,
+        "ABSOLUTE",
+    ),
+    "lower": _of_text("lower", "the text in lower case", str.lower),
+    "upper": _of_text("upper", "the text in upper case", str.upper),
+    "length": _of_text("length", "the number of code points", len, INTEGER),
+    "coalesce": _choice(
+        "coalesce",
+        "coalesce(x.a, x.b, …)",
+        "the first value that is not NULL",
+        lambda *values: values[0],
+    ),
+    "least": _choice(
+        "least",
+        "least(x.a, y.a, …)",
+        "the least value; NULLs are skipped",
+        lambda *values: min(values),
+    ),
+    "greatest": _choice(
+        "greatest",
+        "greatest(x.a, y.a, …)",
+        "the greatest value; NULLs are skipped",
+        lambda *values: max(values),
+    ),
 }
+
+
+def chooses(name: str) -> bool:
+    """Whether an operation is a function that gives one of its values."""
+    return name in FUNCTIONS and FUNCTIONS[name].most is None
 
 
 _BEFORE = "; compute what else is needed before, as a column"

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from sase.binding import bound
 from sase.binding.aggregates import UserAggregate
-from sase.binding.functions import AGGREGATES, FUNCTIONS, signed
+from sase.binding.functions import AGGREGATES, FUNCTIONS, chooses, signed
 from sase.binding.literals import alike, is_of_width, is_written
 from sase.binding.text import value_text
 from sase.binding.types import INTERVAL, NULL, STRING, TIMES, UNKNOWN, DataType, Kind, merged
@@ -184,8 +184,8 @@ class _Values:
         if not is_possible:
             described = " and ".join(map(self._described, operation.operands))
             yield f"{described}: `{word}` does not take that"
-        kinds = TEXTS if operation.name in ("least", "greatest") else TIMES
-        if function is None or operation.name in ("abs", "least", "greatest"):
+        kinds = TEXTS if chooses(operation.name) else TIMES
+        if function is None or function.operation not in (None, "COALESCE"):
             yield from self._too_late(word, list(operation.operands), kinds)
 
     def _too_late(
@@ -205,7 +205,7 @@ class _Values:
                 values = (operand, *listed)
             case bound.Between(operand=operand, low=low, high=high):
                 values = (operand, low, high)
-            case bound.Operation(name="coalesce" | "least" | "greatest", operands=values):
+            case bound.Operation(name=name, operands=values) if chooses(name):
                 pass
             case _:
                 return

@@ -24,7 +24,10 @@ from sase.binding.bound import (
     Quantified,
     WindowKind,
 )
+from sase.cached_property import cached_property
 from sase.lang.ast import StrategyName
+from sase.planning.automaton.automaton import PatternAutomaton
+from sase.planning.automaton.build import automaton_of
 from sase.planning.match_windows import MatchWindow
 from sase.planning.negatives import NegativeComponent, NegativeElement, NegativeSequence
 
@@ -160,7 +163,7 @@ class Evaluation(Enum):
     EXPANDED = "expanded"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunEvaluation:
     """NFAb: the runs of a query with Kleene closure or a strategy (level 2).
 
@@ -191,6 +194,12 @@ class RunEvaluation:
     nothing: str | None = None
     input: MatchWindow | None = None
     joins: tuple[int, ...] = ()
+
+    @cached_property
+    def automaton(self) -> PatternAutomaton:
+        """The automaton of the pattern, with the checks of the conditions."""
+        conjuncts = [edge.conjunct for edge in self.conditions]
+        return automaton_of(self.components, self.strategy, conjuncts)
 
     @property
     def tests(self) -> tuple[EquivalenceTest, ...]:

@@ -4,6 +4,7 @@ import doctest
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,21 @@ def test_the_first_query_prints_what_the_readme_shows(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines()[: len(expected)] == expected
 
 
+def test_the_sql_that_the_first_query_replaces_finds_the_same() -> None:
+    import duckdb
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].partition("```")[0]
+    known = dict[str, Any]()
+    exec(code.rpartition("print(")[0], known)
+    with duckdb.connect() as connection:
+        connection.register("readings", known["shop"].table)
+        rows = connection.sql(text.split("```postgresql\n")[1].partition("```")[0]).fetchall()
+    matches = sase.match(known["QUERY"], known["shop"].table).to_pylist()
+    assert matches
+    assert sorted(rows) == sorted(tuple(match.values())[:3] for match in matches)
+
+
 def test_plans_in_the_docs_are_right() -> None:
     """Each `>>> print(sase.compile(…))` of the page on the engine prints the lines under it."""
     page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
@@ -113,3 +129,9 @@ def test_examples_in_the_docs_are_right(page: str) -> None:
     ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, globs={"sase": sase})
     assert ran.attempted > 0
     assert ran.failed == 0
+
+
+def test_the_index_names_every_page() -> None:
+    docs = ROOT / "docs"
+    named = re.findall(r"\]\(([a-z-]+\.md)\)", (docs / "README.md").read_text(encoding="utf-8"))
+    assert {*named} == {page.name for page in docs.glob("*.md")} - {"README.md"}

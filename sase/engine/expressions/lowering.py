@@ -28,11 +28,12 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
+from sase.binding.functions import FUNCTIONS
 from sase.binding.parts import references
 from sase.cached_property import cached_property
 from sase.engine.expressions.constants import constant, is_text, is_time, literal
 from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
-from sase.engine.expressions.strings import BY_RANK, LENGTH, LOWER, RANK, UPPER, Table
+from sase.engine.expressions.strings import BY_RANK, RANK, Table
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.expressions.program import (
     ADDRESS,
@@ -52,8 +53,6 @@ ARITHMETIC = {
     "+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE, "%": Op.REMAINDER,
 }  # fmt: skip
 TIME_ARITHMETIC = {"+": Op.TIME_ADD, "-": Op.TIME_SUBTRACT}
-CHOICES = {"coalesce": Op.COALESCE, "least": Op.LEAST, "greatest": Op.GREATEST}
-OF_STRINGS = {"lower": LOWER, "upper": UPPER, "length": LENGTH}
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +305,7 @@ class _Assembler:
             raise LoweringError(f"there is no column for `{reference.attribute}`")
 
     def operation(self, operation: Operation) -> None:
-        """Code for an operator or a function."""
+        """Code for an operator."""
         name, operands = operation.name, operation.operands
         if name in ARITHMETIC:
             self.values(operands, ranked=False)
@@ -314,14 +313,21 @@ class _Assembler:
             self.calculate(table[name], operation, taken=2)
         elif name == "neg":
             self.negative(operation)
-        elif name == "abs":
-            self.value(operands[0])
-            self.calculate(Op.TIME_ABSOLUTE if is_time(*operands) else Op.ABSOLUTE, operation)
-        elif name in OF_STRINGS:
-            self.value(operands[0])
-            self.look_up(OF_STRINGS[name])
         else:
-            self.choice(CHOICES[name], operands)
+            self.function(operation)
+
+    def function(self, call: Operation) -> None:
+        """Code for a function, as the table of functions has it."""
+        function, operands = FUNCTIONS[call.name], call.operands
+        if function.operation is None:
+            self.value(operands[0])
+            self.look_up(Table(call.name))
+        elif function.most is None:
+            self.choice(Op[function.operation], operands)
+        else:
+            self.value(operands[0])
+            operator = Op[f"{'TIME_' * is_time(*operands)}{function.operation}"]
+            self.calculate(operator, call)
 
     def negative(self, operation: Operation) -> None:
         """Unary minus: zero less an interval, or the product with −1, which keeps -0.0."""
@@ -342,7 +348,7 @@ class _Assembler:
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
-        """`coalesce`, `least`, `greatest`, two at a time; texts are chosen by rank."""
+        """Code for the choice of a value, two at a time; texts are chosen by rank."""
         ranked = operator is not Op.COALESCE and is_text(*operands)
         self.values(operands[:1], ranked)
         for operand in operands[1:]:

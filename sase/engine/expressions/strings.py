@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.functions import FUNCTIONS
 from sase.engine.columns.arrays import Mask, grown
 from sase.engine.expressions.text_dictionary import TextDictionary
 from sase.engine.kernels.jit.signatures import frozen
@@ -23,13 +24,12 @@ NO_TABLES = frozen(NO_CELLS)
 
 
 class Table(NamedTuple):
-    """A function of strings; `argument` is the pattern of LIKE."""
+    """A function of strings by its name, or LIKE with its pattern as the argument."""
 
     name: str
     argument: str = ""
 
 
-LOWER, UPPER, LENGTH = Table("lower"), Table("upper"), Table("length")
 # The rank of a code among all by code point, and the code of a rank.
 RANK, BY_RANK = Table("rank"), Table("by rank")
 # No table: the strings that are in their order.
@@ -40,7 +40,7 @@ class Interner(TextDictionary):
     """Codes of the strings that a plan meets, and tables over them.
 
     Those that the plan names keep theirs. Others last as long as the events that have them, up to
-    number `now` when they are coded, and as long as those whose LOWER or UPPER they are.
+    number `now` when they are coded, and as long as those of which a function made them.
     """
 
     def __init__(self) -> None:
@@ -98,9 +98,9 @@ class Interner(TextDictionary):
 
     def tables(self) -> NDArray[np.int64]:
         """All tables that were asked for, with a column for every code."""
-        cases = self._cases
+        makers = self._makers
         # A function may give a string that is new for another.
-        while unfinished := [each for each in cases if self._done.get(each) != self._last]:
+        while unfinished := [each for each in makers if self._done.get(each) != self._last]:
             for table in unfinished:
                 self._extend(table)
         for table in self._numbers:
@@ -116,8 +116,10 @@ class Interner(TextDictionary):
         return self._shown
 
     @property
-    def _cases(self) -> list[Table]:
-        return [table for table in self._numbers if table in (LOWER, UPPER)]
+    def _makers(self) -> list[Table]:
+        """The tables whose entries are codes of other strings."""
+        functions = ((table, FUNCTIONS.get(table.name)) for table in self._numbers)
+        return [table for table, each in functions if each is not None and each.makes_text]
 
     @property
     def _last(self) -> tuple[int, int]:
@@ -127,10 +129,10 @@ class Interner(TextDictionary):
     def _live(self, horizon: int) -> Mask:
         is_live = super()._live(horizon)
         is_live[[*self._named]] = True
-        cases, seen = [self._numbers[table] for table in self._cases], 0
-        while cases and len(codes := np.flatnonzero(is_live)) > seen:
+        makers, seen = [self._numbers[table] for table in self._makers], 0
+        while makers and len(codes := np.flatnonzero(is_live)) > seen:
             seen = len(codes)
-            is_live[self._cells[cases][:, codes]] = True
+            is_live[self._cells[makers][:, codes]] = True
         return is_live
 
     def _new_codes(self, table: Table) -> NDArray[np.int64]:
@@ -151,15 +153,12 @@ class Interner(TextDictionary):
         self._room()[self._numbers[table], places] = found
 
     def _function(self, table: Table) -> Callable[[str], int]:
-        match table:
-            case Table("lower"):
-                return lambda text: self._code(text.lower())
-            case Table("upper"):
-                return lambda text: self._code(text.upper())
-            case Table("length"):
-                return len
-        pattern = like(table.argument)
-        return lambda text: pattern.fullmatch(text) is not None
+        function = FUNCTIONS.get(table.name)
+        if function is None:
+            pattern = like(table.argument)
+            return lambda text: pattern.fullmatch(text) is not None
+        of_text = function.value
+        return (lambda text: self._code(of_text(text))) if function.makes_text else of_text
 
     def _rank(self, table: Table) -> None:
         """Sort the strings, which mostly are in order, and write their ranks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 
 import numpy as np
@@ -27,6 +27,8 @@ from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_
 from sase.engine.match_graph.walk import GraphWalk
 from sase.engine.resources import Check, no_check
 from sase.errors import SaseError
+
+MATCHES_PER_CHECK = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +113,12 @@ class MatchSet:
     def ending_from(self, position: int) -> Iterator[Binding]:
         """The matches that end at a position or later, in the defined order."""
         walk = GraphWalk(self.graph)
-        for end in self._ends():
-            if self.graph.positions[end] >= position:
-                yield from walk.ending(end)
+        ends = (end for end in self._ends() if self.graph.positions[end] >= position)
+        matches = chain.from_iterable(map(walk.ending, ends))
+        for number, match in enumerate(matches):
+            if number % MATCHES_PER_CHECK == 0:
+                self.graph.check(0)
+            yield match
 
     def first(self, number: int) -> list[Binding]:
         """The first ones in the defined order."""

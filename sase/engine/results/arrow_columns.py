@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, Constant, Expression, Operation
+from sase.binding.functions import chooses
 from sase.binding.types import DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import Interner
 from sase.engine.expressions.constants import RESOLUTIONS, constant
-from sase.engine.expressions.lowering import CHOICES
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL, SCALES
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.errors import BudgetError, DataError
@@ -152,7 +152,7 @@ def arrow_column(
 
 def _scale(value: Expression) -> int | None:
     """The scale of a decimal or an integer, also one that is chosen among such, if it is known."""
-    if isinstance(value, Operation) and value.name in CHOICES:
+    if isinstance(value, Operation) and chooses(value.name):
         scales = [_scale(each) for each in value.operands if each.type.kind is not Kind.NULL]
         known = [each for each in scales if each is not None]
         return max(known, default=0) if len(known) == len(scales) else None

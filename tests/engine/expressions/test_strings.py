@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sase.binding.types import STRING, DataType, Kind
 from sase.engine.columns.events import EventColumn
 from sase.engine.expressions import Interner, Vector, columns_of, vector_of
-from sase.engine.expressions.strings import BY_RANK, CAPACITY, LENGTH, LOWER, RANK, UPPER, Table
+from sase.engine.expressions.strings import BY_RANK, CAPACITY, RANK, Table
 from sase.engine.expressions.strings import like as form
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from tests.engine.expressions.generators import texts
@@ -28,16 +28,17 @@ HOSTILE = ["%a%a%a%ab", "%a" * 20 + "b", "%a_" * 200 + "b", f"%{'a' * 4000}b%", 
 def test_tables_follow_the_strings(batches: list[list[str]]) -> None:
     """Codes never change, and every table is right for every code, also for strings it made."""
     interner, codes = Interner(), {}
-    numbers = {t: interner.table(t) for t in (LOWER, UPPER, LENGTH, RANK, BY_RANK)}
+    functions = {name: Table(name) for name in ("lower", "upper", "length")}
+    numbers = {t: interner.table(t) for t in (*functions.values(), RANK, BY_RANK)}
     for batch in batches:
         for text, code in zip(batch, interner.codes_of(batch).tolist(), strict=True):
             assert codes.setdefault(text, code) == code
         tables = {table: interner.tables()[number] for table, number in numbers.items()}
         ordered = sorted(interner.texts)
         for code, text in enumerate(interner.texts):
-            assert interner.texts[tables[LOWER][code]] == text.lower()
-            assert interner.texts[tables[UPPER][code]] == text.upper()
-            assert tables[LENGTH][code] == len(text)
+            assert interner.texts[tables[functions["lower"]][code]] == text.lower()
+            assert interner.texts[tables[functions["upper"]][code]] == text.upper()
+            assert tables[functions["length"]][code] == len(text)
             assert ordered[tables[RANK][code]] == text
             assert tables[BY_RANK][tables[RANK][code]] == code
 

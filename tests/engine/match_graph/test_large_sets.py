@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from time import process_time
 
 import numpy as np
@@ -179,6 +179,18 @@ def counted(
 ) -> list[EndCount]:
     found = MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span, options, check)
     return list(found.counts_by_end())
+
+
+def test_a_list_ends_between_two_matches() -> None:
+    """Also where all matches have the same last event."""
+    made, looks = list[object](), list[int]()
+    stream = [events([1] * 20, [1] * 20, None)]
+    found = MatchSet.over(SERIES, stream, None, GRAPH_OPTIONS, lambda more: looks.append(len(made)))
+    for match in islice(found, 10_000):
+        made.append(match)
+    between = [later - sooner for sooner, later in pairwise([*looks, len(made)])]
+    assert max(between) <= 1_000
+    assert len({*looks}) == 10
 
 
 def test_a_count_ends_in_time_within_a_pass() -> None:

@@ -21,7 +21,6 @@ from sase.engine.operators.contract import Context
 from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.programs.terms import term_of
-from sase.planning.automaton.build import automaton_of
 from sase.planning.nodes import RunEvaluation
 
 # Where nodes are looked up of which runs are the same from then on: a power of two.
@@ -81,7 +80,6 @@ class GroupProgram(SeriesProgram):
 
 def run_terms_of(node: RunEvaluation, states: GroupStates) -> Iterator[Term]:
     """The conditions of a pattern with groups with their moments; those on one event left out."""
-    conjuncts = [edge.conjunct for edge in node.conditions]
-    for check in automaton_of(node.components, node.strategy, conjuncts).checks:
+    for check in node.automaton.checks:
         if check.group is None or not check.is_single:
             yield from (term_of(check, moment) for moment in states.moments_of(check))

@@ -9,7 +9,6 @@ from sase.engine.expressions.series import Term
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
 from sase.engine.operators.programs.set_states import bits
 from sase.planning.automaton.automaton import At, Check
-from sase.planning.automaton.build import automaton_of
 from sase.planning.automaton.checks import MOMENTS as MOMENTS_OF
 from sase.planning.nodes import RunEvaluation
 
@@ -18,8 +17,7 @@ PLACES = {At.BEGIN: BEGIN, At.TAKE: TAKE, At.FINISH: FINISH}
 
 def run_terms(node: RunEvaluation) -> Iterator[Term]:
     """The conditions of a pattern without groups with their moments."""
-    conjuncts = [edge.conjunct for edge in node.conditions]
-    for check in automaton_of(node.components, node.strategy, conjuncts).checks:
+    for check in node.automaton.checks:
         yield term_of(check, MOMENTS * check.moment.number + PLACES[check.moment.at])
 
 
