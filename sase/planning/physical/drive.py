@@ -51,18 +51,21 @@ class Need(Enum):
     """What must hold of the events that a drive takes; the value is what EXPLAIN prints."""
 
     INTEGER_KEYS = "keys are whole numbers or texts of one dictionary, none NULL"
-    CODED_KEYS = "keys are whole numbers that came before"
     CODES_FIT = "keys lie close together or come again often"
     FEW_KEYS = "there are at most 8,388,608 keys"
     MOST_OF_TYPES = "a third of the first events are of the query's types"
     NUMBERS = "what is compared are numbers of one kind, none NULL"
-    IN_ORDER = "they are small, of one schema with a dictionary of types, and in order"
+    NO_TIES = "no events are simultaneous"
+    SAME_SCHEMA = "batches are of Arrow, of one schema"
+    SMALL_BATCH = "of at most 16,384 rows"
+    IN_PLACE = "types come in one dictionary and keys as whole numbers"
+    FOLLOWING = "times rise, nothing is NULL, and keys came before"
     FEW_RARE = "one component has few of the events"
 
     @property
     def is_of_keys(self) -> bool:
         """Whether a plan without a key has no such need."""
-        return self in (Need.INTEGER_KEYS, Need.CODED_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
+        return self in (Need.INTEGER_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,13 @@ class LineDrive(Drive):
     has_series: bool
     compares: bool
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must hold of events, of a plan with a series, or one that compares events."""
+        found = super(LineDrive, self).needs
+        idle = {Need.NO_TIES: not self.has_series, Need.NUMBERS: not self.compares}
+        return tuple(each for each in found if not idle.get(each))
+
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
         """The drive, unless the plan does more than compare, or lines are kept otherwise."""
@@ -66,7 +73,7 @@ class SharedLinesDrive(LineDrive):
     summary = (
         "runs that wait for the same events share a stack, from columns to matches, by one kernel"
     )
-    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_KEYS)
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.NO_TIES, Need.FEW_KEYS)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
@@ -86,12 +93,6 @@ class FusedLinesDrive(LineDrive):
         Need.FEW_KEYS,
         Need.NUMBERS,
     )
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """What must hold of events; numbers where some are compared."""
-        found = super(FusedLinesDrive, self).needs
-        return found if self.compares else tuple(each for each in found if each is not Need.NUMBERS)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:

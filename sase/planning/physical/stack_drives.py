@@ -70,7 +70,7 @@ class FusedPushDrive(StackDrive):
     name = "fused push"
     feed = Feed.PUSHED
     summary = "scan, construction and output by one kernel from the memory of each batch"
-    every_need = (Need.IN_ORDER, Need.CODED_KEYS)
+    every_need = (Need.SAME_SCHEMA, Need.SMALL_BATCH, Need.IN_PLACE, Need.FOLLOWING)
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:

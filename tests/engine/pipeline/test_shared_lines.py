@@ -14,7 +14,7 @@ import sase
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.pipeline.fused import scan
 from sase.planning.options import Options
-from sase.planning.physical.drive import request_of
+from sase.planning.physical.drive import Need, request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
@@ -86,7 +86,7 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     shared, *others = plan.run(events).report.fused
     assert (shared.path, shared.events) == ("shared lines", COUNT * is_shared)
     assert [use.path for use in others] == ["fused lines"] * (not is_shared)
-    assert all(use.events == COUNT or use.refused == scan.NO_CODES for use in others)
+    assert all(use.events == COUNT or use.refused == Need.CODES_FIT.value for use in others)
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
 
