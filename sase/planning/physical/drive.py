@@ -107,7 +107,7 @@ def request_of(plan: Operator) -> DriveRequest:
     return DriveRequest(EnginePlan(plan, OPEN, aggregates={}))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drive:
     """One kernel in place of several operators, for the events of one feed, by a key."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 from sase.planning import nodes
@@ -16,7 +15,6 @@ from sase.planning.physical.operators import (
 from sase.planning.physical.stack_drives import AdmittedScanDrive, FusedPushDrive, FusedScanDrive
 
 
-@dataclass(frozen=True, slots=True)
 class NarrowedScanDrive(Drive):
     """Only events near those of the rarest component come to the leaves of a tree."""
 

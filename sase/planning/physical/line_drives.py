@@ -27,7 +27,7 @@ MOST_LEVELS, MOST_COMPARED = 8, 3
 COUNTED = "ANALYZE counts runs one by one"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineDrive(Drive):
     """Deterministic runs from columns to matches; it keeps lines in a store of its own."""
 
@@ -37,7 +37,7 @@ class LineDrive(Drive):
     @property
     def needs(self) -> tuple[Need, ...]:
         """What must hold of events, of a plan with a series, or one that compares events."""
-        found = super(LineDrive, self).needs
+        found = super().needs
         idle = {Need.NO_TIES: not self.has_series, Need.NUMBERS: not self.compares}
         return tuple(each for each in found if not idle.get(each))
 
@@ -65,7 +65,6 @@ class LineDrive(Drive):
         return kept_apart(request.plan.runs) or counted
 
 
-@dataclass(frozen=True, slots=True)
 class SharedLinesDrive(LineDrive):
     """Lines that wait for the same events share a stack."""
 
@@ -80,7 +79,6 @@ class SharedLinesDrive(LineDrive):
         return cls._why_apart(request)
 
 
-@dataclass(frozen=True, slots=True)
 class FusedLinesDrive(LineDrive):
     """Each line is kept by itself."""
 
