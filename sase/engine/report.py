@@ -15,7 +15,7 @@ Counted: TypeAlias = tuple[str, dict[str, Any]]
 
 
 class FusedUse(NamedTuple):
-    """A fused path: events it took, why it left others to the operators, its matches and time.
+    """A fused path: events it took, the need by which it refused others, its matches and time.
 
     There are `nanoseconds` where a clock was handed to the run.
     """

@@ -13,7 +13,7 @@ from sase.planning.cardinality import Cardinalities
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost
 from sase.planning.dense_codes import work_of_codes
 from sase.planning.match_windows import MatchWindow
-from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.drive import request_of
 from sase.planning.physical.stack_drives import FusedScanDrive
 from sase.planning.probabilities import ratio
 from sase.planning.run_cost import cost_of_runs, transformation_cost
@@ -40,8 +40,8 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     if windows is not None:
         bare = _without_windows(plan)
         return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
-    cost = _of_chain(plan, statistics)
-    if isinstance(loaded_drive(plan), FusedScanDrive):
+    cost, scan = _of_chain(plan, statistics), nodes.find(plan, nodes.SequenceScan)
+    if scan is not None and FusedScanDrive.drives(request_of(plan)):
         return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
     return cost
 

@@ -18,9 +18,8 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.paths import neighbours
-from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.drive import request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
-from sase.planning.physical.runs import choose_runs
 from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.selectivity import assumed, effort
 from sase.planning.statistics import Statistics
@@ -69,7 +68,7 @@ def transformation_cost(node: Transformation, flow: float) -> OperatorCost:
 
 
 def _evaluation(figures: RunCardinalities) -> OperatorCost:
-    runs, rows = figures.runs, float(figures.statistics.rows)
+    runs, rows, request = figures.runs, float(figures.statistics.rows), request_of(figures.plan)
     components = runs.components
     admitted = min(sum(map(figures.admitted, components)) / figures.agreement, 1.0) * figures.events
     every = matches = _number(figures.expected.matches)
@@ -89,7 +88,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "built": matches,
         "bound": matches * length,
     }
-    if isinstance(loaded_drive(figures.plan), SharedLinesDrive):
+    if SharedLinesDrive.drives(request):
         return _shared(figures, work, admitted, matches)
     if runs.evaluation in (Evaluation.POSTPONED, Evaluation.INTERVALS, Evaluation.EXPANDED):
         walk = RunCardinalities(figures.plan, figures.statistics, is_walk=True).expected
@@ -113,7 +112,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             made, alive = _merged(figures, made, alive)
             work["hashed"] = made  # to find runs that are alike
             work["distinguished"] = matches
-        share = _IN_LINES if choose_runs(figures.plan).never_forks else 1.0
+        share = _IN_LINES if request.runs.never_forks else 1.0
         # Each event advances all runs of its partition.
         shown = admitted * alive * figures.agreement_on(runs.partitions)
         work |= {

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.pipeline.fused.lines import TIED
 from sase.planning.explain.driven import GIVEN_NONE, NOT_TOLD, PhysicalPath
-from sase.planning.physical.drive import NOT_FUSED, Feed
+from sase.planning.physical.drive import NOT_FUSED, Feed, Need
 from sase.planning.physical.line_drives import COUNTED
 
 TEXT = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 5 RETURN Pair(a.v AS v);
@@ -122,7 +121,7 @@ def test_who_took_over_in_a_shared_reading_is_told() -> None:
     (use, *_), paths = script.run(rows)["query_1"].report.fused[::-1], shared_paths(explained)
     assert (use.path, use.events) == ("fused lines", 600)
     assert (paths["fused lines"].events, paths["fused lines"].matches) == (600, use.matches)
-    assert paths["shared lines"].refused == TIED
+    assert paths["shared lines"].refused == Need.NO_TIES.value
     said = " ".join(explained.to_text().split())
     assert f"shared reading by the fused lines, which took 600 and found {use.matches:,}" in said
     # By itself, with ANALYZE, it is counted run by run.

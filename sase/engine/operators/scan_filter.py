@@ -31,8 +31,6 @@ class ScanFilter:
             context.watch(test.arithmetic, test.stack) if test.arithmetic else None
             for _, test in self._tests
         ]
-        # Whether overflows are counted, so that only admitted events may be evaluated.
-        self.may_overflow = any([each is not None for each in self._overflows])
 
     def states(self, block: Block) -> Numbers:
         """The states of a block's events without the components whose conditions fail."""

@@ -17,7 +17,7 @@ from sase.engine.report import FusedUse
 
 @dataclass(slots=True)
 class FusedMeter:
-    """Counts what a path does in a run: events, matches, time, and why it refused others."""
+    """Counts what a path does in a run: events, matches, time, and the need that others lack."""
 
     path: str
     events: int = 0

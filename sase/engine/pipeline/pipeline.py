@@ -161,7 +161,7 @@ class Pipeline:
         self.warnings = RunWarnings(plan, self.context.overflows)
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
-        # What `fused.choose` chose, also for events known to be admitted, and what became of it.
+        # What takes events by the drives of the plan, also those known to be admitted, and its use.
         self.loaded_path: LoadedPath | None = None
         self.admitted_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from sase.planning.declined import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE, Declined
-from sase.planning.physical.drive import DriveRequest, Feed
+from sase.planning.physical.drive import DriveRequest, Feed, Need
 from sase.planning.physical.drives import DRIVES
 from sase.planning.plan import EnginePlan
 from sase.planning.quantities import duration
@@ -19,8 +19,8 @@ class PhysicalPath:
     """A drive of a plan, which takes events of one feed that meet its `needs`.
 
     `declined` is the reason why the plan has it not, None where it has. In a run it took so many
-    `events`, found so many `matches` in so many `nanoseconds`, and what it `refused` tells why it
-    left other events to the operators.
+    `events`, found so many `matches` in so many `nanoseconds`, and `refused` others, which do not
+    meet that need.
     """
 
     name: str
@@ -100,8 +100,11 @@ def _taken(path: PhysicalPath) -> str:
         if path.nanoseconds is not None:
             text += f" in {duration(path.nanoseconds)}"
     elif path.needs:
-        text += f" if {', and '.join(path.needs)}, else block by block"
-    return text if path.refused is None else f"{text} and left the others: {path.refused}"
+        rest = "by the fused lines or " if Need.NO_TIES.value in path.needs else ""
+        text += f" if {', and '.join(path.needs)}, else {rest}block by block"
+    if path.refused is not None:
+        text += f" and left the others, of which it does not hold that {path.refused}"
+    return text
 
 
 def _whole_name(path: PhysicalPath) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Self
 
+from sase.binding import OPEN
 from sase.binding.bound import (
     BoundComponent,
     Condition,
@@ -19,12 +20,14 @@ from sase.binding.bound import (
 from sase.binding.parts import references
 from sase.cached_property import cached_property
 from sase.planning.declined import Declined
+from sase.planning.nodes import Operator
 from sase.planning.physical.declarations import TypeDeclarations
 from sase.planning.physical.operators import (
     PhysicalOperator,
     Tests,
     operators_of,
 )
+from sase.planning.physical.runs import RunAlgorithm
 from sase.planning.physical.vectorized import can_vectorize
 from sase.planning.plan import EnginePlan
 from sase.planning.traversal import within
@@ -48,18 +51,21 @@ class Need(Enum):
     """What must hold of the events that a drive takes; the value is what EXPLAIN prints."""
 
     INTEGER_KEYS = "keys are whole numbers or texts of one dictionary, none NULL"
-    CODED_KEYS = "keys are whole numbers that came before"
     CODES_FIT = "keys lie close together or come again often"
     FEW_KEYS = "there are at most 8,388,608 keys"
     MOST_OF_TYPES = "a third of the first events are of the query's types"
     NUMBERS = "what is compared are numbers of one kind, none NULL"
-    IN_ORDER = "they are small, of one schema with a dictionary of types, and in order"
+    NO_TIES = "no events are simultaneous"
+    SAME_SCHEMA = "batches are of Arrow, of one schema"
+    SMALL_BATCH = "of at most 16,384 rows"
+    IN_PLACE = "types come in one dictionary and keys as whole numbers"
+    FOLLOWING = "times rise, nothing is NULL, and keys came before"
     FEW_RARE = "one component has few of the events"
 
     @property
     def is_of_keys(self) -> bool:
         """Whether a plan without a key has no such need."""
-        return self in (Need.INTEGER_KEYS, Need.CODED_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
+        return self in (Need.INTEGER_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,11 @@ class DriveRequest:
         """The operators from the bottom up."""
         return operators_of(self.plan).operators
 
+    @property
+    def runs(self) -> RunAlgorithm:
+        """The algorithm of a plan of runs."""
+        return next(each for each in self.operators if isinstance(each, RunAlgorithm))
+
     @cached_property
     def types(self) -> TypeDeclarations:
         """What types declare."""
@@ -91,7 +102,12 @@ class DriveRequest:
         return not can_vectorize(condition) or not names or lacks
 
 
-@dataclass(frozen=True, slots=True)
+def request_of(plan: Operator) -> DriveRequest:
+    """A plan of which no more is known than that all types declare what it reads."""
+    return DriveRequest(EnginePlan(plan, OPEN, aggregates={}))
+
+
+@dataclass(frozen=True)
 class Drive:
     """One kernel in place of several operators, for the events of one feed, by a key."""
 
@@ -107,6 +123,11 @@ class Drive:
     def needs(self) -> tuple[Need, ...]:
         """What must hold of events."""
         return tuple(each for each in self.every_need if self.key or not each.is_of_keys)
+
+    @classmethod
+    def drives(cls, request: DriveRequest) -> bool:
+        """Whether it is a drive of a plan."""
+        return isinstance(cls.applies(request), cls)
 
     @classmethod
     def applies(cls, request: DriveRequest) -> Self | Declined:

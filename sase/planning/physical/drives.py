@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
-from sase.binding import OPEN
 from sase.planning import nodes
 from sase.planning.declined import NO_SCAN, NO_TREE, Declined
 from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
@@ -15,10 +13,8 @@ from sase.planning.physical.operators import (
     LeafScan,
 )
 from sase.planning.physical.stack_drives import AdmittedScanDrive, FusedPushDrive, FusedScanDrive
-from sase.planning.plan import EnginePlan
 
 
-@dataclass(frozen=True, slots=True)
 class NarrowedScanDrive(Drive):
     """Only events near those of the rarest component come to the leaves of a tree."""
 
@@ -62,12 +58,6 @@ def choose_drive(request: DriveRequest, feed: Feed) -> Drive | None:
     """Choose what takes the events of a feed through the operators; None if no drive applies."""
     made = (each.applies(request) for each in DRIVES if each.feed is feed)
     return next((each for each in made if not isinstance(each, Declined)), None)
-
-
-def loaded_drive(plan: nodes.Operator) -> Drive | None:
-    """The drive of loaded events, of a plan of which no more is known than that types are alike."""
-    known = EnginePlan(plan, OPEN, aggregates={})
-    return choose_drive(DriveRequest(known), Feed.LOADED)
 
 
 def _without_scan(plan: nodes.Operator) -> Declined:

@@ -27,12 +27,19 @@ MOST_LEVELS, MOST_COMPARED = 8, 3
 COUNTED = "ANALYZE counts runs one by one"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineDrive(Drive):
     """Deterministic runs from columns to matches; it keeps lines in a store of its own."""
 
     has_series: bool
     compares: bool
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must hold of events, of a plan with a series, or one that compares events."""
+        found = super().needs
+        idle = {Need.NO_TIES: not self.has_series, Need.NUMBERS: not self.compares}
+        return tuple(each for each in found if not idle.get(each))
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -58,7 +65,6 @@ class LineDrive(Drive):
         return kept_apart(request.plan.runs) or counted
 
 
-@dataclass(frozen=True, slots=True)
 class SharedLinesDrive(LineDrive):
     """Lines that wait for the same events share a stack."""
 
@@ -66,14 +72,13 @@ class SharedLinesDrive(LineDrive):
     summary = (
         "runs that wait for the same events share a stack, from columns to matches, by one kernel"
     )
-    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_KEYS)
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.NO_TIES, Need.FEW_KEYS)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
         return cls._why_apart(request)
 
 
-@dataclass(frozen=True, slots=True)
 class FusedLinesDrive(LineDrive):
     """Each line is kept by itself."""
 
@@ -86,12 +91,6 @@ class FusedLinesDrive(LineDrive):
         Need.FEW_KEYS,
         Need.NUMBERS,
     )
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """What must hold of events; numbers where some are compared."""
-        found = super(FusedLinesDrive, self).needs
-        return found if self.compares else tuple(each for each in found if each is not Need.NUMBERS)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
@@ -146,7 +145,7 @@ def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | Non
         str(compared): compared is not None,
         f"there are more than {MOST_LEVELS} components": len(plan.positives) > MOST_LEVELS,
         "results end at LIMIT": plan.returned.limit is not None,
-        "events are ranked by another key": plan.ranked and set(plan.ranked) != set(key),
+        "events are ranked by another key": {*runs.tests} != {*key} and plan.ranked,
     }
     for test in key:
         reason = f"not every type has the key `{test.attribute}` under this name"

@@ -11,7 +11,7 @@ from sase.planning import nodes
 from sase.planning.match_windows import MatchWindow
 from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.physical.forms import BindingForm, form_of
-from sase.planning.physical.runs import Pruning, RunAlgorithm, RunRequest, choose_runs
+from sase.planning.physical.runs import RunAlgorithm, choose_runs
 from sase.planning.plan import EnginePlan
 from sase.planning.shared_scans import shared_scans
 from sase.planning.split import negations_of
@@ -19,7 +19,7 @@ from sase.planning.split import negations_of
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatchWindows:
     """Narrows events to windows that may hold a match, by the conditions of what stands above."""
 
@@ -27,7 +27,7 @@ class MatchWindows:
     above: tuple[nodes.Operator, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventScan:
     """Takes in events for a construction."""
 
@@ -35,47 +35,45 @@ class EventScan:
     construction: nodes.SequenceConstruction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StackScan(EventScan):
     """Pushes events onto active instance stacks, with a key onto those of its value."""
 
     key: Tests = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MultiStackScan(EventScan):
     """Pushes events onto the stacks of several keys."""
 
     keys: tuple[Tests, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class RuntimeStackScan(EventScan):
     """Pushes every event onto the runtime stack of the NFA."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LeafScan(EventScan):
     """Puts events into the leaf buffers of a tree."""
 
     key: Tests = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TightSearch:
     """Finds what a negative sequence forbids by the latest start for each end."""
 
     sequence: NegativeSequence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GapSearch:
     """Looks for a negative sequence in each gap."""
 
     sequence: NegativeSequence
 
 
-@dataclass(frozen=True, slots=True)
 class GroupGapSearch(GapSearch):
     """Looks for it in each gap of matches with repeated groups."""
 
@@ -83,7 +81,7 @@ class GroupGapSearch(GapSearch):
 Search: TypeAlias = TightSearch | GapSearch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SequenceAbsences:
     """Passes the sequences that nothing forbids."""
 
@@ -91,17 +89,15 @@ class SequenceAbsences:
     searches: tuple[Search, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class SeriesAbsences(SequenceAbsences):
     """Passes the matches of series or sets that nothing forbids."""
 
 
-@dataclass(frozen=True, slots=True)
 class GroupAbsences(SequenceAbsences):
     """Passes the matches of repeated groups that nothing forbids."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BranchUnion:
     """Merges the results of branches; those of each of `scans` share its operators."""
 
@@ -109,25 +105,21 @@ class BranchUnion:
     scans: tuple[OperatorPlan, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SequenceOutput:
     """Makes results of sequences."""
 
     transformation: nodes.Transformation
-    pruning: Pruning = Pruning.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class SeriesOutput(SequenceOutput):
     """Makes results of the matches of series or sets."""
 
 
-@dataclass(frozen=True, slots=True)
 class GroupOutput(SequenceOutput):
     """Makes results of the matches of repeated groups."""
 
 
-@dataclass(frozen=True, slots=True)
 class CandidateOutput(SequenceOutput):
     """Makes results of the candidates of imprecise time."""
 
@@ -147,7 +139,7 @@ PhysicalOperator: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperatorPlan:
     """The operators of a plan from the bottom up, and the form of its matches."""
 
@@ -196,9 +188,7 @@ def _operators(root: nodes.Operator, *, lines: bool) -> Iterator[PhysicalOperato
                 scans = (choose_operators(each.plan, lines=lines) for each in shared_scans(node))
                 yield BranchUnion(node, tuple(scans))
             case nodes.Transformation():
-                runs = nodes.find(root, nodes.RunEvaluation)
-                pruning = Pruning.NONE if runs is None else RunRequest(root, lines).pruning
-                yield _OUTPUTS.get(form, SeriesOutput)(node, pruning)
+                yield _OUTPUTS.get(form, SeriesOutput)(node)
             case _:
                 yield node
 

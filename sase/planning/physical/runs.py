@@ -72,7 +72,7 @@ class RunRequest:
         return tuple(-1 if each.after is None else each.after for each in ends)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunAlgorithm:
     """Evaluates runs: all matches, whether or not they overlap. `text` is what EXPLAIN prints."""
 
@@ -97,14 +97,13 @@ class RunAlgorithm:
         return None if given is cls.evaluation else f"the evaluation is {given.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PrunedRuns(RunAlgorithm):
     """Evaluates runs up to the first match of each partition, where the output prunes."""
 
     pruning: Pruning = Pruning.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class SetJoins(RunAlgorithm):
     """Joins of the single events of sets."""
 
@@ -113,10 +112,9 @@ class SetJoins(RunAlgorithm):
 
     @classmethod
     def _reason(cls, request: RunRequest) -> str | None:
-        return _lacks_sets(request) or super(SetJoins, cls)._reason(request)
+        return _lacks_sets(request) or super()._reason(request)
 
 
-@dataclass(frozen=True, slots=True)
 class MatchGraph(RunAlgorithm):
     """All matches as the paths of a graph."""
 
@@ -133,7 +131,6 @@ class MatchGraph(RunAlgorithm):
         return f"the evaluation is {runs.evaluation.value}"
 
 
-@dataclass(frozen=True, slots=True)
 class GroupGraph(RunAlgorithm):
     """All matches as the paths of iterations of a graph."""
 
@@ -145,10 +142,9 @@ class GroupGraph(RunAlgorithm):
 
     @classmethod
     def _reason(cls, request: RunRequest) -> str | None:
-        return _lacks_groups(request) or super(GroupGraph, cls)._reason(request)
+        return _lacks_groups(request) or super()._reason(request)
 
 
-@dataclass(frozen=True, slots=True)
 class SetLines(RunAlgorithm):
     """Runs of single events in sets, a row each, as no event forks them."""
 
@@ -169,7 +165,7 @@ class SetLines(RunAlgorithm):
         return None if _only_compares(request.runs) else "conditions do more than compare"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SetRuns(PrunedRuns):
     """Runs through the subsets of each set; behind the levels `ends` a negated end may stand."""
 
@@ -181,7 +177,6 @@ class SetRuns(PrunedRuns):
         return _lacks_sets(request)
 
 
-@dataclass(frozen=True, slots=True)
 class GroupRuns(PrunedRuns):
     """Runs through the iterations of repeated groups."""
 
@@ -192,7 +187,6 @@ class GroupRuns(PrunedRuns):
         return _lacks_groups(request)
 
 
-@dataclass(frozen=True, slots=True)
 class IntervalWalk(RunAlgorithm):
     """Walks back from the last event through what may be before it, with imprecise time."""
 
@@ -200,7 +194,6 @@ class IntervalWalk(RunAlgorithm):
     evaluation = Evaluation.INTERVALS
 
 
-@dataclass(frozen=True, slots=True)
 class PostponedWalk(PrunedRuns):
     """Remembers events, and walks matches back from their last one."""
 
@@ -208,7 +201,6 @@ class PostponedWalk(PrunedRuns):
     evaluation = Evaluation.POSTPONED
 
 
-@dataclass(frozen=True, slots=True)
 class SeriesJoins(RunAlgorithm):
     """Joins of what must occur; series lie between what is joined."""
 
@@ -216,7 +208,6 @@ class SeriesJoins(RunAlgorithm):
     evaluation = Evaluation.TREE
 
 
-@dataclass(frozen=True, slots=True)
 class CountedRuns(RunAlgorithm):
     """Merged runs that know how many histories they stand for; no match is found."""
 
@@ -224,7 +215,6 @@ class CountedRuns(RunAlgorithm):
     evaluation = Evaluation.COUNTED
 
 
-@dataclass(frozen=True, slots=True)
 class MergedRuns(RunAlgorithm):
     """Runs that go on alike are one."""
 
@@ -232,7 +222,6 @@ class MergedRuns(RunAlgorithm):
     evaluation = Evaluation.MERGED
 
 
-@dataclass(frozen=True, slots=True)
 class VersionedRuns(RunAlgorithm):
     """Runs keep their events in a versioned buffer."""
 
@@ -240,7 +229,6 @@ class VersionedRuns(RunAlgorithm):
     evaluation = Evaluation.VERSIONED
 
 
-@dataclass(frozen=True, slots=True)
 class Backtracking(RunAlgorithm):
     """One run at a time meets all events."""
 
@@ -248,7 +236,6 @@ class Backtracking(RunAlgorithm):
     evaluation = Evaluation.BACKTRACKING
 
 
-@dataclass(frozen=True, slots=True)
 class Rereading(PrunedRuns):
     """One run at a time, which reads events again from where it was put off."""
 
@@ -259,7 +246,7 @@ class Rereading(PrunedRuns):
     evaluation = Evaluation.REREADING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownRuns(PrunedRuns):
     """Keeps each run by itself; matches that are `shown` are results as they are."""
 
@@ -269,11 +256,10 @@ class ShownRuns(PrunedRuns):
 
     @classmethod
     def _reason(cls, request: RunRequest) -> str | None:
-        reason = super(ShownRuns, cls)._reason(request)
+        reason = super()._reason(request)
         return reason or (None if request.lines else LINES_OFF)
 
 
-@dataclass(frozen=True, slots=True)
 class RunsInStretches(ShownRuns):
     """Runs by contiguity, each a stretch of its partition."""
 
@@ -281,7 +267,7 @@ class RunsInStretches(ShownRuns):
 
     @classmethod
     def _reason(cls, request: RunRequest) -> str | None:
-        runs, reason = request.runs, super(RunsInStretches, cls)._reason(request)
+        runs, reason = request.runs, super()._reason(request)
         if reason is None and not is_in_stretches(runs):
             reason = "no run is a stretch of its partition, compared step by step"
         if reason is None and runs.is_in_lines and not request.shown:
@@ -289,7 +275,6 @@ class RunsInStretches(ShownRuns):
         return reason
 
 
-@dataclass(frozen=True, slots=True)
 class RunsInLines(ShownRuns):
     """Runs that no event forks."""
 
@@ -297,11 +282,10 @@ class RunsInLines(ShownRuns):
 
     @classmethod
     def _reason(cls, request: RunRequest) -> str | None:
-        reason = super(RunsInLines, cls)._reason(request)
+        reason = super()._reason(request)
         return reason or (None if request.runs.is_in_lines else "runs may fork")
 
 
-@dataclass(frozen=True, slots=True)
 class Prefixes(PrunedRuns):
     """Runs that share their beginnings."""
 

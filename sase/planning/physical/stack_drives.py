@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from sase.binding.bound import (
@@ -27,7 +26,6 @@ MOST_TAGGED = 48
 OTHER_SCAN = Declined("the scan tests conditions on events, or keeps stacks of another kind")
 
 
-@dataclass(frozen=True, slots=True)
 class StackDrive(Drive):
     """Scan, construction and output of a plan that tells events apart by type and key alone."""
 
@@ -43,7 +41,6 @@ class StackDrive(Drive):
         return cls(scan.key) if reason is None else Declined(reason)
 
 
-@dataclass(frozen=True, slots=True)
 class FusedScanDrive(StackDrive):
     """Takes loaded events from columns to sequences."""
 
@@ -52,7 +49,6 @@ class FusedScanDrive(StackDrive):
     every_need = (Need.INTEGER_KEYS, Need.CODES_FIT)
 
 
-@dataclass(frozen=True, slots=True)
 class AdmittedScanDrive(StackDrive):
     """The same, of events of which an index tells all that the scan asks."""
 
@@ -63,19 +59,18 @@ class AdmittedScanDrive(StackDrive):
     admitted = True
 
 
-@dataclass(frozen=True, slots=True)
 class FusedPushDrive(StackDrive):
     """Takes pushed batches from the memory of Arrow to sequences."""
 
     name = "fused push"
     feed = Feed.PUSHED
     summary = "scan, construction and output by one kernel from the memory of each batch"
-    every_need = (Need.IN_ORDER, Need.CODED_KEYS)
+    every_need = (Need.SAME_SCHEMA, Need.SMALL_BATCH, Need.IN_PLACE, Need.FOLLOWING)
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
         """The drive, unless rows wait or are sorted."""
-        made, plan = super(FusedPushDrive, cls).of(request), request.plan
+        made, plan = super().of(request), request.plan
         asks_more = {
             "events are ordered by `seq`": plan.schema.seq,
             "rows wait for late ones": plan.lateness,

@@ -1,4 +1,4 @@
-"""What EXPLAIN says of runs is the operator that is opened, by every recipe and output."""
+"""What EXPLAIN says of runs and drives is what is opened, by every recipe and output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pytest
 from hypothesis import settings
 
 import sase
+from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.explain.driven import paths_of
+from sase.planning.physical.drive import Feed
 from sase.planning.recipes import recipe_names
 from tests.seeds import draw_numbers, tries
 
@@ -89,6 +92,17 @@ def differs(number: int, seen: Counter[str]) -> str | None:
     said = sase.explain(text, schema=plan.engine.schema, **keywords).to_text()
     lines = [line.split("─ NFAb ")[1] for line in said.splitlines() if "─ NFAb " in line]
     opened = Pipeline(plan.engine, streaming=True).operators
+    for streaming in (False, True):
+        paths = paths_of(plan.engine, in_pieces=streaming)
+        feeds = [Feed.LOADED, *[Feed.PUSHED] * streaming]
+        taken = [path for path in paths if path.declined is None and path.feed in feeds]
+        driven = {path.feed: path.name for path in taken}
+        pipeline = open_pipeline(plan.engine, streaming=streaming)
+        used = {Feed.LOADED: pipeline.loaded_path, Feed.PUSHED: pipeline.pushed_path}
+        names = {feed: path.meter.path for feed, path in used.items() if path is not None}
+        if driven != names:
+            return f"{number} {keywords}: {text}\n{driven}\n{names}"
+        seen.update(driven.values())
     found = [type(each).__name__ for each in opened if type(each).__name__ in CLASSES.values()]
     expected = [next(name for words, name in CLASSES.items() if words in line) for line in lines]
     seen.update(expected)

@@ -144,14 +144,14 @@ def test_pushed_batches_are_counted_too() -> None:
 TEXT_KEYS = ENCODED.set_column(2, "id", pa.array([f"k{n % 3}" for n in range(COUNT)]))
 NULL_KEYS = ENCODED.set_column(2, "id", pa.array([n % 3 or None for n in range(COUNT)]))
 LEFT = {  # batches, and words of the reason why they are left to the operators
-    "plain types": (EVENTS.to_batches(max_chunksize=100), "no dictionary"),
-    "text keys": (TEXT_KEYS.to_batches(max_chunksize=100), "not of whole numbers"),
+    "plain types": (EVENTS.to_batches(max_chunksize=100), "in one dictionary"),
+    "text keys": (TEXT_KEYS.to_batches(max_chunksize=100), "as whole numbers"),
     "null keys": (NULL_KEYS.to_batches(max_chunksize=100), "NULL"),
     "large batches": (pa.table({
         "ts": range(40_000), "type": pa.array(["A", "B"] * 20_000).dictionary_encode(),
         "id": [0] * 40_000,
-    }).combine_chunks().to_batches(max_chunksize=20_000), "more than"),
-    "dicts": ([EVENTS.slice(n, 5).to_pylist() for n in (0, 5)], "no Arrow batch"),
+    }).combine_chunks().to_batches(max_chunksize=20_000), "at most 16,384"),
+    "dicts": ([EVENTS.slice(n, 5).to_pylist() for n in (0, 5)], "of Arrow"),
 }  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def test_explain_says_why_pushed_batches_are_left() -> None:
     shown = sase.explain(PLAIN, TEXT_KEYS, analyze=True, pushed=50)
     told = " ".join(str(shown).split())
     assert "pushed batches by the fused push, which took 0" in told
-    assert "and left the others: types come in no dictionary, or a key is not" in told
+    assert "and left the others, of which it does not hold that types come in one" in told
 
 
 def explained(text: str, **how: Any) -> Any:
@@ -203,7 +203,7 @@ def test_explain_shows_the_paths_in_every_format() -> None:
     keys = "keys are whole numbers or texts of one dictionary, none NULL, and keys lie close"
     reason, told = "results end at LIMIT", " ".join(str(taken).split())
     assert f"driven: loaded events by the fused scan if {keys} together or come again" in told
-    assert "else block by block; pushed batches by the fused push if they are small" in told
+    assert "else block by block; pushed batches by the fused push if batches are of Arrow" in told
     assert "fused lines" not in str(taken)
     assert "fused lines: the plan has no runs" in taken.to_text(verbose=True)
     assert "driven: block by block\n" in str(refused)

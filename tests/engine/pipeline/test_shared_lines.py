@@ -14,7 +14,7 @@ import sase
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
 from sase.engine.pipeline.fused import scan
 from sase.planning.options import Options
-from sase.planning.physical.drives import loaded_drive
+from sase.planning.physical.drive import Need, request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
@@ -79,14 +79,14 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
     sizes = Options(block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]))
     plan = replace(sase.compile(text, events), options=sizes)
-    assert isinstance(loaded_drive(plan.operators), SharedLinesDrive)
+    assert SharedLinesDrive.drives(request_of(plan.operators))
     expected = found(unfused(plan), events)
     assert found(plan, events) == expected
     is_shared = not ties or "[]" not in text
     shared, *others = plan.run(events).report.fused
     assert (shared.path, shared.events) == ("shared lines", COUNT * is_shared)
     assert [use.path for use in others] == ["fused lines"] * (not is_shared)
-    assert all(use.events == COUNT or use.refused == scan.NO_CODES for use in others)
+    assert all(use.events == COUNT or use.refused == Need.CODES_FIT.value for use in others)
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
 
@@ -156,7 +156,7 @@ def test_what_asks_more_keeps_lines_apart(text: str) -> None:
     assert plan.run(events).rows == unfused(plan).run(events).rows
     assert len(plan.run(events)) > 0
     assert "shared lines" not in paths(plan.run(events))
-    assert not isinstance(loaded_drive(plan.operators), SharedLinesDrive)
+    assert not SharedLinesDrive.drives(request_of(plan.operators))
 
 
 @pytest.mark.random
@@ -168,5 +168,5 @@ def test_costs_know_which_plans_share(seed: int) -> None:
     text = f"{text} HAVING TRUE" if random.random() < 0.1 else text
     plan = sase.compile(text, events)
     taken = paths(plan.run(events, threads=1))
-    is_shared = isinstance(loaded_drive(plan.operators), SharedLinesDrive)
+    is_shared = SharedLinesDrive.drives(request_of(plan.operators))
     assert is_shared == ("shared lines" in taken), taken

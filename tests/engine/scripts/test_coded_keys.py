@@ -13,7 +13,7 @@ import pytest
 import sase
 from sase.engine.blocks import key_dictionary
 from sase.engine.expressions import text_dictionary
-from sase.engine.pipeline.fused.scan import NO_CODES
+from sase.planning.physical.drive import Need
 from tests.engine.scripts.test_key_texts import told
 
 RULES = (
@@ -88,7 +88,7 @@ def test_what_is_dealt_out_is_scanned_by_one_kernel(kind: str) -> None:
         (use,) = statements[name].matcher.pipeline.fused
         assert use.events > 100  # of some batches it is given all
         # Where the first are near, one batch changes from codes to a table.
-        assert use.refused is None or (use.refused, kind) == (NO_CODES, "some far")
+        assert use.refused is None or (use.refused, kind) == (Need.CODES_FIT.value, "some far")
 
 
 def test_nothing_is_fused_where_that_is_switched_off() -> None:

@@ -31,14 +31,13 @@ from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationSta
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.scan import (
     CODES_AS_THEY_ARE,
-    NO_CODES,
     NO_DIGITS,
-    NO_NUMBERS,
     SHARE,
     far_apart,
     numbers_of_keys,
 )
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.physical.drive import Need
 from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
 
 Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
@@ -51,7 +50,6 @@ FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
-TIED = "events are simultaneous, which keeps runs of a series apart"
 
 
 class FusedLines:
@@ -75,7 +73,7 @@ class FusedLines:
         # The numbers of keys, once it is known that events can be fused; none of codes by a table.
         self._arrays: list[NDArray[Any]] | None = None
         self._has_table = False
-        self._refused: str | None = None
+        self._refused: Need | None = None
         # The types of the last events, and their levels.
         self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
 
@@ -92,7 +90,7 @@ class FusedLines:
         if not count:
             return 0
         if not self.takes_all(events):
-            self.meter.refused = self._refused
+            self.meter.refused = None if self._refused is None else self._refused.value
             return 0
         assert self._arrays is not None
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
@@ -138,27 +136,27 @@ class FusedLines:
             self._refused = self._begin(events)
         return self._arrays is not None
 
-    def _begin(self, events: Events) -> str | None:
-        """Prepare to fuse events, or return why they are left to the operators."""
+    def _begin(self, events: Events) -> Need | None:
+        """Prepare to fuse events, or return the need that they do not meet."""
         pipeline, evaluation = self._pipeline, self._evaluation
         if events.by_type or not self._pays(events):
-            return "too few of the first events are of the query's types"
+            return Need.MOST_OF_TYPES
         arrays = numbers_of_keys(events, evaluation.key.tests)
         if arrays is None:
-            return NO_NUMBERS
+            return Need.INTEGER_KEYS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
         if self._shares and len(events.ties) and self._has_series:
-            self.meter.refused = TIED
+            self.meter.refused = Need.NO_TIES.value
             self.meter, self._shares = pipeline.meter(FusedLinesDrive.name), False
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
             if not self._shares:
-                return NO_CODES
+                return Need.CODES_FIT
             arrays, self._has_table = [], True
         keys = pipeline.dictionary.size(evaluation.key)
         if keys > MOST_KEYS:
-            return f"there may be {keys:,} keys, more than {MOST_KEYS:,}"
+            return Need.FEW_KEYS
         if not self._begin_evaluation(events, keys):
-            return "what a series is compared by has NULLs, or is no number"
+            return Need.NUMBERS
         self._arrays = arrays
         return None
 

@@ -27,6 +27,7 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
+from sase.planning.physical.drive import Need
 from sase.planning.physical.drives import NarrowedScanDrive
 from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of
@@ -66,7 +67,7 @@ class NarrowedScan:
         """Yield the results of all events, or of none."""
         near = self._near(events)
         if near is None:
-            self.meter.refused = "no component is rare enough"
+            self.meter.refused = Need.FEW_RARE.value
             return 0
         pipeline = self._pipeline
         # Whether a type occurs is mostly known by these already.

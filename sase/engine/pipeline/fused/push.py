@@ -22,18 +22,12 @@ from sase.engine.columns.input import SMALL, as_batch
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, ScanResult
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.scan import NO_CODES, NO_DIGITS
+from sase.engine.pipeline.fused.scan import NO_DIGITS
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
+from sase.planning.physical.drive import Need
 from sase.planning.physical.stack_drives import FusedPushDrive
-
-# Why batches are left to the operators.
-OTHER_SCHEMA = "a batch is no Arrow batch of the schema before"
-LARGE_BATCH = f"a batch has more than {SMALL:,} rows"
-NOT_IN_PLACE = "types come in no dictionary, or a key is not of whole numbers"
-NOT_PROVED = "a column is not proved, or types come in a dictionary of their own"
-NOT_FOLLOWING = "times do not rise from event to event, a value is NULL, or a key has no code yet"
 
 
 class FusedPush:
@@ -63,17 +57,17 @@ class FusedPush:
         assert pipeline is not None, "a pipeline holds its path"
         decoder = pipeline.loader.decoder
         if decoder is None:
-            return self._refuse(OTHER_SCHEMA) if pipeline.at.events else None
+            return self._refuse(Need.SAME_SCHEMA) if pipeline.at.events else None
         batch = as_batch(events, decoder.schema)
         if not decoder.accepts(batch):
-            return self._refuse(OTHER_SCHEMA)
+            return self._refuse(Need.SAME_SCHEMA)
         if not 0 < batch.num_rows <= SMALL:
-            return self._refuse(LARGE_BATCH) if batch.num_rows else None
+            return self._refuse(Need.SMALL_BATCH) if batch.num_rows else None
         if self._decoder is not decoder:
             self._decoder, self._memory, self._layout = decoder, self._memory_of(decoder), None
         digits = self._codes.digits if self._attributes else NO_DIGITS
         if self._memory is None or digits is None:
-            return self._refuse(NOT_IN_PLACE if self._memory is None else NO_CODES)
+            return self._refuse(Need.IN_PLACE if self._memory is None else Need.CODES_FIT)
         if batch.num_rows >= self._buffer.shape[1]:
             self._buffer = np.empty((len(self._buffer), 2 * batch.num_rows), np.int64)
         memory, layout = self._memory, self._layout
@@ -86,13 +80,13 @@ class FusedPush:
             lacks = FOREIGN if layout is None else memory.lacks(exported, layout)
         self._layout = layout
         if lacks or layout is None:
-            return self._refuse(NOT_PROVED)
+            return self._refuse(Need.IN_PLACE)
         found = self._arrive(pipeline, exported.address, layout)
-        return self._refuse(NOT_FOLLOWING) if found.lacks else self._pushed(pipeline, batch, found)
+        return self._refuse(Need.FOLLOWING) if found.lacks else self._pushed(pipeline, batch, found)
 
-    def _refuse(self, reason: str) -> list[Results] | None:
-        """Leave a batch to the operators, and say why."""
-        self.meter.refused = reason
+    def _refuse(self, need: Need) -> list[Results] | None:
+        """Leave a batch to the operators that does not meet a need."""
+        self.meter.refused = need.value
         return None
 
     def _memory_of(self, decoder: BatchDecoder) -> BatchMemory | None:

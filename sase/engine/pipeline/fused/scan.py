@@ -28,6 +28,7 @@ from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.sequence import SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.dense_codes import dense_bits
+from sase.planning.physical.drive import Need
 from sase.planning.physical.stack_drives import StackDrive
 
 # So many events are gone through at a time, of which at most about so many are admitted, that what
@@ -45,9 +46,6 @@ NO_DIGITS = np.zeros((0, 3), np.int64)
 CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
 # As kernels take it where all order keys are distinct.
 DISTINCT = frozen(np.zeros(0, np.int64))
-# Why events are left to the operators.
-NO_NUMBERS = "a key has NULLs, or is neither of integers nor of texts of one dictionary"
-NO_CODES = "the keys lie too far apart for codes without a table"
 
 
 class FusedScan:
@@ -83,10 +81,10 @@ class FusedScan:
             return 0
         arrays, made = self._arrays(events), None
         if arrays is None or not self._has_codes(events, arrays):
-            refused = NO_NUMBERS if arrays is None else NO_CODES
+            refused = Need.INTEGER_KEYS if arrays is None else Need.CODES_FIT
             arrays, made = self._coded(events), CODES_AS_THEY_ARE
             if arrays is None:
-                self.meter.refused = refused
+                self.meter.refused = refused.value
                 return 0
         fused, at = self._fused, self._pipeline.at
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
@@ -119,7 +117,7 @@ class FusedScan:
                     break
                 reading = self._reading(events, arrays, made)
         if begin < count:
-            self.meter.refused = NO_CODES
+            self.meter.refused = Need.CODES_FIT.value
         return begin
 
     def _step_of(self, events: Events) -> int:
