@@ -9,9 +9,9 @@ from sase.binding.bound import Aggregate, Part, Quantified
 from sase.binding.bound import Reference as EventReference
 from sase.engine.expressions.series import AT, BEFORE, Fills, Subject, Variable
 from sase.engine.expressions.set_series import NO_SETS, SetWords, loop_row
-from sase.engine.kernels.groups import automaton
 from sase.engine.kernels.kleene import predicates
 from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.runs import graph as automaton
 from sase.engine.kernels.sentinels import NOTHING
 
 
