@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup, When
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupPlace
+from sase.engine.expressions.comparisons import Binding
+from sase.engine.expressions.fills import GroupPlace
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.runs import graph as of
@@ -170,7 +171,11 @@ class PatternStates:
             for slot in range(len(own.variables))
         )
         words = self.count_at(group), self.before_at(group)
-        return GroupPlace(group, states[-1].number, *words, slots, branches)
+        entered = [each for each in self.automaton.edges if each.bind is Bind.BEGIN]
+        begun = frozenset(each.target for each in entered if each.begins)
+        others = frozenset(each.target for each in entered if not each.begins)
+        beginning, following = begun - others, others - begun
+        return GroupPlace(group, states[-1].number, *words, slots, branches, beginning, following)
 
     # ------------------------------------------------------------ moments
 
@@ -187,6 +192,11 @@ class PatternStates:
     def end_of(self, group: int) -> int:
         """The moment at which a group is finished."""
         return self._phases * len(self.states) + group
+
+    def binding_at(self, moment: int) -> Binding | None:
+        """What is bound at a numbered moment, if an event is."""
+        state, place = moment // self._phases, moment % MOMENTS
+        return Binding(state, place) if place != FINISH and state < len(self.states) else None
 
     def moments_of(self, check: Check) -> Iterator[int]:
         """The numbers of the moment of a check, by the iterations in which it is."""

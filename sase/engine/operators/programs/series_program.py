@@ -13,19 +13,20 @@ from sase.binding.bound import Aggregate, BoundComponent, EquivalenceTest, Part
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
-from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
+from sase.engine.expressions.comparisons import (
+    NOT_DIRECT,
+    Binding,
+    DirectComparison,
+    direct_comparison,
+)
 from sase.engine.expressions.compiled_aggregates import CompiledAggregate, compiled_aggregate
-from sase.engine.expressions.group_series import GroupFills
+from sase.engine.expressions.fills import NO_SETS, Fills, GroupPlace, SeriesLayout, SetWords
 from sase.engine.expressions.layout import ProgramLayout
 from sase.engine.expressions.series import (
-    Fills,
     NodeWords,
-    SeriesLayout,
     Term,
-    laid_out,
     words_read,
 )
-from sase.engine.expressions.set_series import NO_SETS, SetFills, SetWords
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
 from sase.engine.kernels.jit.compiler import address_of
@@ -100,13 +101,7 @@ class SeriesCode:
         components = context.components if states is None else states.flat
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
-        # At the end of a component nothing is bound that could be compared before.
-        compared = [
-            direct_comparison(each.term.term, each)
-            if _may_compare(each.term, states, of_runs=of_runs)
-            else NOT_DIRECT
-            for each in fills
-        ]
+        compared = [_compared(each, states) if of_runs else NOT_DIRECT for each in fills]
         compiled = tuple(compiled_aggregate(user) for _, user in words.defined)
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
@@ -265,23 +260,14 @@ def _laid_out(
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
     """A layout and fills for each term, and the words of nodes."""
     levels = {each.index: context.level_of(each.index) for each in context.components}
-    words = NodeWords(tests if states is None else states.words)
-    if states is None or (states.members is None and not states.levels):
-        return laid_out(terms, words, base, lambda term: Fills(term, levels, words, base))
-    members, sets = states.members, NO_SETS
-    if members is not None:
-        sets = SetWords(members.entries, members.element_of, members.before)
-    if not states.levels:
-        return laid_out(
-            terms, words, base, lambda term: SetFills(term, levels, words, base, sets=sets)
-        )
-    numbers, places = states.numbers, states.places
-    return laid_out(
-        terms,
-        words,
-        base,
-        lambda term: GroupFills(term, numbers, words, base, groups=places, sets=sets),
-    )
+    words, groups, sets = NodeWords(tests), dict[int, GroupPlace](), NO_SETS
+    if states is not None:
+        words, groups, members = NodeWords(states.words), states.places, states.members
+        levels = states.numbers if groups else levels
+        if members is not None:
+            sets = SetWords(members.entries, members.element_of, members.before)
+    fills = [Fills(term, levels, words, base, groups, sets) for term in terms]
+    return [SeriesLayout.over(base, fills=each) for each in fills], fills, words
 
 
 def _automaton(
@@ -294,10 +280,15 @@ def _automaton(
     return graph, Groups(fresh, states.at), members
 
 
-def _may_compare(term: Term, states: PatternStates | None, *, of_runs: bool) -> bool:
-    """Whether a term may be a comparison with an event that is bound."""
-    has_groups = states is not None and bool(states.levels)
-    return of_runs and not has_groups and term.moment % of.MOMENTS != of.FINISH
+def _compared(fills: Fills, states: PatternStates | None) -> DirectComparison:
+    """The comparison of an event with what is known before it is bound; at an end none is bound."""
+    moment = fills.term.moment
+    at: Binding | None = Binding(*divmod(moment, of.MOMENTS))
+    if states is not None:
+        at = states.binding_at(moment)
+    if at is None or at.moment == of.FINISH:
+        return NOT_DIRECT
+    return direct_comparison(fills.term.term, fills, at)
 
 
 def _initial(words: NodeWords, tests: int) -> Numbers:
