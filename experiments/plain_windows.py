@@ -20,18 +20,12 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.compiler import kernel
 from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.run_nodes import Machine, Runs
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
+from sase.engine.kernels.kleene.run_nodes import CROWDED, DONE, FULL, Incoming, Machine, Runs
+from sase.engine.kernels.runs.graph import Members, RunGraph
+from sase.engine.kernels.runs.matches import Listed, is_shown, write_ended, write_listed
+from sase.engine.kernels.runs.step import HEAD, Ended, commit, end_run, step
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.sets.nodes import SetBuffer, SetGraph, write_bound
-from sase.engine.kernels.sets.runs import (
-    HEAD,
-    commit,
-    end_run,
-    is_shown,
-    step,
-    write_ended,
-)
 from sase.engine.operators.contract import span_of
 from sase.engine.operators.opening import runs as opening
 from sase.engine.operators.sets.evaluation import SetEvaluationState
@@ -39,43 +33,46 @@ from sase.engine.operators.sets.evaluation import SetEvaluationState
 
 @kernel
 def search_windows(
-    machine: Machine, graph: SetGraph, first: Runs, later: Runs, ended: OutInts,
-    incoming: Incoming, span: int, written: SetBuffer, counted: OutInts,
+    machine: Machine, graph: RunGraph, members: Members, first: Runs, later: Runs, ended: Ended,
+    incoming: Incoming, span: int, most: int, written: MatchBuffer, listed: Listed,
+    counted: OutInts,
 ) -> int:  # fmt: skip
     """Search windows, on from one; where there is no room that one is searched once more.
 
-    Of the runs only the `first` begin any. Counted are windows, and the events in them.
+    Of the runs only the `first` begin any. Counted are windows, and the events in them. By an event
+    a run may become as many as `most`.
     """
     cells, state, count = first.cells, first.state, incoming.numbers.shape[0]
     while state[nodes.AT] < count:
         begin, matches, bound = state[nodes.AT], written.sizes[0], written.sizes[1]
         state[nodes.USED], state[nodes.FREE], state[nodes.SPARE] = 1, NOTHING, 0
         state[nodes.LIVE] = state[nodes.FRESH] = state[nodes.LOOKED] = 0
-        first.heads[0], first.counts[0], ended[HEAD] = NOTHING, 0, NOTHING
+        first.heads[0], first.counts[0], ended.state[HEAD] = NOTHING, 0, NOTHING
         why, i = DONE, begin
         while why == DONE and i < count:
             if incoming.measures[i] - incoming.measures[begin] > span:
                 break
-            needed = (first.counts[0] + 1) * graph.levels.shape[0]
+            needed = (first.counts[0] + 1) * most
             room = cells.shape[0] - state[nodes.USED] + state[nodes.SPARE]
             if needed > room or needed > first.fresh.shape[0]:
                 why = CROWDED
                 break
             runs = first if i == begin else later
-            step(machine, graph, runs, ended, incoming, i)
-            if not write_ended(runs, ended, NOTHING, written):
+            step(machine, graph, None, members, None, ended, runs, incoming, i)
+            if not write_ended(graph, None, runs, ended, NOTHING, written, listed):
                 why = FULL
             for place in range(state[nodes.FRESH]):
-                node = runs.fresh[place]
-                if is_shown(machine, graph, runs, node) and not write_bound(
-                    cells, node, NOTHING, written
+                is_match = is_shown(machine, graph, None, members, ended, runs, place)
+                if is_match and not write_listed(
+                    graph, None, cells, runs.fresh[place], NOTHING, written, listed
                 ):
                     why = FULL
-            commit(graph, runs, 0)
+            commit(graph, None, members, None, runs, 0)
             i += 1
         while why == DONE and later.heads[0] != NOTHING:
-            end_run(machine, graph, later, ended, 0, NOTHING, later.heads[0])
-        if why == DONE and not write_ended(later, ended, NOTHING, written):
+            later.state[nodes.EXPIRED] += 1
+            end_run(machine, graph, None, members, ended, later, 0, NOTHING, later.heads[0])
+        if why == DONE and not write_ended(graph, None, later, ended, NOTHING, written, listed):
             why = FULL
         if why != DONE:
             written.sizes[0], written.sizes[1] = matches, bound
@@ -128,8 +125,9 @@ class PlainWindows(SetEvaluationState):
         while why != DONE:
             later = self._runs._replace(rules=self._runs.rules._replace(first=0))
             why = search_windows(
-                self._program.machine(), self._program.graph, self._runs, later, self._ended,
-                whole, span, self._buffer, self.counted,
+                self._program.machine(), self._graph, self._members, self._runs, later,
+                self._ended, whole, span, self._most, self._room.written, self._room.beside,
+                self.counted,
             )  # fmt: skip
             yield from self._flush(why)
             if why == CROWDED:

@@ -40,14 +40,19 @@ STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.
 EXCLUSION = "sase/planning/exclusion.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
-AUTOMATON, AUTOMATON_RUNS = f"{GROUPS}/automaton.py", f"{GROUPS}/runs.py"
-SET_NODES, SET_RUNS = f"{SETS}/nodes.py", f"{SETS}/runs.py"
+RUNS = "sase/engine/kernels/runs"
+EDGES, BINDING, STEP = f"{RUNS}/graph.py", f"{RUNS}/binding.py", f"{RUNS}/step.py"
+ADVANCE, WRITTEN, LEADING = (
+    f"{RUNS}/advance.py",
+    f"{RUNS}/matches.py",
+    f"{RUNS}/leading_runs.py",
+)
 SET_LINES, DETECTION_ORDER = f"{SETS}/lines.py", f"{SETS}/detection_order.py"
 LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
 REREADING = "sase/engine/kernels/baselines/rereading.py"
 VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
-HISTORIES = "sase/engine/kernels/kleene/history_counts.py"
-RUNS, CANDIDATES = f"{KLEENE}/runs.py", f"{KLEENE}/candidates.py"
+HISTORIES = f"{RUNS}/history_counts.py"
+CANDIDATES = f"{KLEENE}/candidates.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
 SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
 RESULT_ORDER = f"{SPARK}/result_order.py"
@@ -418,18 +423,26 @@ FAULTS = [
         "cells[line + store.SIZE] > enough",
     ),
     Fault(
-        "full-series-waits-for-none", RUNS, "level + 1 and not can_take", "level + 1 and not inside"
+        "full-series-waits-for-none",
+        STEP,
+        "is_full = not can_grow(graph, members, cells, node, state)",
+        "is_full = row[of.SERIES] == 0",
     ),
-    Fault("every-series-waits", RUNS, "level + 1 and not can_take", "level + 1"),
+    Fault(
+        "every-series-waits",
+        STEP,
+        "is_full = not can_grow(graph, members, cells, node, state)",
+        "is_full = True",
+    ),
     Fault("full-line-waits-for-none", LINES, "inside and may_take(rules, size)\n", "inside\n"),
-    Fault("end-of-runs-forgotten", RUNS, "runs.taken[key] = order", "pass"),
+    Fault("end-of-runs-forgotten", STEP, "runs.taken[key] = order", "pass"),
     Fault(
         "end-of-walks-forgotten",
         f"{KLEENE}/walk_back.py",
         "taken[key] = incoming.ties[i]",
         "pass",
     ),
-    Fault("runs-end-but-those-of-now", RUNS, "while runs.heads[key] != NOTHING:", "while False:"),
+    Fault("runs-end-but-those-of-now", STEP, "while runs.heads[key] != NOTHING:", "while False:"),
     Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
     Fault(
         "by-time-untested", f"{OPERATORS}/negative_lists.py", "if test not in keyed]", "if False]"
@@ -446,7 +459,7 @@ FAULTS = [
         " or top.input is not self.runs",
         "",
     ),
-    Fault("told-runs-ended", RUNS, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
+    Fault("told-runs-ended", ADVANCE, "runs.cells[node, nodes.FIRST] <= number or", "True or"),
     Fault("told-too-far", CANDIDATES, "if cell[ORDER] <= order:", "if True:"),
     Fault(
         "told-walk-ended",
@@ -710,50 +723,50 @@ FAULTS = [
     Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - values.waiting]", "count]"),
     Fault(
         "iteration-remembers-the-last",
-        AUTOMATON,
+        BINDING,
         "cells[node, word] = cells[nodes.ROOT, word]",
         "cells[node, word] = cells[before, word]",
         "groups",
     ),
     Fault(
         "iteration-of-another-size",
-        AUTOMATON,
-        "written.sizes[last] = cells[node, automaton.at + SIZE]",
-        "written.sizes[last] = cells[node, nodes.LENGTH]",
+        WRITTEN,
+        "listed.sizes[last] = cells[node, groups.at + of.SIZE]",
+        "listed.sizes[last] = cells[node, nodes.LENGTH]",
         "groups",
     ),
     Fault(
         "iterations-without-least",
-        AUTOMATON,
+        EDGES,
         "if count < edge[AT_LEAST] or",
         "if",
         "groups",
     ),
     Fault(
         "leaving-a-group-stands-in-the-way",
-        AUTOMATON_RUNS,
-        "is_next = not can_take and not (leaves and goes_on)",
-        "is_next = not can_take",
+        STEP,
+        "is_next = is_full and not (leaves and repeats)",
+        "is_next = is_full",
         "groups",
     ),
     Fault(
         "passing-over-stands-in-the-way",
-        AUTOMATON_RUNS,
-        "if is_take or is_inside or (is_first and (edge[of.REPEATS] == 1 or is_next)):",
-        "if is_take or is_inside or edge[of.REPEATS] == 1 or (is_first and is_next):",
+        STEP,
+        "waits == of.ALWAYS or (",
+        "waits == of.ALWAYS or edge[of.BEGINS] == 1 or (",
         "groups",
     ),
     Fault(
         "a-set-is-left-before-it-is-whole",
-        AUTOMATON,
-        "return bool((cells[node, automaton.sets + set_nodes.LACKS] & own[MEMBERS]) == 0)",
+        EDGES,
+        "return bool((cells[node, members.at + LACKS] & own[MEMBERS]) == 0)",
         "return True",
         "groups",
     ),
     Fault(
         "a-member-stands-not-in-the-way",
-        AUTOMATON,
-        "return bool((cells[node, automaton.sets + set_nodes.OPEN] & own[MEMBERS]) != 0)",
+        EDGES,
+        "return bool((cells[node, members.at + OPEN] & own[MEMBERS]) != 0)",
         "return False",
         "groups",
     ),
@@ -766,14 +779,14 @@ FAULTS = [
     ),
     Fault(
         "same-match-twice",
-        AUTOMATON_RUNS,
+        WRITTEN,
         "while place > 0 and cells[runs.fresh[place - 1], at] == cells[node, at]:",
         "while False:",
         "groups",
     ),
     Fault(
         "longer-iterations-first",
-        AUTOMATON_RUNS,
+        STEP,
         "cells[one, at + of.SIZE] < cells[other, at + of.SIZE]",
         "cells[one, at + of.SIZE] > cells[other, at + of.SIZE]",
         "groups",
@@ -862,22 +875,34 @@ FAULTS = [
     ),
     Fault(
         "member-not-awaited",
-        SET_NODES,
-        "check[0] > 0\n            and (graph.awaited[condition]",
-        "check[0] > 0\n            and (0 * graph.awaited[condition]",
+        BINDING,
+        "check[0] > 0\n            and (members.awaited[condition]",
+        "check[0] > 0\n            and (0 * members.awaited[condition]",
         "sets",
     ),
     Fault(
         "simultaneous-events-of-a-series",
-        SET_RUNS,
-        "if is_take and is_tied and has_simultaneous(cells, node, level):",
+        BINDING,
+        "not (is_further and has_simultaneous(cells, node, edge[of.TARGET]))",
+        "True",
+        "sets",
+    ),
+    Fault("behind-a-set-at-once", BINDING, "edge[of.INSIDE] == 1 and not", "not", "sets"),
+    Fault("stays-though-it-moved", STEP, "own = state[nodes.FRESH] > fresh", "own = False", "sets"),
+    Fault(
+        "by-level-and-not-by-rank",
+        STEP,
+        "return bool(rank < than)",
+        "return bool(rank > than)",
+        "sets",
+    ),
+    Fault(
+        "shown-before-it-ends",
+        WRITTEN,
+        "if ended is not None and may_go_on(graph, groups, members, cells, node):",
         "if False:",
         "sets",
     ),
-    Fault("behind-a-set-at-once", SET_RUNS, "if is_tied or begins &", "if begins &", "sets"),
-    Fault("stays-though-it-moved", SET_RUNS, "return not moved", "return True", "sets"),
-    Fault("by-level-and-not-by-rank", SET_RUNS, "of.RANK] > rank:", "of.RANK] < rank:", "sets"),
-    Fault("shown-before-it-ends", SET_RUNS, "return not is_to_end and", "return", "sets"),
     Fault(
         "a-row-moves-at-once",
         SET_LINES,
@@ -1192,23 +1217,23 @@ FAULTS = [
     # ------------------------------------------------------------ groups that do not overlap
     Fault(
         "leading-runs-have-begun-too-early",
-        "sase/engine/kernels/groups/leading_runs.py",
+        LEADING,
         "if is_behind and cells[seen[NODE], nodes.START] >= cells[node, nodes.START]:",
         "if is_behind:",
         "groups",
     ),
     Fault(
         "leading-runs-go-on-with-what-is-simultaneous",
-        "sase/engine/kernels/groups/leading_runs.py",
+        LEADING,
         "or cells[runs.heads[key], nodes.TIE] >= order:",
         "or cells[runs.heads[key], nodes.TIE] > order:",
         "groups",
     ),
     Fault(
         "iterations-begin-with-the-end-of-a-match",
-        "sase/engine/kernels/groups/runs.py",
-        "incoming.ties[i] > runs.taken[key]",
-        "incoming.ties[i] >= runs.taken[key]",
+        ADVANCE,
+        "incoming.ties[i] <= runs.taken[key]",
+        "incoming.ties[i] < runs.taken[key]",
         "groups",
     ),
     Fault(

@@ -6,8 +6,14 @@ import pytest
 
 from sase.binding import bind_text
 from sase.engine.expressions import ProgramLayout, columns_needed, lower_terms
-from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
-from sase.engine.expressions.series import Fills, NodeWords, Term, laid_out
+from sase.engine.expressions.comparisons import (
+    NOT_DIRECT,
+    Binding,
+    DirectComparison,
+    direct_comparison,
+)
+from sase.engine.expressions.fills import Fills, SeriesLayout
+from sase.engine.expressions.series import NodeWords, Term
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT_BEFORE,
@@ -32,12 +38,9 @@ def found(condition: str, variable: str, moment: int) -> DirectComparison:
     term = Term(conjunct.condition, MOMENTS * level + moment, OWN[variable])
     needs = columns_needed([conjunct.condition])
     base = ProgramLayout({need: 0 if need[1] == "n" else 1 for need in needs})
-    words = NodeWords(0)
-    layouts, fills, _ = laid_out(
-        [term], words, base, lambda each: Fills(each, {0: 0, 1: 1, 2: 2}, words, base)
-    )
-    lower_terms([(term.term, layouts[0])])
-    return direct_comparison(term.term, fills[0])
+    fills = Fills(term, {0: 0, 1: 1, 2: 2}, NodeWords(0), base)
+    lower_terms([(term.term, SeriesLayout.over(base, fills=fills))])
+    return direct_comparison(term.term, fills, Binding(level, moment))
 
 
 @pytest.mark.parametrize(

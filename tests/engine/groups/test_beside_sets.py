@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 import sase
-from sase.engine.kernels.sets import nodes as set_nodes
+from sase.engine.kernels.runs import graph
 from sase.errors import SnapshotError
 from tests.engine.groups.comparing import compared
 from tests.engine.groups.sets import draw
@@ -42,7 +42,7 @@ def test_a_run_that_holds_something_else_is_refused(word: str) -> None:
     matcher.push([{"ts": 1, "type": "P"}, {"ts": 2, "type": "C"}])
     assert plan.restore(matcher.snapshot()).finish().to_pylist() == []
     operator: Any = matcher.pipeline.operators[0]
-    operator._runs.cells[1, operator._program.automaton.sets + getattr(set_nodes, word)] = 8
+    operator._runs.cells[1, operator._members.at + getattr(graph, word)] = 8
     with pytest.raises(SnapshotError):
         plan.restore(matcher.snapshot())
 

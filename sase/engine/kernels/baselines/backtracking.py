@@ -19,19 +19,20 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
-from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch, levels_of
-from sase.engine.kernels.kleene.runs import (
+from sase.engine.kernels.kleene.run_nodes import (
     CROWDED,
     DONE,
     FULL,
     PATIENCE,
     PAUSED,
     Incoming,
-    apply,
-    initiate,
-    may_grow,
+    Machine,
+    Runs,
+    free_branch,
+    levels_of,
 )
-from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.runs.graph import RunGraph, is_whole, may_go_on
+from sase.engine.kernels.runs.step import STAYS, apply, initiate
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -69,16 +70,18 @@ def push(search: RunSearch, node: int, place: int, stop: int) -> None:
 
 
 @inlined
-def push_fresh(machine: Machine, runs: Runs, search: RunSearch, place: int, stop: int) -> None:
+def push_fresh(
+    machine: Machine, graph: RunGraph, runs: Runs, search: RunSearch, place: int, stop: int
+) -> None:
     """Note the fresh nodes that are matches; push the runs that they are, to be resumed."""
     cells, state = runs.cells, runs.state
     for number in range(state[nodes.FRESH]):
         node = runs.fresh[number]
-        if is_match(machine, cells, node):
+        if is_whole(machine, graph, None, None, cells, node):
             cells[node, nodes.NEEDED] += 1
             search.matches[search.state[FOUND]] = node
             search.state[FOUND] += 1
-        if may_grow(machine, cells, node):
+        if may_go_on(graph, None, None, cells, node):
             cells[node, nodes.NEEDED] += 1
             state[nodes.LIVE] += 1
             push(search, node, place, stop)
@@ -103,21 +106,24 @@ def push_kept(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
 
 
 @inlined
-def begin(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+def begin(
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
+) -> None:
     """Push the runs that begin with an event."""
     push_kept(runs, incoming, search)
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
     if incoming.begins[i] & runs.rules.first:
-        initiate(machine, runs, incoming, i)
-        push_fresh(machine, runs, search, place + 1, stop)
+        initiate(machine, graph, None, None, runs, incoming, i)
+        push_fresh(machine, graph, runs, search, place + 1, stop)
     search.state[AT] += 1
 
 
 @inlined
 def read(
-    machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch, node: int, place: int
-) -> bool:
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch, node: int,
+    place: int,
+) -> bool:  # fmt: skip
     """Show a run the event at a place; return whether it also stays as it is."""
     i = search.order[place]
     if place < search.state[REACHED]:
@@ -125,7 +131,7 @@ def read(
     else:
         search.state[REACHED] = place + 1
     bound = window_start(incoming.measures[i], runs.rules.span)
-    return apply(machine, runs, incoming, i, node, bound)
+    return apply(machine, graph, None, None, runs, None, incoming, i, node, bound) == STAYS
 
 
 @inlined
@@ -145,7 +151,9 @@ def end_run(runs: Runs, node: int) -> None:
 
 
 @inlined
-def resume(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+def resume(
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
+) -> None:
     """Pop a run, and advance it until it fails, forks or has met all events."""
     state = runs.state
     search.state[WAITING] -= 1
@@ -153,7 +161,7 @@ def resume(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) 
     node, place, stop = row[NODE], row[PLACE], row[STOP]
     stays = True
     while stays and place < stop and state[nodes.FRESH] == 0:
-        stays = read(machine, runs, incoming, search, node, place)
+        stays = read(machine, graph, runs, incoming, search, node, place)
         place += 1
     if stays and state[nodes.FRESH] > 0:
         push(search, node, place, stop)
@@ -161,7 +169,7 @@ def resume(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) 
     elif stays:
         keep_waiting(runs, incoming, search, node, stop)
     if state[nodes.FRESH] > 0:
-        push_fresh(machine, runs, search, place, stop)
+        push_fresh(machine, graph, runs, search, place, stop)
     if not stays:
         end_run(runs, node)
 
@@ -180,7 +188,7 @@ def is_crowded(machine: Machine, runs: Runs, incoming: Incoming, search: RunSear
 
 @kernel
 def advance_backtracking(
-    machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
     state = runs.state
@@ -191,9 +199,9 @@ def advance_backtracking(
         if state[nodes.STEPS] >= until:
             return PAUSED
         if search.state[WAITING] > 0:
-            resume(machine, runs, incoming, search)
+            resume(machine, graph, runs, incoming, search)
         else:
-            begin(machine, runs, incoming, search)
+            begin(machine, graph, runs, incoming, search)
     return DONE
 
 

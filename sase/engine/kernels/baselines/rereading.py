@@ -35,18 +35,18 @@ from sase.engine.kernels.baselines.backtracking import (
 )
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch
-from sase.engine.kernels.kleene.runs import (
+from sase.engine.kernels.kleene.run_nodes import (
     CROWDED,
     DONE,
     PATIENCE,
     PAUSED,
     Incoming,
-    initiate,
-    may_grow,
-    prune,
+    Machine,
+    Runs,
+    free_branch,
 )
-from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.runs.graph import RunGraph, is_whole, may_go_on
+from sase.engine.kernels.runs.step import initiate, prune
 from sase.engine.kernels.sentinels import NOTHING
 
 
@@ -71,24 +71,32 @@ def note_match(runs: Runs, search: RunSearch, node: int, place: int) -> None:
 
 @inlined
 def go_on(
-    machine: Machine, runs: Runs, search: RunSearch, node: int, place: int, stop: int
+    machine: Machine,
+    graph: RunGraph,
+    runs: Runs,
+    search: RunSearch,
+    node: int,
+    place: int,
+    stop: int,
 ) -> None:
     """Note a fresh node that ends at a place if it is a match; push the run that it is."""
     cells, state = runs.cells, runs.state
-    is_run = may_grow(machine, cells, node)
+    is_run = may_go_on(graph, None, None, cells, node)
     if is_run:
         cells[node, nodes.NEEDED] += 1
         state[nodes.LIVE] += 1
         state[nodes.MOST_LIVE] = max(state[nodes.MOST_LIVE], state[nodes.LIVE])
         push(search, node, place + 1, stop)
-    if is_match(machine, cells, node):
+    if is_whole(machine, graph, None, None, cells, node):
         note_match(runs, search, node, place)
     if not is_run:
         free_branch(runs, node)
 
 
 @inlined
-def begin_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+def begin_reading(
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
+) -> None:
     """Push the runs that begin with an event behind the last match that was taken."""
     push_kept(runs, incoming, search)
     place = search.state[AT]
@@ -97,9 +105,9 @@ def begin_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunS
         runs.rules.apart == nodes.FIRST_ALONE and incoming.ties[i] <= runs.taken[incoming.keys[i]]
     )
     if not overlaps and incoming.begins[i] & runs.rules.first:
-        initiate(machine, runs, incoming, i)
+        initiate(machine, graph, None, None, runs, incoming, i)
         for number in range(runs.state[nodes.FRESH]):
-            go_on(machine, runs, search, runs.fresh[number], place, stop)
+            go_on(machine, graph, runs, search, runs.fresh[number], place, stop)
         runs.state[nodes.FRESH] = 0
     search.state[AT] += 1
 
@@ -119,7 +127,9 @@ def choose(runs: Runs, move: int) -> int:
 
 
 @inlined
-def resume_reading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> None:
+def resume_reading(
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
+) -> None:
     """Pop a run, and have it read until it fails, moves or has met all events that it may."""
     state = runs.state
     search.state[WAITING] -= 1
@@ -129,7 +139,7 @@ def resume_reading(machine: Machine, runs: Runs, incoming: Incoming, search: Run
     end = min(stop, search.state[ENDS] + 1) if is_bounded else stop
     stays = True
     while stays and place < end and state[nodes.FRESH] == 0:
-        stays = read(machine, runs, incoming, search, node, place)
+        stays = read(machine, graph, runs, incoming, search, node, place)
         place += 1
     if state[nodes.FRESH] > 0:
         moves = state[nodes.FRESH] + int(stays)
@@ -143,7 +153,7 @@ def resume_reading(machine: Machine, runs: Runs, incoming: Incoming, search: Run
         if chosen == NOTHING:
             push(search, node, place, stop)
         else:
-            go_on(machine, runs, search, chosen, place - 1, stop)
+            go_on(machine, graph, runs, search, chosen, place - 1, stop)
             if move + 1 == moves:
                 end_run(runs, node)
     elif stays and not is_bounded:
@@ -161,7 +171,9 @@ def take_first(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
 
 
 @kernel
-def advance_rereading(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> int:
+def advance_rereading(
+    machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
+) -> int:
     """Find the matches that the events of a block complete, on from where it was crowded."""
     state, known = runs.state, search.state
     until = state[nodes.STEPS] + PATIENCE
@@ -174,7 +186,7 @@ def advance_rereading(machine: Machine, runs: Runs, incoming: Incoming, search: 
         if state[nodes.STEPS] >= until:
             return PAUSED
         if known[WAITING] > 0:
-            resume_reading(machine, runs, incoming, search)
+            resume_reading(machine, graph, runs, incoming, search)
         else:
-            begin_reading(machine, runs, incoming, search)
+            begin_reading(machine, graph, runs, incoming, search)
     return DONE

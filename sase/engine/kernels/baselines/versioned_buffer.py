@@ -24,8 +24,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import Machine, Runs, free_branch, levels_of, room_of
-from sase.engine.kernels.kleene.runs import (
+from sase.engine.kernels.kleene.run_nodes import (
     CROWDED,
     DONE,
     FULL,
@@ -33,10 +32,14 @@ from sase.engine.kernels.kleene.runs import (
     PAUSED,
     WATCHED,
     Incoming,
-    commit,
-    step,
+    Machine,
+    Runs,
+    free_branch,
+    levels_of,
+    room_of,
 )
-from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.runs.graph import RunGraph, is_whole
+from sase.engine.kernels.runs.step import commit, step
 from sase.engine.kernels.sentinels import NOTHING
 
 # Of an entry its event and component, its last pointer, and how many pointers there were before it.
@@ -232,8 +235,9 @@ def has_room(runs: Runs, buffer: VersionedBuffer, key: int, levels: int) -> bool
 
 @kernel
 def advance_versioned(
-    machine: Machine, runs: Runs, buffer: VersionedBuffer, incoming: Incoming, written: MatchBuffer
-) -> int:
+    machine: Machine, graph: RunGraph, runs: Runs, buffer: VersionedBuffer, incoming: Incoming,
+    written: MatchBuffer,
+) -> int:  # fmt: skip
     """Apply events, on from where it stopped, and write the matches they complete."""
     state, rules, levels = runs.state, runs.rules, levels_of(machine)
     until = state[nodes.STEPS] + PATIENCE
@@ -247,14 +251,15 @@ def advance_versioned(
         if is_new and (incoming.begins[i] & rules.first or runs.heads[key] != NOTHING):
             if not has_room(runs, buffer, key, levels):
                 return CROWDED
-            step(machine, runs, None, incoming, i)
+            step(machine, graph, None, None, None, None, runs, incoming, i)
             store_fresh(runs, buffer, levels)
         while state[nodes.LOOKED] < state[nodes.FRESH]:
             node = runs.fresh[state[nodes.LOOKED]]
-            if is_match(machine, runs.cells, node) and not wrote_match(runs, buffer, node, written):
+            is_match = is_whole(machine, graph, None, None, runs.cells, node)
+            if is_match and not wrote_match(runs, buffer, node, written):
                 return FULL
             state[nodes.LOOKED] += 1
         if state[nodes.FRESH] > 0:
-            commit(machine, runs, None, key)
+            commit(graph, None, None, None, runs, key)
         state[nodes.AT] += 1
     return DONE

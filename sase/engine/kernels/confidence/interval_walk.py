@@ -24,8 +24,15 @@ from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidates import WalkBack
 from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
+from sase.engine.kernels.kleene.run_nodes import (
+    CROWDED,
+    DONE,
+    FULL,
+    PATIENCE,
+    PAUSED,
+    Incoming,
+    Machine,
+)
 from sase.engine.kernels.kleene.walk_back import is_bound, levels_before, write_way
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
 from sase.engine.kernels.window import window_start

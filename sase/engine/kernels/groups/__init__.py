@@ -1,1 +1,1 @@
-"""Kernels of groups: repeated ones, by an automaton, and negative ones, in the gaps of matches."""
+"""Kernels of groups: repeated ones, of finished matches, and negative ones, in their gaps."""

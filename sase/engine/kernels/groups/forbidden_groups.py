@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.groups.iteration_checks import (
     GroupMatches,
     Shape,
@@ -36,7 +35,7 @@ GROUP, GROUP_LEVEL, BRANCH, BEHIND, ASKED = range(5)
 
 @kernel
 def forbid_groups_by_sequences(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     ordered: OutInts, lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored,
     found: Search, first: int, at_end: bool, keep: OutFlags,
 ) -> int:  # fmt: skip
@@ -60,7 +59,7 @@ def forbid_groups_by_sequences(
                 if may_begin(
                     machine, events, split - begin, lists, index, gap, stored, found, first, key
                 ):
-                    node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+                    node = rebuilt(machine, shape, cells, matches, number, iteration)
                     begin_search(found, lists, first, node)
             why = decide(machine, cells, lists, index, gap, stored, found, first, key, number, keep)
             if why != DONE:
@@ -72,7 +71,7 @@ def forbid_groups_by_sequences(
 
 @kernel
 def forbid_iterations_by_sequences(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored, found: Search, first: int,
     given: OutInts, place: OutInts, keep: OutFlags,
 ) -> int:  # fmt: skip
@@ -101,9 +100,7 @@ def forbid_iterations_by_sequences(
                 if is_asked and keep[number]:
                     if state[DEPTH] == FRESH:
                         if node == NO_EVENT:
-                            node = rebuilt(
-                                machine, automaton, shape, cells, matches, number, iteration
-                            )
+                            node = rebuilt(machine, shape, cells, matches, number, iteration)
                         split = at
                         while matches.slots[begin + split] != place[BEHIND]:
                             split += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.groups.automaton import NfaGraph, bind_state
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
@@ -12,6 +11,8 @@ from sase.engine.kernels.kleene.predicates import condition_at
 from sase.engine.kernels.kleene.residual_checks import is_forbidden
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.kernels.kleene.transitions import programs_hold
+from sase.engine.kernels.runs.binding import bind
+from sase.engine.kernels.runs.graph import Groups, Members, RunGraph
 from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored
 from sase.engine.kernels.sentinels import NOTHING
 
@@ -32,10 +33,13 @@ class GroupMatches(NamedTuple):
 class Shape(NamedTuple):
     """What a match is rebuilt by.
 
-    Of each level its group, or NOTHING, and its state, or the first of its branches; of each branch
-    of a group where its states begin, by slot.
+    The automaton; of each level its group, or NOTHING, and its state, or the first of its branches;
+    of each branch of a group where its states begin, by slot.
     """
 
+    graph: RunGraph
+    words: Groups
+    members: Members
     groups: OutInts
     states: OutInts
     branches: OutIntRows
@@ -43,7 +47,7 @@ class Shape(NamedTuple):
 
 @linked
 def rebuilt(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     number: int, iteration: int,
 ) -> int:  # fmt: skip
     """Bind a match in nodes, of whose iterations this one is the first; return the last node."""
@@ -65,17 +69,10 @@ def rebuilt(
                 is_take = not begins and cells[node, nodes.LEVEL] == state
                 left -= 1
                 matches.lasts[iteration - 1] = node + 1
-            bind_state(
-                machine,
-                automaton,
-                cells,
-                node + 1,
-                node,
-                state,
-                matches.events[at],
-                is_take,
-                begins,
-            )
+            bind(
+                machine, shape.graph, shape.words, shape.members, cells, node + 1, node, state,
+                matches.events[at], is_take, begins,
+            )  # fmt: skip
             node += 1
             at += 1
     return node
@@ -92,26 +89,26 @@ def iterations_of(matches: GroupMatches, number: int) -> int:
 
 @kernel
 def select_groups(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     keep: OutFlags,
 ) -> None:  # fmt: skip
     """Whether all conditions hold, for each match."""
     iteration = 0
     for number in range(keep.shape[0]):
-        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+        node = rebuilt(machine, shape, cells, matches, number, iteration)
         keep[number] = programs_hold(machine, cells, 0, node, nodes.NO_EVENT)
         iteration += iterations_of(matches, number)
 
 
 @kernel
 def evaluate_groups(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     found: OutIntRows, out: OutIntCubes,
 ) -> None:  # fmt: skip
     """Write tag and bits of each value of each match; its program leaves it in `found`."""
     iteration = 0
     for number in range(out.shape[1]):
-        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+        node = rebuilt(machine, shape, cells, matches, number, iteration)
         for value in range(out.shape[0]):
             condition_at(machine.condition, machine.arrays, cells, value, node, nodes.NO_EVENT)
             out[value, number, 0], out[value, number, 1] = found[0, 0], found[0, 1]
@@ -120,7 +117,7 @@ def evaluate_groups(
 
 @kernel
 def forbid_groups(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     ordered: OutInts, index: NegativeIndex, gap: Gap, stored: Stored, at_end: bool, keep: OutFlags,
 ) -> None:  # fmt: skip
     """Clear `keep` for the matches that an event forbids, those with the gap `at_end` or others.
@@ -134,7 +131,7 @@ def forbid_groups(
         for level in range(gap.levels[0] + 1):
             split += matches.lengths[level, number]
         if keep[number] and (split == end) == at_end:
-            node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+            node = rebuilt(machine, shape, cells, matches, number, iteration)
             keep[number] = not is_forbidden(
                 machine, cells, node, ordered[begin:end],
                 split - begin, index, gap, stored,
@@ -144,7 +141,7 @@ def forbid_groups(
 
 @kernel
 def forbid_iterations(
-    machine: Machine, automaton: NfaGraph, shape: Shape, cells: OutIntRows, matches: GroupMatches,
+    machine: Machine, shape: Shape, cells: OutIntRows, matches: GroupMatches,
     index: NegativeIndex, gap: Gap, stored: Stored, given: OutInts, place: OutInts, keep: OutFlags,
 ) -> None:  # fmt: skip
     """Clear `keep` for the matches an iteration of which has an event where there must be none.
@@ -168,7 +165,7 @@ def forbid_iterations(
                 end = at + matches.sizes[each]
                 if matches.branches[each] == branch and keep[number]:
                     if node == nodes.NO_EVENT:
-                        node = rebuilt(machine, automaton, shape, cells, matches, number, iteration)
+                        node = rebuilt(machine, shape, cells, matches, number, iteration)
                     split = at
                     while matches.slots[begin + split] != place[4]:
                         split += 1

@@ -31,7 +31,7 @@ from sase.engine.kernels.jit.signatures import signatures
 from sase.engine.resources import cores
 
 # The folders of modules that take long.
-_LONG = {"groups", "kleene", "sets"}
+_LONG = {"groups", "kleene", "runs", "sets"}
 # Vector functions of Intel's library, which need not be where the machine code is loaded.
 _SETTINGS = {"NUMBA_DISABLE_INTEL_SVML": "1"}
 

@@ -1,1 +1,1 @@
-"""Kernels of Kleene closure: runs, lines, walks back."""
+"""Kernels of Kleene closure: nodes, lines, walks back."""

@@ -11,8 +11,7 @@ from sase.engine.kernels.jit.compiler import linked
 from sase.engine.kernels.kleene import candidates as of
 from sase.engine.kernels.kleene.candidates import WalkBack
 from sase.engine.kernels.kleene.early_filters import allow_at
-from sase.engine.kernels.kleene.run_nodes import MOMENTS_AT, Machine, entry
-from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.kleene.run_nodes import MOMENTS_AT, Incoming, Machine, entry
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
-from sase.engine.kernels.kleene.run_nodes import Pattern
-from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.kleene.run_nodes import Incoming, Pattern
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 

@@ -28,7 +28,7 @@ from sase.engine.kernels.kleene.line_store import (
     remove,
 )
 from sase.engine.kernels.kleene.lines import is_simple, sortable, step, step_inside
-from sase.engine.kernels.kleene.runs import DONE, RANKED, STRICT, Incoming
+from sase.engine.kernels.kleene.run_nodes import DONE, RANKED, STRICT, Incoming
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.kernels.window import window_start

@@ -22,8 +22,7 @@ from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
-from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.runs import DONE, FULL
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL, Machine
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
 # A line: the next of its key, the measure of its first event, how many events it has (one that is

@@ -38,13 +38,13 @@ from sase.engine.kernels.kleene.run_nodes import (
     FINISH,
     FIRST_ALONE,
     MOMENTS,
+    NEXT_MATCH,
     NO_EVENT,
     PLAIN,
     ROOT,
     TAKE,
     Machine,
 )
-from sase.engine.kernels.kleene.runs import NEXT_MATCH
 from sase.engine.kernels.kleene.transitions import (
     bind,
     comparisons_hold,

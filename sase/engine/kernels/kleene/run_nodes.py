@@ -110,6 +110,31 @@ class PredicateArrays(NamedTuple):
     cursors: OutInts
 
 
+# What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
+# Under `earliest_maximal` it is what no move is possible with (see `runs.step`).
+ANY, NEXT_MATCH, STRICT, RANKED, WATCHED, EARLIEST_MAXIMAL = range(6)
+
+# Why the kernel stops: at the end, because the results need more room, or the nodes.
+DONE, FULL, CROWDED, PAUSED = range(4)
+# After so many steps of runs a kernel pauses, though nothing is full: an interrupt is heard then.
+PATIENCE = 1 << 20
+
+
+class Incoming(NamedTuple):
+    """The events of a block: the levels they may begin and be taken at as bits, and their places.
+
+    `keys` are partitions, `spots` what contiguity counts.
+    """
+
+    numbers: OutInts
+    begins: OutInts
+    takes: OutInts
+    keys: OutInts
+    measures: OutInts
+    ties: OutInts
+    spots: OutInts
+
+
 # Which matches are wanted of those that overlap: all, the first that is found, or the first that
 # is taken, which is told when it is known.
 ALL, FIRST_ALONE, FIRST_TAKEN = range(3)

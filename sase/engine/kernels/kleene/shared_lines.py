@@ -36,7 +36,7 @@ from sase.engine.kernels.kleene.line_scan import (
     read_codes,
 )
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE, LineMatches, LineRules
-from sase.engine.kernels.kleene.runs import DONE, FULL
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 

@@ -26,7 +26,7 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.line_scan import BY_PLACE, BY_TIME, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE
-from sase.engine.kernels.kleene.runs import DONE, FULL
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
 # Of a key: how many events it had, the rank and the row of the last one that may be in a run,

@@ -13,7 +13,7 @@ from sase.engine.kernels.jit.signatures import OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.line_scan import CODE, MANY, PIECE, READ, LineStream, read_codes
 from sase.engine.kernels.kleene.lines import sortable
-from sase.engine.kernels.kleene.runs import DONE
+from sase.engine.kernels.kleene.run_nodes import DONE
 from sase.engine.kernels.kleene.stretch_groups import (
     BEGIN,
     FRESH,

@@ -26,15 +26,20 @@ from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.kleene.run_nodes import (
     ALL,
     BEGIN,
+    CROWDED,
+    DONE,
     FIRST_ALONE,
+    FULL,
     LEVEL,
     MOMENTS,
     NO_EVENT,
+    PATIENCE,
+    PAUSED,
     ROOT,
     TAKE,
+    Incoming,
     Machine,
 )
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
 from sase.engine.kernels.kleene.transitions import (
     bind,
     comparisons_hold,

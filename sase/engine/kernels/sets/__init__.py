@@ -1,1 +1,1 @@
-"""Kernels of sets: their nodes, and the runs that bind members in any order."""
+"""Kernels of sets: runs of single events in lines, and the order of detection."""

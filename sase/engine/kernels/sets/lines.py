@@ -13,11 +13,19 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, PATIENCE, PAUSED, Incoming
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
+from sase.engine.kernels.kleene.run_nodes import (
+    CROWDED,
+    DONE,
+    FULL,
+    PATIENCE,
+    PAUSED,
+    Incoming,
+    Machine,
+)
 from sase.engine.kernels.kleene.transitions import comparison_holds
+from sase.engine.kernels.runs.matches import Listed
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.sets.nodes import SetBuffer
 from sase.engine.kernels.window import window_start
 
 # Of a run: the next one of its key, the measure and the number of its first event, as bits the
@@ -110,18 +118,18 @@ def free_row(runs: LineRuns, row: int) -> None:
 
 
 @linked
-def write_row(rows: OutIntRows, row: int, written: SetBuffer) -> None:
+def write_row(rows: OutIntRows, row: int, written: MatchBuffer, listed: Listed) -> None:
     """Write a match, its events in the order of the stream."""
     count, begin, levels = written.sizes[0], written.sizes[1], written.lengths.shape[0]
     for level in range(levels):
         event, to = rows[row, EVENTS + level], begin + level
         while to > begin and written.events[to - 1] > event:
             written.events[to] = written.events[to - 1]
-            written.slots[to] = written.slots[to - 1]
+            listed.levels[to] = listed.levels[to - 1]
             to -= 1
-        written.events[to], written.slots[to] = event, level
+        written.events[to], listed.levels[to] = event, level
         written.lengths[level, count] = 1
-    written.ends[count], written.closes[count] = begin + levels, NOTHING
+    written.ends[count], listed.closes[count] = begin + levels, NOTHING
     written.sizes[0], written.sizes[1] = count + 1, begin + levels
 
 
@@ -141,7 +149,7 @@ def begin_run(pattern: LinePattern, runs: LineRuns, incoming: Incoming, i: int, 
 @linked
 def move_runs(
     machine: Machine, pattern: LinePattern, runs: LineRuns, incoming: Incoming, i: int, level: int,
-    written: SetBuffer,
+    written: MatchBuffer, listed: Listed,
 ) -> None:  # fmt: skip
     """Bind an event to the runs of its key that wait for it, and free those that have ended."""
     rows, state, key = runs.rows, runs.state, incoming.keys[i]
@@ -170,7 +178,7 @@ def move_runs(
             rows[row, TIE] = tie
             state[nodes.MADE] += 1
             if rows[row, WAITS] == 0:
-                write_row(rows, row, written)
+                write_row(rows, row, written, listed)
                 state[nodes.LIVE] -= 1
                 free_row(runs, row)
                 row = after
@@ -199,8 +207,9 @@ def move_runs(
 
 @kernel
 def advance_set_lines(
-    machine: Machine, pattern: LinePattern, runs: LineRuns, incoming: Incoming, written: SetBuffer
-) -> int:
+    machine: Machine, pattern: LinePattern, runs: LineRuns, incoming: Incoming,
+    written: MatchBuffer, listed: Listed,
+) -> int:  # fmt: skip
     """Apply events, on from where it stopped, and write the matches that they complete."""
     rows, state, levels = runs.rows, runs.state, pattern.levels.shape[0]
     until = state[nodes.STEPS] + PATIENCE
@@ -228,11 +237,11 @@ def advance_set_lines(
             if begins:
                 row = begin_run(pattern, runs, incoming, i, level)
                 if rows[row, WAITS] == 0:
-                    write_row(rows, row, written)
+                    write_row(rows, row, written, listed)
                     free_row(runs, row)
                     row = NOTHING
             if is_wanted or own[COUNT] >= own[LIMIT]:
-                move_runs(machine, pattern, runs, incoming, i, level, written)
+                move_runs(machine, pattern, runs, incoming, i, level, written, listed)
             if row != NOTHING:
                 rows[row, NEXT], own[HEAD] = own[HEAD], row
                 own[WANTED] |= rows[row, WAITS]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from sase.engine.columns.arrays import grown
 from sase.engine.kernels.baselines import backtracking as of
 from sase.engine.kernels.baselines import rereading as again
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, WATCHED, Incoming
+from sase.engine.kernels.kleene.run_nodes import CROWDED, DONE, WATCHED, Incoming
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters
@@ -24,7 +24,7 @@ class BacktrackingState(RunEvaluationState):
     """A running evaluation, depth first; between pushes no run is suspended."""
 
     layout = RunEvaluationState.layout | dict(backtracked=Count(), reread=Count())
-    kernel: ClassVar[Callable[..., int]] = staticmethod(of.advance_backtracking)
+    kernel: Any = staticmethod(of.advance_backtracking)
 
     def __init__(
         self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
@@ -41,7 +41,7 @@ class BacktrackingState(RunEvaluationState):
         machine, state = self._program.machine(), search.state
         why = NOTHING
         while why != DONE:
-            why = self.kernel(machine, self._runs, incoming, search)
+            why = self.kernel(machine, self._graph, self._runs, incoming, search)
             self._context.check(0)
             if why == CROWDED:
                 search = self._make_room(incoming, search)
@@ -50,7 +50,7 @@ class BacktrackingState(RunEvaluationState):
         of.sort_found(self._runs, search)
         why = NOTHING
         while why != DONE:
-            why = of.write_found(self._runs, search, self._written)
+            why = of.write_found(self._runs, search, self._room.written)
             yield from self._flush(why)
 
     def _search(self, incoming: Incoming) -> of.RunSearch:
@@ -92,4 +92,4 @@ class BacktrackingState(RunEvaluationState):
 class RereadingState(BacktrackingState):
     """The same, where a run that was put off reads the event of its choice again."""
 
-    kernel = staticmethod(again.advance_rereading)
+    kernel: Any = staticmethod(again.advance_rereading)

@@ -7,7 +7,7 @@ import numpy as np
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.baselines import versioned_buffer as of
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.kleene.run_nodes import Incoming
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
@@ -35,7 +35,9 @@ class VersionedState(RunEvaluationState):
 
     def _step(self, machine: nodes.Machine, incoming: Incoming) -> int:
         """Apply events until the kernel stops; why it did."""
-        return of.advance_versioned(machine, self._runs, self._buffer, incoming, self._written)
+        return of.advance_versioned(
+            machine, self._graph, self._runs, self._buffer, incoming, self._room.written
+        )
 
     # ------------------------------------------------------------ room
 

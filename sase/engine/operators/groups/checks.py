@@ -8,7 +8,6 @@ from typing import ClassVar, TypeAlias
 from sase.binding.bound import Conjunct, EquivalenceTest, Quantified
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.groups.iteration_checks import (
     GroupMatches,
     Shape,
@@ -25,11 +24,11 @@ from sase.engine.operators.kleene.series_negation import (
     SeriesCheck,
     SeriesNegationState,
 )
-from sase.engine.operators.programs.group_program import GroupProgram
-from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.pattern_states import PatternStates
+from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.planning.negatives import NegativeComponent
 
-Arguments: TypeAlias = tuple[Machine, NfaGraph, Shape, Numbers, GroupMatches]
+Arguments: TypeAlias = tuple[Machine, Shape, Numbers, GroupMatches]
 
 
 class GroupCheck(SeriesCheck):
@@ -45,10 +44,11 @@ class GroupCheck(SeriesCheck):
         tests: Sequence[EquivalenceTest],
         terms: Sequence[Term],
         moments: int,
-    ) -> GroupProgram:
-        states = GroupStates(context.components, len(tests))
-        self._shape = shape_of(states)
-        return GroupProgram(context, states, tests, terms, moments)
+    ) -> SeriesProgram:
+        states = PatternStates(context.components, len(tests))
+        program = SeriesProgram(context, tests, terms, moments, states=states)
+        self._shape = shape_of(states, program.automaton)
+        return program
 
     def arguments(self, found: GroupBindings) -> Arguments:
         """What kernels take of some matches, with nodes for any of them."""
@@ -60,9 +60,8 @@ class GroupCheck(SeriesCheck):
         return (found.events,)
 
     def _arrays(self, found: GroupBindings) -> Arguments:
-        program = self.program
         matches = matches_of(found.by_level())
-        return program.machine(), program.automaton, self._shape, self._cells, matches
+        return self.program.machine(), self._shape, self._cells, matches
 
 
 class GroupAbsence(SeriesAbsence):

@@ -14,11 +14,10 @@ from sase.binding.parts import with_values
 from sase.engine.blocks.block import Block
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
-from sase.engine.operators.programs.group_states import GroupStates
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.automaton.automaton import PatternState
 from sase.planning.iteration_paths import is_of_negative, is_of_one_event
@@ -29,7 +28,6 @@ class GroupEvents(RunEvaluationBase):
     """What events may be in iterations: the states of the automaton that admit them."""
 
     def __init__(self, node: RunEvaluation, context: Context, **others: Any) -> None:
-        self._groups = GroupStates(node.components, len(node.tested))
         self._by_type: tuple[tuple[str, ...], Numbers] | None = None
         counted = node.window is not None and node.window.kind is WindowKind.PARTITION_EVENTS
         self._is_ranked = counted or node.is_ranked
@@ -38,7 +36,7 @@ class GroupEvents(RunEvaluationBase):
     @property
     def _elements(self) -> Sequence[PatternState]:
         """What events may be, by bit."""
-        return self._groups.states
+        return self._states.states
 
     @property
     def _flat(self) -> tuple[BoundComponent, ...]:
@@ -48,7 +46,7 @@ class GroupEvents(RunEvaluationBase):
     def _of_iterations(self) -> Iterator[tuple[PatternState, IterationConjunct]]:
         """What is asked of elements of iterations."""
         for each in self._elements:
-            for conjunct in self._groups.conjuncts(each):
+            for conjunct in self._states.conjuncts(each):
                 yield each, conjunct
 
     def _simple(self) -> tuple[ScanFilter, ScanFilter]:
@@ -69,7 +67,7 @@ class GroupEvents(RunEvaluationBase):
                 always += flat.values(test, flat.components)
         return ScanFilter(flat, always), ScanFilter(flat, first)
 
-    def _incoming(self, block: Block, spots: Numbers) -> of.Incoming:
+    def _incoming(self, block: Block, spots: Numbers) -> nodes.Incoming:
         return super()._incoming(self._viewed(block), spots)
 
     def _viewed(self, block: Block) -> Block:

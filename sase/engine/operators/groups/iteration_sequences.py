@@ -21,7 +21,7 @@ from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context
 from sase.engine.operators.groups.matches import matches_of
 from sase.engine.operators.groups.sequences import GroupSequencesInGaps
-from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Negation, RunEvaluation
@@ -71,14 +71,14 @@ class IterationSequence(GroupSequencesInGaps):
     def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
         program = self._program
         return forbid_iterations_by_sequences(
-            program.machine(), program.automaton, self._shape, self._cells, self._matches,
+            program.machine(), self._shape, self._cells, self._matches,
             self._lists, self.arrays, self.gap, self.stored(), self._search, self._first,
             program.cursors, self._place, keep,
         )  # fmt: skip
 
 
 def iteration_sequences(
-    node: RunEvaluation, context: Context, states: GroupStates
+    node: RunEvaluation, context: Context, states: PatternStates
 ) -> Iterator[IterationSequence]:
     """The negative sequences of all iterations, each with where it stands."""
     for group, level in enumerate(states.levels):

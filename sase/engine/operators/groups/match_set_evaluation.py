@@ -40,7 +40,7 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
     @cached_property
     def _elements(self) -> Sequence[PatternState]:
         """The states of the automaton, and what may not be between two of them."""
-        return (*self._groups.states, *self._groups.negatives)
+        return (*self._states.states, *self._states.negatives)
 
     # ------------------------------------------------------------ neighbours
 
@@ -115,7 +115,7 @@ class GroupMatchSetState(GroupEvents, MatchSetEvaluationState):
 
     def _formed(self, found: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
         """Matches with their iterations, which events begin."""
-        states, forms = self._groups.states, automaton.all
+        states, forms = self._states.states, automaton.all
         begins = np.array([form.begins for form in forms], np.bool_)[slots]
         bits = np.array([form.bit for form in forms], np.int64)[slots]
         levels = np.array([form.level for form in forms], np.int64)[slots]

@@ -7,7 +7,8 @@ import numpy as np
 from sase.engine.kernels.groups.iteration_checks import GroupMatches, Shape
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings.groups import GroupBindings
-from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.pattern_states import PatternStates
+from sase.engine.operators.programs.series_program import Automaton
 
 
 def matches_of(found: GroupBindings) -> GroupMatches:
@@ -24,7 +25,7 @@ def matches_of(found: GroupBindings) -> GroupMatches:
     )
 
 
-def shape_of(states: GroupStates) -> Shape:
+def shape_of(states: PatternStates, automaton: Automaton) -> Shape:
     """How matches are bound again."""
     groups, first, rows = list[int](), list[int](), list[list[int]]()
     widest = max(len(states.group(g).variables) for g in range(len(states.levels)))
@@ -41,4 +42,4 @@ def shape_of(states: GroupStates) -> Shape:
             for number in branch:
                 row[states.states[number].slot] = number
             rows.append(row)
-    return Shape(np.array(groups), np.array(first), np.array(rows))
+    return Shape(*automaton, np.array(groups), np.array(first), np.array(rows))

@@ -19,7 +19,7 @@ from sase.engine.operators.bindings.groups import GroupBindings
 from sase.engine.operators.contract import Context, bound_of
 from sase.engine.operators.groups.checks import GroupCheck
 from sase.engine.operators.negative_lists import IndexedEvents
-from sase.engine.operators.programs.group_states import GroupStates
+from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.layout import Declared, Each, Own
 from sase.planning.negatives import NegativeComponent
@@ -48,7 +48,7 @@ class IterationAbsences(Declared):
 
     layout = dict(indexes=Each(Own(), path="_every"))
 
-    def __init__(self, node: RunEvaluation, context: Context, states: GroupStates) -> None:
+    def __init__(self, node: RunEvaluation, context: Context, states: PatternStates) -> None:
         places = list(_places(context, states))
         own = replace(context, components=(), negatives=tuple(p.component for p in places))
         self._window = node.window
@@ -98,7 +98,7 @@ class IterationAbsences(Declared):
 
 
 def _sequences(
-    node: RunEvaluation, context: Context, states: GroupStates
+    node: RunEvaluation, context: Context, states: PatternStates
 ) -> tuple[IterationSequence, ...]:
     """The negative sequences, with kernels that a group without any never loads."""
     groups = (states.group(number) for number in range(len(states.levels)))
@@ -118,7 +118,7 @@ class _IterationAbsence(IndexedEvents):
         node: RunEvaluation,
         own: Context,
         context: Context,
-        states: GroupStates,
+        states: PatternStates,
     ) -> None:
         tests = node.equivalences
         negation = NegativeComponent(place.component, 0, 0, equivalences=tests)
@@ -152,7 +152,7 @@ class _IterationAbsence(IndexedEvents):
         )
 
 
-def _places(context: Context, states: GroupStates) -> Any:
+def _places(context: Context, states: PatternStates) -> Any:
     """All negative elements, with indexes of their own."""
     every = (*(each.component for each in states.states), *context.components, *context.negatives)
     index = 1 + max(each.index for each in every)

@@ -14,8 +14,7 @@ from sase.engine.kernels.confidence import interval_walk as walk
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.run_nodes import Pattern
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, Incoming
+from sase.engine.kernels.kleene.run_nodes import CROWDED, DONE, Incoming, Pattern
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, span_of
@@ -99,7 +98,7 @@ class IntervalEvaluationState(WalkedInstances):
         while why != DONE:
             why = walk.advance_intervals(
                 machine, early, self._walk, self._likely, incoming, until, self._due, before,
-                self._written,
+                self._room.written,
             )  # fmt: skip
             yield from self._flush(why)
             self._context.check(0)

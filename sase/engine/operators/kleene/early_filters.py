@@ -22,7 +22,8 @@ from sase.engine.kernels.kleene.early_filters import (
 )
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.contract import Context
-from sase.engine.operators.programs.series_program import Machinery, conditions_of, packed
+from sase.engine.operators.programs.machinery import Machinery
+from sase.engine.operators.programs.series_program import conditions_of, packed
 from sase.planning.extremes import of_one, series_of
 from sase.planning.nodes import RunEvaluation
 from sase.planning.walk_back import WalkStep, decided_early

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sase.binding.bound import BoundComponent, Condition, When
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.result_memory import ResultMemory
-from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.run_nodes import MOMENTS
-from sase.engine.kernels.kleene.runs import FULL, Incoming
+from sase.engine.kernels.kleene.run_nodes import FULL, Incoming
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, measures_of
+from sase.engine.operators.kleene.match_room import FEWEST, MatchRoom, Written
+from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.layout import Count, Declared, Number, Row
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
-
-# Room for events in the match buffer, by match.
-EVENTS_A_MATCH = 16
-# The fewest matches that are found before it is told which are taken, of those that overlap.
-FEWEST = 256
 
 
 class RunEvaluationBase(Declared):
@@ -39,22 +35,25 @@ class RunEvaluationBase(Declared):
     )
 
     # The kernel that advances runs: by far the largest.
-    kernel: ClassVar[Any] = None
+    kernel: Any = None
+    # The matches that are taken of those that overlap, which need not be found.
+    _taken: TakenMatches | None = None
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         if self.kernel is not None:
             context.kernels.append(self.kernel)
         self.node, self._context, self._window = node, context, node.window
-        self._always, self._first = self._simple()
         # A single event agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
+        self._states = PatternStates(node.components, len(self._rest))
+        self._always, self._first = self._simple()
         self._key = context.dictionary.key(() if is_alone else node.partitions)
         self._program = self._programmed()
         # Whether anything is decided on several events.
         self._binds = bool(node.conditions or self._rest)
         self._memory = ResultMemory()
-        self._written = self._room(context.options.chunk)
+        self._room = self._match_room(fewest(self._taken, context))
         self._seen = self._built = 0
         self._watermark = Watermark(EARLIEST, 0)
 
@@ -64,22 +63,20 @@ class RunEvaluationBase(Declared):
 
     def _programmed(self) -> SeriesProgram:
         """The conditions on several events, by moment."""
-        terms, moments = list(run_terms(self.node)), MOMENTS * self._context.levels
-        return SeriesProgram(self._context, self._rest, terms, moments, of_runs=True)
+        states = self._states
+        terms = list(run_terms(self.node, states))
+        return SeriesProgram(
+            self._context, self._rest, terms, states.moments, of_runs=True, states=states
+        )
 
     @property
     def _width(self) -> int:
         """How many bits the states of an event have."""
         return self._context.levels
 
-    def _room(self, chunk: int) -> MatchBuffer:
-        """A match buffer for matches that are written one by one."""
-        return MatchBuffer(
-            np.empty(chunk * EVENTS_A_MATCH, np.int64),
-            np.empty(chunk, np.int64),
-            np.empty((self._context.levels, chunk), np.int64),
-            np.zeros(3, np.int64),
-        )
+    def _match_room(self, matches: int) -> MatchRoom:
+        """Room for so many matches."""
+        return MatchRoom(self._memory, self._context.levels, matches)
 
     def _prunes(self) -> bool:
         """Whether an event outside of the window ends a walk for all earlier ones."""
@@ -94,44 +91,20 @@ class RunEvaluationBase(Declared):
         keys, measures = block.codes(self._key), measures_of(block, self._window)
         return Incoming(block.numbers, begins, takes, keys, measures, block.ties, spots)
 
-    def _results(self) -> Iterator[Bindings]:
-        """Yield and empty the match buffer."""
-        written = self._written
-        matches, events, _ = (int(size) for size in written.sizes)
-        self._built += matches
-        written.sizes[:] = 0, 0, self._built
-        if matches:
-            is_full = 2 * matches > len(written.ends)
-            if is_full and 2 * events < len(written.events):  # the next ones are as long
-                found, room = written.events[:events], self._memory.empty(3 * events // 2 + 1)
-            else:
-                found, room = self._memory.detach(written.events, events)
-            ends, more = self._memory.detach(written.ends, matches)
-            self._written = written._replace(events=room, ends=more)
-            lengths = written.lengths[:, :matches]
-            lengths = self._memory.copy(lengths) if is_full else lengths.copy()
-            yield Bindings(found, ends, lengths)
-
     def _flush(self, why: int) -> Iterator[Bindings]:
-        """Flush the match buffer after a kernel stopped; enlarge it if one match did not fit."""
-        is_empty = not self._written.sizes[0]
-        yield from self._results()
-        if why == FULL and is_empty:
-            events = np.empty(2 * len(self._written.events), np.int64)
-            self._written = self._written._replace(events=events)
+        """Yield the matches of a kernel that stopped; enlarge the room if one match did not fit."""
+        written = self._room.take()
+        if written is not None:
+            self._built += len(written.ends)
+            found = self._matches_of(written)
+            if found.size:
+                yield found
+        elif why == FULL:
+            self._room.double()
 
-    def _fit(self, taken: int) -> None:
-        """Fit the match buffer, which was full, to how many of its matches were taken."""
-        found = len(self._written.ends)
-        size = self._size_for(found, taken)
-        if size != found:
-            self._written = self._room(size)
-            self._written.sizes[2] = self._built
-
-    def _size_for(self, found: int, taken: int) -> int:
-        """How many matches a buffer should hold that was full, by how many of them were taken."""
-        chunk = self._context.options.chunk
-        return min(2 * found, chunk) if 4 * taken >= found else max(found // 2, min(FEWEST, chunk))
+    def _matches_of(self, written: Written) -> Bindings:
+        """The matches that were written."""
+        return Bindings(written.events, written.ends, written.lengths)
 
     def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
         """Yield nothing: time completes no match."""
@@ -140,7 +113,7 @@ class RunEvaluationBase(Declared):
 
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
-        self._written.sizes[2] = self._built
+        self._room.sizes[2] = self._built
 
     def _counted(self, bytes_held: int) -> Counters:
         """The counters of ANALYZE."""
@@ -148,9 +121,15 @@ class RunEvaluationBase(Declared):
             return {}
         return {
             "rejected_events": {**self._always.rejected, **self._first.rejected},
-            "most_bytes": bytes_held + self._written.events.nbytes,
+            "most_bytes": bytes_held + self._room.nbytes,
             "most_stored_bytes": self._context.buffer.size,
         }
+
+
+def fewest(taken: TakenMatches | None, context: Context) -> int:
+    """For how many matches there is room before it is told which are taken."""
+    chunk = context.options.chunk
+    return min(FEWEST, chunk) if taken is not None and taken.are_told else chunk
 
 
 def up_to_required(components: Sequence[BoundComponent], levels: Iterable[int]) -> int:

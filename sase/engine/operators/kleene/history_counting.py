@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sase.engine.columns.arrays import grown
-from sase.engine.kernels.kleene import history_counts as of
-from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.kernels.kleene.runs import PAUSED, Incoming
+from sase.engine.kernels.kleene.run_nodes import PAUSED, Incoming, Machine
+from sase.engine.kernels.runs import history_counts as of
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Counters
 from sase.engine.operators.kleene.merged_evaluation import MergedEvaluationState
@@ -19,7 +18,7 @@ from sase.planning.nodes import RunEvaluation
 class HistoryCountingState(MergedEvaluationState):
     """A running merged evaluation that only counts: it yields no match, and has no checkpoint."""
 
-    kernel: ClassVar[Any] = staticmethod(of.count_merged)
+    kernel: Any = staticmethod(of.count_merged)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
@@ -41,7 +40,9 @@ class HistoryCountingState(MergedEvaluationState):
 
     def _step(self, machine: Machine, incoming: Incoming) -> int:
         """Apply events until the kernel stops; why it did."""
-        why = of.count_merged(machine, self._runs, self._merging, self._histories, incoming)
+        why = of.count_merged(
+            machine, self._graph, self._runs, self._merging, self._histories, incoming
+        )
         if why == of.WIDER:
             self._widen()
             return PAUSED

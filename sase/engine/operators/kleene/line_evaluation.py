@@ -18,12 +18,11 @@ from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import line_scan as scan
 from sase.engine.kernels.kleene import line_store as store
-from sase.engine.kernels.kleene.match_buffer import MatchBuffer
-from sase.engine.kernels.kleene.runs import DONE, FULL, NEXT_MATCH, STRICT, Incoming
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL, NEXT_MATCH, STRICT, Incoming
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings, begins_of
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
-from sase.engine.operators.kleene.evaluation import FEWEST
+from sase.engine.operators.kleene.match_room import FEWEST, MatchRoom
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation, wanted
 from sase.engine.operators.kleene.saved_lines import check_line_nodes, restored_lines, saved_lines
 from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
@@ -128,9 +127,9 @@ class LineEvaluationState(IncrementalEvaluation):
             apart=wanted(self._taken),
         )
 
-    def _room(self, chunk: int) -> MatchBuffer:
+    def _match_room(self, matches: int) -> MatchRoom:
         """None: they are written in a way of their own."""
-        return super()._room(0)
+        return super()._match_room(0)
 
     # ------------------------------------------------------------ block by block
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
-from sase.engine.kernels.kleene.merged_enumeration import FRAME, WAY, advance_merged
-from sase.engine.kernels.kleene.merged_runs import KEY, SEVERAL, expire_merged
-from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.kleene.run_nodes import Incoming
+from sase.engine.kernels.runs.merged_enumeration import FRAME, WAY, advance_merged
+from sase.engine.kernels.runs.merged_runs import KEY, SEVERAL, expire_merged
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Checkpoint, Context, Counters
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
@@ -23,7 +23,7 @@ from sase.planning.nodes import RunEvaluation
 class MergedEvaluationState(RunEvaluationState):
     """A running merged evaluation."""
 
-    kernel: ClassVar[Any] = staticmethod(advance_merged)
+    kernel: Any = staticmethod(advance_merged)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
@@ -56,7 +56,9 @@ class MergedEvaluationState(RunEvaluationState):
 
     def _step(self, machine: of.Machine, incoming: Incoming) -> int:
         """Apply events until the kernel stops; why it did."""
-        return advance_merged(machine, self._runs, self._merging, incoming, self._written)
+        return advance_merged(
+            machine, self._graph, self._runs, self._merging, incoming, self._room.written
+        )
 
     # ------------------------------------------------------------ room
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.runs import advance as of
+from sase.engine.kernels.runs.graph import FIRST_EDGE, LAST_EDGE
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
-from sase.engine.operators.kleene.evaluation import FEWEST, RunEvaluationBase, up_to_required
+from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.resources import is_too_much
@@ -25,11 +26,11 @@ from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
 
 STRATEGIES = {
-    StrategyName.SKIP_TILL_ANY_MATCH: of.ANY,
-    StrategyName.SKIP_TILL_NEXT_MATCH: of.NEXT_MATCH,
-    StrategyName.STRICT_CONTIGUITY: of.STRICT,
-    StrategyName.PARTITION_CONTIGUITY: of.RANKED,
-    StrategyName.EARLIEST_MAXIMAL: of.EARLIEST_MAXIMAL,
+    StrategyName.SKIP_TILL_ANY_MATCH: nodes.ANY,
+    StrategyName.SKIP_TILL_NEXT_MATCH: nodes.NEXT_MATCH,
+    StrategyName.STRICT_CONTIGUITY: nodes.STRICT,
+    StrategyName.PARTITION_CONTIGUITY: nodes.RANKED,
+    StrategyName.EARLIEST_MAXIMAL: nodes.EARLIEST_MAXIMAL,
 }
 TOO_MANY = (
     "the runs of this query need more memory than there is: narrow its conditions, give it a"
@@ -56,7 +57,7 @@ class IncrementalEvaluation(RunEvaluationBase):
         super().__init__(node, context)
         self._strategy = _strategy(node)
         # Not a method: parts of this that are given it would hold this.
-        self._check_memory = partial(_check_memory, context, is_any=self._strategy == of.ANY)
+        self._check_memory = partial(_check_memory, context, is_any=self._strategy == nodes.ANY)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """Yield the matches that the events of a block complete."""
@@ -64,14 +65,14 @@ class IncrementalEvaluation(RunEvaluationBase):
         if self.node.nothing is not None:
             return
         spots = block.positions
-        if self._strategy == of.RANKED:
+        if self._strategy == nodes.RANKED:
             assert block.ranks is not None
             spots = block.ranks
         incoming = self._incoming(block, spots)
         self._make_room_for_keys(self._context.dictionary.size(self._key))
         yield from self._advance(incoming)
 
-    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: nodes.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         raise NotImplementedError
 
@@ -102,19 +103,22 @@ class RunEvaluationState(IncrementalEvaluation):
     Where matches must not overlap others that are `taken`, each of these ends runs.
     """
 
-    kernel: ClassVar[Any] = staticmethod(of.advance_runs)
+    kernel: Any = staticmethod(of.advance_chain)
 
     def __init__(
         self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
     ) -> None:
+        self._taken = taken
         super().__init__(node, context)
         size, span = context.options.stack, span_of(node.window)
-        first = up_to_required(context.components, range(context.levels))
-        self._taken = taken
-        if taken is not None and taken.are_told:
-            self._written = self._room(min(FEWEST, context.options.chunk))
+        self._graph, self._groups, self._members = self._program.automaton
+        self._most = int(
+            (self._graph.states[:, LAST_EDGE] - self._graph.states[:, FIRST_EDGE]).max()
+        )
         self._runs = nodes.Runs(
-            nodes.Rules(self._strategy, span, int(self._prunes()), first, wanted(taken)),
+            nodes.Rules(
+                self._strategy, span, int(self._prunes()), self._states.first, wanted(taken)
+            ),
             self._program.cells(size),
             np.full(16, NOTHING, np.int64),
             np.zeros(16, np.int64),
@@ -130,21 +134,21 @@ class RunEvaluationState(IncrementalEvaluation):
             self._taken.note(block)
         return super().push(block, below)
 
-    def _advance(self, incoming: of.Incoming) -> Iterator[Bindings]:
+    def _advance(self, incoming: nodes.Incoming) -> Iterator[Bindings]:
         """Yield the matches that events complete."""
         machine, state = self._program.machine(), self._runs.state
         state[nodes.AT] = 0
         why = NOTHING
-        while why != of.DONE:
+        while why != nodes.DONE:
             why = self._step(machine, incoming)
             self._context.check(0)
-            if why != of.PAUSED:
+            if why != nodes.PAUSED:
                 yield from self._flush(why)
                 self._end_overlapping(incoming, why)
-            if why == of.CROWDED:
+            if why == nodes.CROWDED:
                 self._make_room_for_event(int(incoming.keys[state[nodes.AT]]))
 
-    def _end_overlapping(self, incoming: of.Incoming, why: int) -> None:
+    def _end_overlapping(self, incoming: nodes.Incoming, why: int) -> None:
         """End what overlaps the matches that were taken meanwhile."""
         if self._taken is None or not self._taken.are_told:
             return
@@ -152,12 +156,15 @@ class RunEvaluationState(IncrementalEvaluation):
         state = self._runs.state
         applied = int(incoming.keys[state[nodes.AT]]) if state[nodes.FRESH] else NOTHING
         of.end_overlapping(self._runs, keys, lasts, applied)
-        if why == of.FULL:
-            self._fit(taken)
+        if why == nodes.FULL:
+            self._room.fit(taken, self._context.options.chunk)
 
-    def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
+    def _step(self, machine: nodes.Machine, incoming: nodes.Incoming) -> int:
         """Apply events until the kernel stops; why it did."""
-        return of.advance_runs(machine, self._runs, incoming, self._written)
+        return of.advance_chain(
+            machine, self._graph, None, None, None, None, self._runs, incoming, self._most,
+            self._room.written, None,
+        )  # fmt: skip
 
     # ------------------------------------------------------------ room
 
@@ -172,7 +179,7 @@ class RunEvaluationState(IncrementalEvaluation):
 
     def _make_room_for_event(self, key: int) -> None:
         """Make room for all that the runs of a partition may become by an event."""
-        self._make_room_for_nodes((int(self._runs.counts[key]) + 1) * self._context.levels)
+        self._make_room_for_nodes((int(self._runs.counts[key]) + 1) * self._most)
 
     def _make_room_for_nodes(self, needed: int) -> None:
         """Make room for the nodes that an event may make, and one more to try."""
@@ -256,5 +263,5 @@ def wanted(taken: TakenMatches | None) -> int:
 
 def _strategy(node: RunEvaluation) -> int:
     if node.is_alone:
-        return of.ANY
-    return of.WATCHED if node.is_watched else STRATEGIES[node.strategy]
+        return nodes.ANY
+    return nodes.WATCHED if node.is_watched else STRATEGIES[node.strategy]

@@ -19,7 +19,7 @@ from sase.engine.kernels.kleene import stretch_groups as groups
 from sase.engine.kernels.kleene import stretches as kernel
 from sase.engine.kernels.kleene.line_scan import BY_TIME, LineStream
 from sase.engine.kernels.kleene.line_store import NO_LINE
-from sase.engine.kernels.kleene.runs import DONE, FULL, STRICT
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL, STRICT
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings
 from sase.engine.operators.contract import Context, Counters, span_of

@@ -18,7 +18,7 @@ import numpy as np
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.runs import Incoming
+from sase.engine.kernels.kleene.run_nodes import Incoming
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, bound_of
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState, unknown
@@ -70,7 +70,7 @@ class SeriesTreeEvaluationState(WalkBackEvaluationState):
         incoming = self._incoming(block, block.positions)
         self._remember(incoming)
         self._joins.widen(self._context.dictionary.size(self._key))
-        arrivals = block.arrivals(self._states(incoming), incoming.keys, incoming.measures)
+        arrivals = block.arrivals(self._admitted(incoming), incoming.keys, incoming.measures)
         records = np.concatenate([*self._joins.rounds(arrivals)])
         if len(records):
             yield from self._chosen(records, int(incoming.numbers[0]))
@@ -86,7 +86,7 @@ class SeriesTreeEvaluationState(WalkBackEvaluationState):
         if some.any():
             self._pool.append(events[:, some])
 
-    def _states(self, incoming: Incoming) -> Numbers:
+    def _admitted(self, incoming: Incoming) -> Numbers:
         """As bits the leaves that events come to: of a series that of its last event."""
         states = np.zeros(len(incoming.numbers), np.int64)
         for leaf, level in enumerate(self._leaves):

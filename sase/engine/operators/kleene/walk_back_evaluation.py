@@ -11,13 +11,13 @@ from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import grown_ring
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.runs import CROWDED, DONE, FULL, Incoming
+from sase.engine.kernels.kleene.run_nodes import CROWDED, DONE, FULL, Incoming
 from sase.engine.kernels.kleene.walk_back import advance_walks
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
-from sase.engine.operators.kleene.evaluation import FEWEST, up_to_required
+from sase.engine.operators.kleene.evaluation import up_to_required
 from sase.engine.operators.kleene.run_evaluation import wanted
 from sase.engine.operators.kleene.walked_instances import WalkedInstances
 from sase.engine.operators.programs.series_program import pattern_of
@@ -41,10 +41,8 @@ class WalkBackEvaluationState(WalkedInstances):
     def __init__(
         self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
     ) -> None:
-        super().__init__(node, context)
         self._taken = taken
-        if taken is not None and taken.are_told:
-            self._written = self._room(min(FEWEST, context.options.chunk))
+        super().__init__(node, context)
         self._early = EarlyProgram(context, node)
         self._unsafe = self._program.code.without([each.condition for each in node.safe])
         levels, components = context.levels, node.components
@@ -94,7 +92,9 @@ class WalkBackEvaluationState(WalkedInstances):
         self._walk.state[of.AT] = 0
         why = NOTHING
         while why != DONE:
-            why = advance_walks(machine, unsafe, early, self._walk, incoming, taken, self._written)
+            why = advance_walks(
+                machine, unsafe, early, self._walk, incoming, taken, self._room.written
+            )
             yield from self._flush(why)
             self._end_overlapping(incoming, why)
             self._context.check(0)
@@ -110,7 +110,7 @@ class WalkBackEvaluationState(WalkedInstances):
         walked = int(incoming.keys[state[of.AT]]) if state[of.DEPTH] else NOTHING
         of.end_overlapping(self._walk, self._taken.orders, keys, walked)
         if why == FULL:
-            self._fit(taken)
+            self._room.fit(taken, self._context.options.chunk)
 
     def _asks(self, components: Sequence[BoundComponent]) -> int:
         """As bits what conditions there are."""

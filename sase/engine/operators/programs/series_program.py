@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,71 +13,45 @@ from sase.binding.bound import Aggregate, BoundComponent, EquivalenceTest, Part
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
-from sase.engine.expressions.comparisons import NOT_DIRECT, DirectComparison, direct_comparison
+from sase.engine.expressions.comparisons import (
+    NOT_DIRECT,
+    Binding,
+    DirectComparison,
+    direct_comparison,
+)
 from sase.engine.expressions.compiled_aggregates import CompiledAggregate, compiled_aggregate
-from sase.engine.expressions.group_series import GroupFills
+from sase.engine.expressions.fills import NO_SETS, Fills, GroupPlace, SeriesLayout, SetWords
 from sase.engine.expressions.layout import ProgramLayout
 from sase.engine.expressions.series import (
-    Fills,
     NodeWords,
-    SeriesLayout,
     Term,
-    laid_out,
     words_read,
 )
-from sase.engine.expressions.set_series import NO_SETS, SetFills, SetWords
 from sase.engine.kernels.expressions.checks import UNDECLARED
-from sase.engine.kernels.expressions.program import Program, Stack
 from sase.engine.kernels.expressions.slow_paths import ordered, rounded
-from sase.engine.kernels.groups.automaton import FIRST_KNOWN, OF_FIRST_ITERATION
-from sase.engine.kernels.jit.compiler import SharedTuple, address_of
+from sase.engine.kernels.jit.compiler import address_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.kleene.predicates import (
     evaluate_condition,
-    store_predicates,
     update_aggregate,
 )
-from sase.engine.kernels.kleene.run_nodes import Machine, Pattern, PredicateArrays
+from sase.engine.kernels.kleene.run_nodes import Machine, Pattern
+from sase.engine.kernels.runs.graph import (
+    FIRST_KNOWN,
+    OF_FIRST_ITERATION,
+    Groups,
+    Members,
+    RunGraph,
+)
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context
-from sase.engine.operators.programs.group_states import GroupStates
-from sase.engine.operators.programs.set_states import SetStates
+from sase.engine.operators.programs.machinery import Machinery
+from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.snapshots.saved_state import Saved
 
-
-class Machinery:
-    """The constant parts of machines, and the place of the tuple that kernels read by address."""
-
-    def __init__(
-        self,
-        condition: Callable[..., bool] | None,
-        aggregate: Callable[..., None] | None,
-        tables: Numbers,
-        lacking: NDArray[np.uint8],
-        program: Program,
-        stack: Stack,
-        *,
-        rows: int,
-        cursors: int,
-    ) -> None:
-        self._has_programs = bool(condition or aggregate)
-        self._condition = address_of(condition) if condition else 0
-        self._aggregate = address_of(aggregate) if aggregate else 0
-        self._tables, self._lacking, self._program, self._stack = tables, lacking, program, stack
-        self._rows, self.cursors = np.zeros(rows, np.int64), np.zeros(cursors, np.int64)
-        self._place = SharedTuple(store_predicates)
-
-    def machine(self, context: Context) -> Machine:
-        """The arrays as they are now."""
-        store, place = context.buffer, 0
-        columns = store.columns(context.dictionary.texts.tables())
-        if self._has_programs:
-            asked = self._program, columns, self._stack, self._rows, self.cursors
-            place = self._place.of(PredicateArrays(store.mask, self._tables, self._lacking, *asked))
-        kernels = self._condition, self._aggregate, place
-        codes = store.frozen_codes
-        return Machine(store.mask, *kernels, self._tables, codes, columns.cells, columns.tags)
+# The automaton of a pattern, and the words of nodes for its groups and for the members of sets.
+Automaton: TypeAlias = tuple[RunGraph, Groups, Members]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +61,8 @@ class SeriesCode:
     `ranges` says whether a condition ranges over the events of a series, `asks` whether one
     needs a program. `defined` are the aggregates that users added, `compiled` what is at the
     addresses of these. `gates` are the rows of direct comparisons with their moments, `reads` the
-    fills of programs with theirs, `fresh` the words of groups that are new in each iteration,
-    `confidence` the word of that of a match, NOTHING if it is not read.
+    fills of programs with theirs, `confidence` the word of that of a match, NOTHING if it is not
+    read. The `automaton` of finished matches checks nothing on its way.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -106,8 +80,8 @@ class SeriesCode:
     reads: tuple[tuple[int, Fills], ...]
     compiled: tuple[CompiledAggregate, ...]
     defined: tuple[Aggregate, ...]
-    fresh: tuple[tuple[int, int, int], ...]
     confidence: int
+    automaton: Automaton | None
 
     @classmethod
     def of(
@@ -118,22 +92,16 @@ class SeriesCode:
         moments: int,
         *,
         of_runs: bool,
-        groups: GroupStates | SetStates | None = None,
+        states: PatternStates | None = None,
     ) -> SeriesCode:
         """Lower terms; have the event buffer keep what they read."""
         ordered = sorted(terms, key=lambda term: term.moment)
         base = context.layout([term.term for term in ordered])
-        layouts, fills, words = _laid_out(context, ordered, base, len(tests), groups)
-        components = groups.flat if isinstance(groups, GroupStates) else context.components
+        layouts, fills, words = _laid_out(context, ordered, base, len(tests), states)
+        components = context.components if states is None else states.flat
         pairs = [(each.term, layout) for each, layout in zip(ordered, layouts, strict=True)]
         lowered, starts = lower_terms(pairs)
-        # At the end of a component nothing is bound that could be compared before.
-        compared = [
-            direct_comparison(each.term.term, each)
-            if _may_compare(each.term, groups, of_runs=of_runs)
-            else NOT_DIRECT
-            for each in fills
-        ]
+        compared = [_compared(each, states) if of_runs else NOT_DIRECT for each in fills]
         compiled = tuple(compiled_aggregate(user) for _, user in words.defined)
         counts = np.bincount([each.moment for each in ordered], minlength=moments)[:moments]
         tables = packed(
@@ -162,8 +130,8 @@ class SeriesCode:
             tuple((each.moment, fill) for each, fill in zip(ordered, fills, strict=True)),
             compiled,
             tuple(aggregate for aggregate, _ in words.defined),
-            tuple(words.fresh),
             words.confidence,
+            None if states is None else _automaton(states, ordered, words, of_runs=of_runs),
         )
 
     def keep(self, context: Context) -> None:
@@ -219,14 +187,14 @@ class SeriesProgram:
         moments: int,
         *,
         of_runs: bool = False,
-        groups: GroupStates | SetStates | None = None,
+        states: PatternStates | None = None,
     ) -> None:
-        self._context = context
+        self._context, self._states = context, states
         # The columns kept so far determine those of the rest.
         kept = tuple(context.buffer.attributes), tuple(key.tests for key in context.buffer.keys)
         self.code = context.cached(
-            (tuple(tests), tuple(terms), moments, of_runs, groups, kept),
-            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs, groups=groups),
+            (tuple(tests), tuple(terms), moments, of_runs, states, kept),
+            lambda: SeriesCode.of(context, tests, terms, moments, of_runs=of_runs, states=states),
         )
         self.code.keep(context)
         self.stack = make_stack(self.code.lowered.depth, len(self.code.defined))
@@ -272,7 +240,15 @@ class SeriesProgram:
         """Nodes, of which the first is the root."""
         cells = np.zeros((nodes, self.width), np.int64)
         cells[of.ROOT] = self.code.root
+        if self._states is not None and self._states.members is not None:
+            self._states.members.prepare(cells[of.ROOT])
         return cells
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton of the pattern."""
+        assert self.code.automaton is not None
+        return self.code.automaton
 
 
 def _laid_out(
@@ -280,33 +256,39 @@ def _laid_out(
     terms: Sequence[Term],
     base: ProgramLayout,
     tests: int,
-    groups: GroupStates | SetStates | None,
+    states: PatternStates | None,
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
     """A layout and fills for each term, and the words of nodes."""
     levels = {each.index: context.level_of(each.index) for each in context.components}
-    words = NodeWords(tests if groups is None else groups.words)
-    if groups is None:
-        return laid_out(terms, words, base, lambda term: Fills(term, levels, words, base))
-    states = groups if isinstance(groups, SetStates) else groups.members
-    sets = NO_SETS
+    words, groups, sets = NodeWords(tests), dict[int, GroupPlace](), NO_SETS
     if states is not None:
-        sets = SetWords(states.entries, states.element_of, states.before)
-    if isinstance(groups, SetStates):
-        return laid_out(
-            terms, words, base, lambda term: SetFills(term, levels, words, base, sets=sets)
-        )
-    numbers, places = groups.numbers, groups.places
-    return laid_out(
-        terms,
-        words,
-        base,
-        lambda term: GroupFills(term, numbers, words, base, groups=places, sets=sets),
-    )
+        words, groups, members = NodeWords(states.words), states.places, states.members
+        levels = states.numbers if groups else levels
+        if members is not None:
+            sets = SetWords(members.entries, members.element_of, members.before)
+    fills = [Fills(term, levels, words, base, groups, sets) for term in terms]
+    return [SeriesLayout.over(base, fills=each) for each in fills], fills, words
 
 
-def _may_compare(term: Term, groups: GroupStates | SetStates | None, *, of_runs: bool) -> bool:
-    """Whether a term may be a comparison with an event that is bound."""
-    return of_runs and not isinstance(groups, GroupStates) and term.moment % of.MOMENTS != of.FINISH
+def _automaton(
+    states: PatternStates, ordered: Sequence[Term], words: NodeWords, *, of_runs: bool
+) -> Automaton:
+    fresh = frozen(np.array(words.fresh, np.int64).reshape(-1, 3))
+    awaited = frozen(np.array([each.awaited for each in ordered], np.int64))
+    members = Members(awaited, NOTHING if states.members is None else states.members.at)
+    graph = states.graph({each.moment for each in ordered} if of_runs else ())
+    return graph, Groups(fresh, states.at), members
+
+
+def _compared(fills: Fills, states: PatternStates | None) -> DirectComparison:
+    """The comparison of an event with what is known before it is bound; at an end none is bound."""
+    moment = fills.term.moment
+    at: Binding | None = Binding(*divmod(moment, of.MOMENTS))
+    if states is not None:
+        at = states.binding_at(moment)
+    if at is None or at.moment == of.FINISH:
+        return NOT_DIRECT
+    return direct_comparison(fills.term.term, fills, at)
 
 
 def _initial(words: NodeWords, tests: int) -> Numbers:

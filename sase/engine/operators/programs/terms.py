@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from sase.binding.bound import Conjunct
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, MOMENTS, TAKE
+from sase.engine.operators.programs.pattern_states import PLACES, PatternStates
 from sase.engine.operators.programs.set_states import bits
 from sase.planning.automaton.automaton import At, Check
-from sase.planning.automaton.checks import MOMENTS as MOMENTS_OF
+from sase.planning.automaton.checks import MOMENTS, checks_of
 from sase.planning.nodes import RunEvaluation
 
-PLACES = {At.BEGIN: BEGIN, At.TAKE: TAKE, At.FINISH: FINISH}
 
-
-def run_terms(node: RunEvaluation) -> Iterator[Term]:
-    """The conditions of a pattern without groups with their moments."""
-    for check in node.automaton.checks:
-        yield term_of(check, MOMENTS * check.moment.number + PLACES[check.moment.at])
+def run_terms(node: RunEvaluation, states: PatternStates) -> Iterator[Term]:
+    """The conditions of a pattern with their moments; those on one event of iterations left out."""
+    conjuncts = [edge.conjunct for edge in node.conditions]
+    for check in checks_of(states.automaton, node.components, conjuncts):
+        if check.group is None or not check.is_single:
+            yield from (term_of(check, moment) for moment in states.moments_of(check))
 
 
 def term_of(check: Check, moment: int) -> Term:
@@ -36,7 +36,7 @@ def term_of(check: Check, moment: int) -> Term:
 
 def terms_at(conjunct: Conjunct, level: int) -> Iterator[Term]:
     """A condition at the moments at which it is decided, the first of its level given."""
-    moments = MOMENTS_OF[conjunct.when]
+    moments = MOMENTS[conjunct.when]
     own = conjunct.component if At.TAKE in moments else None
     for at in moments:
         yield Term(conjunct.condition, level + PLACES[at], own=own)

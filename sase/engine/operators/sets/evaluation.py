@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +11,9 @@ from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import runs as of
+from sase.engine.kernels.runs.advance import advance_maximal, advance_sets, end_runs, oldest_of
+from sase.engine.kernels.runs.step import KEY, WATCHES, Ended
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.kernels.sets.nodes import SetBuffer
-from sase.engine.kernels.sets.runs import (
-    KEY,
-    WATCHES,
-    advance_sets,
-    end_runs,
-    oldest_of,
-)
 from sase.engine.operators.bindings.detection import detected
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import (
@@ -30,12 +23,9 @@ from sase.engine.operators.contract import (
     bound_of,
     span_of,
 )
-from sase.engine.operators.kleene.evaluation import EVENTS_A_MATCH, FEWEST
+from sase.engine.operators.kleene.match_room import MatchRoom, Written
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
-from sase.engine.operators.programs.set_program import SetProgram
-from sase.engine.operators.programs.terms import run_terms
-from sase.engine.operators.sets.saved_sets import check_members
+from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.layout import Count, IfThere, Own
@@ -52,8 +42,6 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
     """
 
     layout = RunEvaluationState.layout | dict(waiting=IfThere(Own(), path=None), numbers=Count())
-    kernel: ClassVar[Any] = staticmethod(advance_sets)
-    _program: SetProgram
 
     def __init__(
         self,
@@ -62,31 +50,22 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
         taken: TakenMatches | None = None,
         ends: Sequence[int] = (),
     ) -> None:
-        super().__init__(node, context, taken)
-        self._states = self._program.states
         detects = node.strategy is StrategyName.EARLIEST_MAXIMAL
+        self.kernel = advance_maximal if detects else advance_sets
+        super().__init__(node, context, taken)
         self.form = SetForm(context.levels, detects)
-        are_told = taken is not None and taken.are_told
-        chunk = context.options.chunk
-        self._buffer = self._room_for(min(FEWEST, chunk) if are_told else chunk, EVENTS_A_MATCH)
-        self._ended = np.array([NOTHING, 0, 0], np.int64)
-        rules = self._runs.rules._replace(first=self._states.onward(0))
-        self._runs = self._runs._replace(rules=rules)
+        self._ended = Ended(np.array([NOTHING, 0, 0], np.int64))
         self._waiting: WaitingMatches | None = None
         if detects and self._states.can_grow_at_end:
             self._waiting = WaitingMatches(node, context, self.form, ends)
         self._watches = self._waiting is not None and node.ends_by_event
-        self._ended[WATCHES] = self._watches
+        self._ended.state[WATCHES] = self._watches
         # No run begins with a lower measure.
         self._least = EARLIEST
         self._times: Numbers = np.empty(0, np.int64)
         self._numbers = 0
         if detects:
             context.buffer.keep("ts")
-
-    def _programmed(self) -> SetProgram:
-        """The conditions on several events, by moment."""
-        return SetProgram(self._context, self._rest, list(run_terms(self.node)))
 
     # ------------------------------------------------------------ matches
 
@@ -111,17 +90,17 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
             self._waiting.add(each)
         yield from self._waiting.released(watermark)
 
-    def _end_runs(self) -> Iterator[SetBindings]:
+    def _end_runs(self) -> Iterator[Any]:
         """End the runs whose window has passed; yield those that match."""
         watermark, bound = self._watermark, self._bound()
         if not watermark.is_final and self._least >= bound:
             return
-        self._ended[KEY] = 0
-        why = of.FULL
-        while why == of.FULL:
+        self._ended.state[KEY] = 0
+        why = nodes.FULL
+        while why == nodes.FULL:
             why = end_runs(
-                self._program.machine(), self._program.graph, self._runs, self._ended, bound,
-                watermark.position, watermark.is_final, self._buffer,
+                self._program.machine(), self._graph, self._members, self._runs, self._ended, bound,
+                watermark.position, watermark.is_final, self._room.written, self._room.beside,
             )  # fmt: skip
             yield from self._flush(why)
         oldest, is_counted = self._oldest(), self._window_kind is WindowKind.EVENTS
@@ -171,47 +150,24 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
             known[is_closed] = self._times[closes[is_closed]]
         return np.where(self._states.may_grow(found.lengths), known, last)
 
-    def _step(self, machine: nodes.Machine, incoming: of.Incoming) -> int:
-        graph = self._program.graph
-        return advance_sets(machine, graph, self._runs, self._ended, incoming, self._buffer)
+    def _step(self, machine: nodes.Machine, incoming: nodes.Incoming) -> int:
+        detects, room = self.form.detects, self._room
+        why: int = self.kernel(
+            machine, self._graph, None, self._members, self._ended if detects else None, None,
+            self._runs, incoming, self._most, room.written, room.listed,
+        )  # fmt: skip
+        return why
 
-    def _room_for(self, chunk: int, events: int) -> SetBuffer:
-        """A buffer for matches, with room for so many events of each."""
-        return SetBuffer(
-            np.empty(chunk * events, np.int64),
-            np.empty(chunk * events, np.int64),
-            np.empty(chunk, np.int64),
-            np.empty((self._context.levels, chunk), np.int64),
-            np.empty(chunk, np.int64),
-            np.zeros(2, np.int64),
-        )
+    def _match_room(self, matches: int) -> MatchRoom:
+        return MatchRoom(self._memory, self._context.levels, matches, groups=0)
 
-    def _flush(self, why: int) -> Iterator[SetBindings]:
-        """Yield and empty the buffer; enlarge it if one match did not fit."""
-        written = self._buffer
-        matches, events = (int(size) for size in written.sizes)
-        self._built += matches
-        written.sizes[:] = 0
-        if matches:
-            bound, room = self._memory.detach(written.events, events)
-            slots, other = self._memory.detach(written.slots, events)
-            self._buffer = written._replace(events=room, slots=other)
-            found = SetBindings(
-                bound, written.ends[:matches].copy(), written.lengths[:, :matches].copy(), slots
-            )
-            if self.form.detects:
-                found = found.detected_at(self._detected(found, written.closes[:matches]))
-            yield found
-        elif why == of.FULL:
-            chunk = len(written.ends)
-            self._buffer = self._room_for(chunk, 2 * len(written.events) // chunk)
-
-    def _fit(self, taken: int) -> None:
-        """Fit the buffer, which was full, to how many of its matches were taken."""
-        found, events = len(self._buffer.ends), len(self._buffer.events)
-        size = self._size_for(found, taken)
-        if size != found:
-            self._buffer = self._room_for(size, events // found)
+    def _matches_of(self, written: Written) -> SetBindings:
+        """The matches, and when they are detected."""
+        assert written.listed is not None
+        found = SetBindings(*written[:3], written.listed.levels)
+        if not self.form.detects:
+            return found
+        return found.detected_at(self._detected(found, written.listed.closes))
 
     # ------------------------------------------------------------ time and state
 
@@ -243,6 +199,4 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
 
     def _check(self, saved: Saved) -> None:
         """Refuse runs that lead anywhere else than runs do."""
-        used = check_runs(saved, self._runs, self._context.levels, self._built, goes_back=True)
-        check_depths(saved, self._runs.cells, used, lengths=False)
-        check_members(saved, self._runs.cells, used, self._states)
+        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene import runs as of
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.sets import lines as lines
-from sase.engine.kernels.sets.nodes import SetBuffer
 from sase.engine.operators.bindings.sets import SetBindings, SetForm
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
+from sase.engine.operators.kleene.match_room import MatchRoom
 from sase.engine.operators.kleene.run_evaluation import IncrementalEvaluation
-from sase.engine.operators.programs.set_program import SetProgram
 from sase.engine.operators.programs.set_states import bits
-from sase.engine.operators.programs.terms import run_terms
 from sase.engine.operators.sets.saved_sets import check_rows
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.lang.ast import StrategyName
@@ -29,14 +26,12 @@ from sase.planning.nodes import RunEvaluation
 class SetLineEvaluationState(IncrementalEvaluation):
     """A running evaluation of runs of single events, each in a row."""
 
-    kernel: ClassVar[Any] = staticmethod(lines.advance_set_lines)
-    _program: SetProgram
+    kernel: Any = staticmethod(lines.advance_set_lines)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         self.form = SetForm(context.levels, node.strategy is StrategyName.EARLIEST_MAXIMAL)
         assert not self._program.code.asks, "rows of runs know comparisons alone"
-        self._states = self._program.states
         self._pattern = self._pattern_of()
         width = lines.EVENTS + context.levels
         self._runs = lines.LineRuns(
@@ -45,13 +40,8 @@ class SetLineEvaluationState(IncrementalEvaluation):
             np.zeros(nodes.STATE, np.int64),
         )
         self._runs.state[nodes.FREE] = NOTHING
-        self._buffer = self._room_for(context.options.chunk)
         if self.form.detects:
             context.buffer.keep("ts")
-
-    def _programmed(self) -> SetProgram:
-        """The conditions on several events, by moment."""
-        return SetProgram(self._context, self._rest, list(run_terms(self.node)))
 
     def _pattern_of(self) -> lines.LinePattern:
         """Levels and comparisons as kernels read them."""
@@ -59,7 +49,6 @@ class SetLineEvaluationState(IncrementalEvaluation):
         places = _places_of(code.tables)
         rows, checks = list[list[int]](), list[list[int]]()
         for level in range(self._context.levels):
-            element = states.element_of[level]
             begin = len(checks)
             for moment, row in code.gates:
                 if moment == nodes.MOMENTS * level + nodes.BEGIN:
@@ -67,68 +56,55 @@ class SetLineEvaluationState(IncrementalEvaluation):
                     other = places[check[3]]
                     check[3] = lines.EVENTS + other - nodes.HEAD
                     checks.append([other, *check])
-            members, onward = bits(states.elements[element]), states.onward(element + 1)
-            rows.append([members, onward, begin, len(checks)])
+            members = bits(states.automaton.members(level))
+            rows.append([members, states.onward(level), begin, len(checks)])
         return lines.LinePattern(
             frozen(np.array(rows, np.int64)),
             frozen(np.array(checks, np.int64).reshape(-1, 1 + nodes.TABLE_WIDTH - nodes.PLAIN)),
-            states.onward(0),
+            states.first,
             span_of(self._window),
         )
 
     # ------------------------------------------------------------ matches
 
-    def _advance(self, incoming: of.Incoming) -> Iterator[SetBindings]:
+    def _advance(self, incoming: nodes.Incoming) -> Iterator[SetBindings]:
         machine, state = self._program.machine(), self._runs.state
         state[nodes.AT] = 0
         why = NOTHING
-        while why != of.DONE:
+        while why != nodes.DONE:
             why = lines.advance_set_lines(
-                machine, self._pattern, self._runs, incoming, self._buffer
+                machine, self._pattern, self._runs, incoming, self._room.written, self._room.beside
             )
             self._context.check(0)
-            if why == of.CROWDED:
+            if why == nodes.CROWDED:
                 self._make_room()
-            elif why != of.PAUSED:
-                yield from self._flush(1 + (self._live(incoming) if why == of.FULL else 0))
+            elif why != nodes.PAUSED:
+                yield from self._found(1 + (self._live(incoming) if why == nodes.FULL else 0))
 
-    def _live(self, incoming: of.Incoming) -> int:
+    def _live(self, incoming: nodes.Incoming) -> int:
         """How many runs the key of the event at hand has."""
         key = incoming.keys[self._runs.state[nodes.AT]]
         return int(self._runs.keys[key, lines.COUNT])
 
-    def _room_for(self, matches: int) -> SetBuffer:
-        """A buffer for so many matches."""
+    def _match_room(self, matches: int) -> MatchRoom:
         levels = self._context.levels
-        return SetBuffer(
-            np.empty(matches * levels, np.int64),
-            np.empty(matches * levels, np.int64),
-            np.empty(matches, np.int64),
-            np.empty((levels, matches), np.int64),
-            np.empty(matches, np.int64),
-            np.zeros(2, np.int64),
-        )
+        return MatchRoom(self._memory, levels, matches, groups=0, events=levels)
 
-    def _flush(self, needed: int) -> Iterator[SetBindings]:
-        """Yield the matches of the buffer, which then has room for as many as are needed."""
-        written, chunk = self._buffer, self._context.options.chunk
-        matches, events = (int(size) for size in written.sizes)
-        self._built += matches
-        written.sizes[:] = 0
-        if needed > len(written.ends):
-            self._buffer = self._room_for(needed)
-        if not matches:
+    def _found(self, needed: int) -> Iterator[SetBindings]:
+        """Yield the matches that were written; then there is room for as many as are needed."""
+        written, chunk = self._room.take(), self._context.options.chunk
+        events = needed * self._context.levels
+        if events > len(self._room.written.events):
+            self._room.resize(needed, events)
+        if written is None:
             return
-        found = SetBindings(
-            written.events[:events].copy(),
-            written.ends[:matches].copy(),
-            written.lengths[:, :matches].copy(),
-            written.slots[:events].copy(),
-        )
+        assert written.listed is not None
+        found = SetBindings(*written[:3], written.listed.levels)
+        self._built += found.size
         if self.form.detects:
             store = self._context.buffer
             found = found.detected_at(store.numbers("ts")[found.last & store.mask])
-        for begin in range(0, matches, chunk):
+        for begin in range(0, found.size, chunk):
             yield found.between(begin, begin + chunk)
 
     # ------------------------------------------------------------ room

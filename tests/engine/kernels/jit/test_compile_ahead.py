@@ -70,8 +70,8 @@ def test_without_machine_code(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time_which_ends_with_this_one(tmp_path: Path) -> None:
     program = """
-from sase.engine.kernels.kleene.runs import advance_runs
-ahead.compile_ahead(advance_runs)
+from sase.engine.kernels.runs.advance import advance_chain
+ahead.compile_ahead(advance_chain)
 ahead.compile_ahead(rank)
 print(len(ahead.processes), ahead.processes[0].pid)
 """

@@ -14,9 +14,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer, write_match
-from sase.engine.kernels.kleene.merged_runs import merge
-from sase.engine.kernels.kleene.run_nodes import Machine, Merging, Runs, levels_of, room_of
-from sase.engine.kernels.kleene.runs import (
+from sase.engine.kernels.kleene.run_nodes import (
     CROWDED,
     DONE,
     FULL,
@@ -24,10 +22,15 @@ from sase.engine.kernels.kleene.runs import (
     PAUSED,
     WATCHED,
     Incoming,
-    commit,
-    step,
+    Machine,
+    Merging,
+    Runs,
+    levels_of,
+    room_of,
 )
-from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.runs.graph import RunGraph, is_whole
+from sase.engine.kernels.runs.merged_runs import merge
+from sase.engine.kernels.runs.step import commit, step
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -129,21 +132,21 @@ def set_frame(merging: Merging, number: int, begin: int) -> None:
 
 
 @inlined
-def has_matches(machine: Machine, runs: Runs) -> bool:
+def has_matches(machine: Machine, graph: RunGraph, runs: Runs) -> bool:
     """Whether a fresh node is a match."""
     for place in range(runs.state[nodes.FRESH]):
-        if is_match(machine, runs.cells, runs.fresh[place]):
+        if is_whole(machine, graph, None, None, runs.cells, runs.fresh[place]):
             return True
     return False
 
 
 @linked
-def start(machine: Machine, runs: Runs, merging: Merging, bound: int) -> None:
+def start(machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, bound: int) -> None:
     """Make the frame of the matches that the fresh nodes are."""
     state = merging.state
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        if is_match(machine, runs.cells, node):
+        if is_whole(machine, graph, None, None, runs.cells, node):
             fill_way(runs, merging, state[nodes.WAYS], node, NOTHING, 0, bound)
             state[nodes.WAYS] += 1
     if state[nodes.WAYS] > 0:
@@ -283,8 +286,9 @@ def has_room(machine: Machine, runs: Runs, merging: Merging, key: int) -> bool:
 
 @kernel
 def advance_merged(
-    machine: Machine, runs: Runs, merging: Merging, incoming: Incoming, written: MatchBuffer
-) -> int:
+    machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, incoming: Incoming,
+    written: MatchBuffer,
+) -> int:  # fmt: skip
     """Apply events, on from where it stopped, and write the matches they complete."""
     state, rules = runs.state, runs.rules
     until = state[nodes.STEPS] + PATIENCE
@@ -299,18 +303,18 @@ def advance_merged(
             if not has_room(machine, runs, merging, key):
                 return CROWDED
             merging.seen[key] = incoming.measures[i]
-            step(machine, runs, merging, incoming, i)
-            merge(machine, runs, merging, key)
+            step(machine, graph, None, None, merging, None, runs, incoming, i)
+            merge(graph, runs, merging, key)
         if state[nodes.FRESH] > 0:
-            if merging.state[nodes.ENUMERATING] == 1 or has_matches(machine, runs):
+            if merging.state[nodes.ENUMERATING] == 1 or has_matches(machine, graph, runs):
                 bound = window_start(incoming.measures[i], rules.span)
                 if merging.state[nodes.ENUMERATING] == 0:
-                    start(machine, runs, merging, bound)
+                    start(machine, graph, runs, merging, bound)
                     merging.state[nodes.ENUMERATING] = 1
                 why = enumerate_matches(runs, merging, written, bound)
                 if why != DONE:
                     return int(why)
                 merging.state[nodes.ENUMERATING] = 0
-            commit(machine, runs, merging, key)
+            commit(graph, None, None, merging, runs, key)
         state[nodes.AT] += 1
     return DONE

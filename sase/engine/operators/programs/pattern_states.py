@@ -1,4 +1,4 @@
-"""The automaton of a pattern with repeated groups as kernels read it."""
+"""The automaton of a pattern as kernels read it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup, When
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.group_series import GroupPlace
-from sase.engine.kernels.groups import automaton as of
-from sase.engine.kernels.groups.automaton import NfaGraph
+from sase.engine.expressions.comparisons import Binding
+from sase.engine.expressions.fills import GroupPlace
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.run_nodes import FINISH, HEAD, MOMENTS
+from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
+from sase.engine.kernels.runs import graph as of
+from sase.engine.kernels.runs.graph import RunGraph
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.programs.set_states import SetStates, bits
-from sase.engine.operators.programs.terms import PLACES
 from sase.lang.ast import StrategyName
 from sase.planning.automaton.automaton import (
     END,
@@ -34,9 +35,13 @@ from sase.planning.automaton.automaton import (
 )
 from sase.planning.automaton.build import automaton_of
 
+PLACES = {At.BEGIN: BEGIN, At.TAKE: TAKE, At.FINISH: FINISH}
+WAITS = {Waits.NEVER: of.NEVER, Waits.WHEN_FULL: of.WHEN_FULL, Waits.ALWAYS: of.ALWAYS}
+MOMENT_OF = {Bind.BEGIN: At.BEGIN, Bind.TAKE: At.TAKE}
+
 
 @dataclass(frozen=True)
-class GroupStates:
+class PatternStates:
     """The states of a pattern, and the words of nodes that know of their groups and sets.
 
     Words begin at `at`: those that all nodes have, two of each group, and those of sets.
@@ -68,13 +73,32 @@ class GroupStates:
 
     @property
     def _words(self) -> int:
-        return self.tests + of.OWN_WORDS + of.WORDS_OF_GROUP * len(self.levels)
+        own = of.OWN_WORDS + of.WORDS_OF_GROUP * len(self.levels)
+        return self.tests + (own if self.levels else 0)
 
     @cached_property
     def members(self) -> SetStates | None:
         """The members of sets among the states, if there are any."""
         found = SetStates(self.flat, self._words)
         return found if found.sets else None
+
+    @property
+    def can_grow_at_end(self) -> bool:
+        """Whether a match may be one that could bind more."""
+        counts = [self.states[each].count for each in self.automaton.elements[-1].states]
+        return any(each.least != each.most for each in counts)
+
+    def may_grow(self, lengths: Numbers) -> NDArray[np.bool_]:
+        """Whether matches may be ones that could bind more, by their lengths by level."""
+        last = [self.states[each] for each in self.automaton.elements[-1].states]
+        bounds = [(each.level, each.count.most) for each in last]
+        is_open = [lengths[n] < m if m is not None else lengths[n] >= 0 for n, m in bounds]
+        return np.asarray(np.any(is_open, axis=0))
+
+    def onward(self, state: int) -> int:
+        """As bits the states that may be bound next behind the element of a state."""
+        edges = self.automaton.after(state)
+        return bits({each.target for each in edges if not each.inside and each.target != END})
 
     def count_at(self, group: int) -> int:
         """The word of how many iterations there are."""
@@ -147,18 +171,32 @@ class GroupStates:
             for slot in range(len(own.variables))
         )
         words = self.count_at(group), self.before_at(group)
-        return GroupPlace(group, states[-1].number, *words, slots, branches)
+        entered = [each for each in self.automaton.edges if each.bind is Bind.BEGIN]
+        begun = frozenset(each.target for each in entered if each.begins)
+        others = frozenset(each.target for each in entered if not each.begins)
+        beginning, following = begun - others, others - begun
+        return GroupPlace(group, states[-1].number, *words, slots, branches, beginning, following)
 
     # ------------------------------------------------------------ moments
 
     @property
+    def _phases(self) -> int:
+        """How many moments each state has."""
+        return of.PHASES if self.levels else MOMENTS
+
+    @property
     def moments(self) -> int:
         """How many moments there are: those of states, and the ends of groups."""
-        return of.PHASES * len(self.states) + len(self.levels)
+        return self._phases * len(self.states) + len(self.levels)
 
     def end_of(self, group: int) -> int:
         """The moment at which a group is finished."""
-        return of.PHASES * len(self.states) + group
+        return self._phases * len(self.states) + group
+
+    def binding_at(self, moment: int) -> Binding | None:
+        """What is bound at a numbered moment, if an event is."""
+        state, place = moment // self._phases, moment % MOMENTS
+        return Binding(state, place) if place != FINISH and state < len(self.states) else None
 
     def moments_of(self, check: Check) -> Iterator[int]:
         """The numbers of the moment of a check, by the iterations in which it is."""
@@ -166,7 +204,7 @@ class GroupStates:
         if at is At.LEAVE:
             yield self.end_of(number)
             return
-        first = of.PHASES * number + PLACES[at]
+        first = self._phases * number + PLACES[at]
         later = first + MOMENTS
         phases = {When.EVERY: (first, later), When.FURTHER: (later,), When.FIRST: (first,)}
         in_group = self.automaton.group_of(number) is not None
@@ -174,9 +212,7 @@ class GroupStates:
 
     # ------------------------------------------------------------ arrays
 
-    def graph(
-        self, asked: Container[int], fresh: Sequence[tuple[int, int, int]], awaited: Sequence[int]
-    ) -> NfaGraph:
+    def graph(self, asked: Container[int]) -> RunGraph:
         """The automaton, with checks of the moments at which something is asked."""
         edges, checks = list[list[int]](), list[tuple[int, int]]()
         rows = list[list[int]]()
@@ -186,16 +222,25 @@ class GroupStates:
             last = len(edges) + len(found)
             behind = [len(edges), last - ends, last - ends, last]
             edges += [self._lowered(each, checks, asked) for each in found]
-            rows.append([*self._head(state), *behind, *self._tail(state)])
-        return NfaGraph(
-            frozen(np.array(rows, np.int64)),
-            _table(edges, of.EDGE_WIDTH),
-            _table(checks, 2),
-            _table(fresh, 3),
-            frozen(np.array(awaited, np.int64)),
-            self.at,
-            NOTHING if self.members is None else self.members.at,
+            rows.append([*self._head(state), *behind, *self._tail(state), *self._onward(found)])
+        return RunGraph(
+            frozen(np.array(rows, np.int64)), _table(edges, of.EDGE_WIDTH), _table(checks, 2)
         )
+
+    @property
+    def first(self) -> int:
+        """As bits the states that a run may begin at."""
+        return self.onward(START)
+
+    def _onward(self, edges: Sequence[Edge]) -> list[int]:
+        """Whether something else may follow, and the states that edges lead to by each move."""
+        inner = [each for each in edges if each.target != END]
+        begun, taken = (bits({each.target for each in inner if each.bind is kind}) for kind in Bind)
+        is_followed = any(
+            each.bind is Bind.BEGIN and not each.inside and not self.automaton.repeats(each)
+            for each in inner
+        )
+        return [int(is_followed), begun, taken]
 
     def _head(self, state: PatternState | None) -> list[int]:
         """What a row has before the edges: bounds, words of its group, and places."""
@@ -235,10 +280,9 @@ class GroupStates:
             places.append(len(checks))
             checks += [each for each in map(self._check, moments) if self._is_asked(each, asked)]
             places.append(len(checks))
-        waits = int(edge.waits is not Waits.NEVER)
-        flags = waits, int(self.automaton.repeats(edge)), int(edge.inside)
-        head = edge.target, int(edge.bind is Bind.TAKE), int(edge.begins), counted, least, most
-        return [*head, *places, *flags]
+        moment = self._phases * edge.target + PLACES[MOMENT_OF[edge.bind]]
+        head = edge.target, moment, int(edge.bind is Bind.TAKE), int(edge.begins)
+        return [*head, counted, least, most, *places, WAITS[edge.waits], int(edge.inside)]
 
     def _check(self, moment: Moment) -> tuple[int, int]:
         """A moment, and the word of a count: from the second iteration on it is a later moment."""
@@ -246,7 +290,7 @@ class GroupStates:
             return self.end_of(moment.number), NOTHING
         group = self.automaton.elements[self.states[moment.number].element].group
         counted = NOTHING if group is None else self.count_at(group)
-        return of.PHASES * moment.number + FINISH, counted
+        return self._phases * moment.number + FINISH, counted
 
     def _is_asked(self, check: tuple[int, int], asked: Container[int]) -> bool:
         moment, counted = check

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sase.engine.kernels.groups import automaton as of
-from sase.engine.kernels.groups.automaton import NfaGraph
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import IntRows, OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import Runs, remove_run
+from sase.engine.kernels.runs.graph import RunGraph, counted
 from sase.engine.kernels.sentinels import NOTHING
 
 # Of a row of `read`: the word of nodes; from which number on it is all the same, or NOTHING; and
@@ -42,13 +41,6 @@ class LeadingRuns(NamedTuple):
 
 
 @inlined
-def counted(automaton: NfaGraph, cells: OutIntRows, node: int) -> int:
-    """Return the length of the series that a run is inside of, as far as it matters."""
-    own, length = automaton.states[cells[node, nodes.LEVEL]], cells[node, nodes.LENGTH]
-    return int(length if own[of.MOST] >= 0 else min(length, max(own[of.LEAST], 1)))
-
-
-@inlined
 def known(leading: LeadingRuns, cells: OutIntRows, node: int, row: int) -> int:
     """Return what a node knows of a row, as far as it matters."""
     back, cap = leading.read[row, BACK], leading.read[row, CAP]
@@ -57,9 +49,9 @@ def known(leading: LeadingRuns, cells: OutIntRows, node: int, row: int) -> int:
 
 
 @linked
-def place_of(leading: LeadingRuns, automaton: NfaGraph, cells: OutIntRows, node: int) -> int:
+def place_of(leading: LeadingRuns, graph: RunGraph, cells: OutIntRows, node: int) -> int:
     """Return the place of a node by what is read of it; far within int64."""
-    found = cells[node, nodes.LEVEL] * FACTOR + (counted(automaton, cells, node) & LOW_HALF)
+    found = cells[node, nodes.LEVEL] * FACTOR + (counted(graph, cells, node) & LOW_HALF)
     for row in range(leading.read.shape[0]):
         value = known(leading, cells, node, row)
         found = ((found & LOW_HALF) * FACTOR) ^ ((value ^ (value >> 31)) & LOW_HALF)
@@ -68,12 +60,12 @@ def place_of(leading: LeadingRuns, automaton: NfaGraph, cells: OutIntRows, node:
 
 @linked
 def go_on_alike(
-    leading: LeadingRuns, automaton: NfaGraph, cells: OutIntRows, one: int, other: int
+    leading: LeadingRuns, graph: RunGraph, cells: OutIntRows, one: int, other: int
 ) -> bool:
     """Whether nodes agree on their state and all that is still read of them."""
     if cells[one, nodes.LEVEL] != cells[other, nodes.LEVEL]:
         return False
-    if counted(automaton, cells, one) != counted(automaton, cells, other):
+    if counted(graph, cells, one) != counted(graph, cells, other):
         return False
     for row in range(leading.read.shape[0]):
         if known(leading, cells, one, row) != known(leading, cells, other, row):
@@ -82,9 +74,7 @@ def go_on_alike(
 
 
 @inlined
-def drop_followers(
-    leading: LeadingRuns, automaton: NfaGraph, runs: Runs, key: int, order: int
-) -> None:
+def drop_followers(leading: LeadingRuns, graph: RunGraph, runs: Runs, key: int, order: int) -> None:
     """Remove the runs of a partition from which no first match comes, before an event is applied.
 
     None may be simultaneous with the event: that it cannot go on with one tells a run apart.
@@ -98,9 +88,9 @@ def drop_followers(
     ahead, node = NOTHING, runs.heads[key]
     while node != NOTHING:
         after = cells[node, nodes.NEXT]
-        seen = leading.seen[place_of(leading, automaton, cells, node)]
+        seen = leading.seen[place_of(leading, graph, cells, node)]
         is_behind = seen[STAMP] == state[nodes.GROUPS] and go_on_alike(
-            leading, automaton, cells, seen[NODE], node
+            leading, graph, cells, seen[NODE], node
         )
         if is_behind and cells[seen[NODE], nodes.START] >= cells[node, nodes.START]:
             remove_run(runs, None, key, ahead, node)

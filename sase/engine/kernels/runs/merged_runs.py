@@ -18,16 +18,14 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.run_nodes import (
-    Machine,
     Merging,
     Runs,
     free_edge,
     free_merged,
     free_node,
-    least_of,
-    most_of,
 )
-from sase.engine.kernels.kleene.runs import may_grow, remove_ended
+from sase.engine.kernels.runs.advance import remove_ended
+from sase.engine.kernels.runs.graph import RunGraph, counted, may_go_on
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -63,21 +61,13 @@ def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
     free_node(runs, other)
 
 
-@inlined
-def counted(machine: Machine, cells: OutIntRows, node: int) -> int:
-    """Return the length of the series that a run is inside of, as far as it matters."""
-    level, length = cells[node, nodes.LEVEL], cells[node, nodes.LENGTH]
-    is_bounded, least = most_of(machine, level) >= 0, least_of(machine, level)
-    return int(length if is_bounded else min(length, max(least, 1)))
-
-
 @linked
-def are_alike(machine: Machine, merging: Merging, cells: OutIntRows, one: int, other: int) -> bool:
+def are_alike(graph: RunGraph, merging: Merging, cells: OutIntRows, one: int, other: int) -> bool:
     """Whether nodes of one event agree on their level and all that is still read of them."""
     level = cells[one, nodes.LEVEL]
     if cells[other, nodes.LEVEL] != level:
         return False
-    if counted(machine, cells, one) != counted(machine, cells, other):
+    if counted(graph, cells, one) != counted(graph, cells, other):
         return False
     needed = merging.needed[level]
     for place in range(1, 1 + needed[0]):
@@ -87,10 +77,10 @@ def are_alike(machine: Machine, merging: Merging, cells: OutIntRows, one: int, o
 
 
 @linked
-def hash_node(machine: Machine, merging: Merging, cells: OutIntRows, node: int) -> int:
+def hash_node(graph: RunGraph, merging: Merging, cells: OutIntRows, node: int) -> int:
     """Hash what nodes that are alike have in common; far within int64."""
     level = cells[node, nodes.LEVEL]
-    found = level * FACTOR + (counted(machine, cells, node) & LOW_HALF)
+    found = level * FACTOR + (counted(graph, cells, node) & LOW_HALF)
     needed = merging.needed[level]
     for place in range(1, 1 + needed[0]):
         word = cells[node, needed[place]]
@@ -99,12 +89,12 @@ def hash_node(machine: Machine, merging: Merging, cells: OutIntRows, node: int) 
 
 
 @inlined
-def bucket_of(machine: Machine, runs: Runs, merging: Merging, node: int) -> int:
+def bucket_of(graph: RunGraph, runs: Runs, merging: Merging, node: int) -> int:
     """Return the bucket of the node of this event that is like a node, or else an empty one."""
     mask = merging.buckets.shape[0] - 1
-    at = hash_node(machine, merging, runs.cells, node) & mask
+    at = hash_node(graph, merging, runs.cells, node) & mask
     while is_filled(runs, merging, at):
-        if are_alike(machine, merging, runs.cells, merging.buckets[at, NODE], node):
+        if are_alike(graph, merging, runs.cells, merging.buckets[at, NODE], node):
             break
         at = (at + 1) & mask
     return int(at)
@@ -124,11 +114,11 @@ def keep(runs: Runs, merging: Merging, at: int, node: int, place: int) -> None:
 
 
 @inlined
-def note_joined(machine: Machine, runs: Runs, merging: Merging, node: int) -> None:
+def note_joined(graph: RunGraph, runs: Runs, merging: Merging, node: int) -> None:
     """Count one that was merged into a node."""
     runs.state[nodes.MADE] -= 1
     merging.state[nodes.MERGED] += 1
-    merging.state[nodes.MERGED_ALIVE] += int(may_grow(machine, runs.cells, node))
+    merging.state[nodes.MERGED_ALIVE] += int(may_go_on(graph, None, None, runs.cells, node))
 
 
 @inlined
@@ -141,24 +131,24 @@ def note_fresh(runs: Runs, merging: Merging, key: int) -> None:
 
 
 @inlined
-def merge(machine: Machine, runs: Runs, merging: Merging, key: int) -> None:
+def merge(graph: RunGraph, runs: Runs, merging: Merging, key: int) -> None:
     """Merge the fresh nodes that are alike; note their partition."""
     note_fresh(runs, merging, key)
     if runs.state[nodes.FRESH] > 1:
-        merge_several(machine, runs, merging)
+        merge_several(graph, runs, merging)
 
 
 @linked
-def merge_several(machine: Machine, runs: Runs, merging: Merging) -> None:
+def merge_several(graph: RunGraph, runs: Runs, merging: Merging) -> None:
     """Merge those of several fresh nodes that are alike."""
     kept = 0
     runs.state[nodes.GROUPS] += 1
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        at = bucket_of(machine, runs, merging, node)
+        at = bucket_of(graph, runs, merging, node)
         if is_filled(runs, merging, at):
             join(runs, merging, merging.buckets[at, NODE], node)
-            note_joined(machine, runs, merging, merging.buckets[at, NODE])
+            note_joined(graph, runs, merging, merging.buckets[at, NODE])
         else:
             keep(runs, merging, at, node, kept)
             kept += 1

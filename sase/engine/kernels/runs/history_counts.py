@@ -18,8 +18,23 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.merged_enumeration import has_room
-from sase.engine.kernels.kleene.merged_runs import (
+from sase.engine.kernels.kleene.run_nodes import (
+    CROWDED,
+    DONE,
+    PATIENCE,
+    PAUSED,
+    WATCHED,
+    Incoming,
+    Machine,
+    Merging,
+    Runs,
+    free_merged,
+    levels_of,
+)
+from sase.engine.kernels.runs.advance import remove_ended
+from sase.engine.kernels.runs.graph import RunGraph, is_whole
+from sase.engine.kernels.runs.merged_enumeration import has_room
+from sase.engine.kernels.runs.merged_runs import (
     NODE,
     bucket_of,
     is_filled,
@@ -27,19 +42,7 @@ from sase.engine.kernels.kleene.merged_runs import (
     note_fresh,
     note_joined,
 )
-from sase.engine.kernels.kleene.run_nodes import Machine, Merging, Runs, free_merged, levels_of
-from sase.engine.kernels.kleene.runs import (
-    CROWDED,
-    DONE,
-    PATIENCE,
-    PAUSED,
-    WATCHED,
-    Incoming,
-    commit,
-    remove_ended,
-    step,
-)
-from sase.engine.kernels.kleene.transitions import is_match
+from sase.engine.kernels.runs.step import commit, step
 from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
 from sase.engine.kernels.window import window_start
 
@@ -152,13 +155,13 @@ def let_go(runs: Runs, merging: Merging) -> None:
 
 @linked
 def merge_tables(
-    machine: Machine, runs: Runs, merging: Merging, histories: Histories, bound: int
+    graph: RunGraph, runs: Runs, merging: Merging, histories: Histories, bound: int
 ) -> bool:
     """Merge the fresh nodes that are alike, on from where it stopped, if there is room."""
     cells, tables, state = runs.cells, histories.tables, histories.state
     while state[PLACE] < runs.state[nodes.FRESH]:
         node = runs.fresh[state[PLACE]]
-        at = bucket_of(machine, runs, merging, node)
+        at = bucket_of(graph, runs, merging, node)
         if is_filled(runs, merging, at):
             kept = merging.buckets[at, NODE]
             needed = tables[kept, LENGTH] + tables[node, LENGTH]
@@ -167,7 +170,7 @@ def merge_tables(
             add_tables(histories, kept, node, bound)
             cells[kept, nodes.START] = max(cells[kept, nodes.START], cells[node, nodes.START])
             free_merged(runs, merging, node)
-            note_joined(machine, runs, merging, kept)
+            note_joined(graph, runs, merging, kept)
         else:
             keep(runs, merging, at, node, state[KEPT])
             state[KEPT] += 1
@@ -177,12 +180,14 @@ def merge_tables(
 
 
 @inlined
-def count_matches(machine: Machine, runs: Runs, histories: Histories, bound: int) -> None:
+def count_matches(
+    machine: Machine, graph: RunGraph, runs: Runs, histories: Histories, bound: int
+) -> None:
     """Count the histories of fresh nodes that are matches."""
     rows, total = histories.rows, histories.total
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
-        if not is_match(machine, runs.cells, node):
+        if not is_whole(machine, graph, None, None, runs.cells, node):
             continue
         # The last row of those that begin late enough.
         begin = histories.tables[node, BEGIN]
@@ -209,8 +214,9 @@ def count_matches(machine: Machine, runs: Runs, histories: Histories, bound: int
 
 @kernel
 def count_merged(
-    machine: Machine, runs: Runs, merging: Merging, histories: Histories, incoming: Incoming
-) -> int:
+    machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, histories: Histories,
+    incoming: Incoming,
+) -> int:  # fmt: skip
     """Apply events, on from where it stopped, and count the matches they complete."""
     state, rules, own = runs.state, runs.rules, histories.state
     until, added = state[nodes.STEPS] + PATIENCE, own[ADDED] + PATIENCE
@@ -227,20 +233,18 @@ def count_merged(
             is_tight = histories.rows.shape[0] - own[TOP] < levels_of(machine)
             if is_tight or not has_room(machine, runs, merging, key):
                 return CROWDED
-            step(machine, runs, merging, incoming, i)
+            step(machine, graph, None, None, merging, None, runs, incoming, i)
             note_fresh(runs, merging, key)
             begin_tables(runs, histories, incoming, i)
             let_go(runs, merging)
             state[nodes.GROUPS] += 1
             own[UNDER_WAY], own[PLACE], own[KEPT] = 1, 0, 0
         if own[UNDER_WAY] == 1:
-            if state[nodes.FRESH] > 1 and not merge_tables(
-                machine, runs, merging, histories, bound
-            ):
+            if state[nodes.FRESH] > 1 and not merge_tables(graph, runs, merging, histories, bound):
                 return CROWDED
             own[UNDER_WAY] = 0
-            count_matches(machine, runs, histories, bound)
-            commit(machine, runs, merging, key)
+            count_matches(machine, graph, runs, histories, bound)
+            commit(graph, None, None, merging, runs, key)
         state[nodes.AT] += 1
     return DONE
 
