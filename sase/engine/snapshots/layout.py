@@ -275,21 +275,21 @@ class Declared:
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
-        return {name: field.save(value) for name, field, value in self._declared()}
+        return {name: field.save(value) for name, field, value in self._state_members()}
 
     def restore(self, saved: Saved) -> None:
         """Go on from a state that was saved, each value of which is checked as it is taken."""
         values, sizes = SimpleNamespace(), Sizes(self, saved.live)
-        for name, field, now in self._declared():
+        for name, field, now in self._state_members():
             setattr(values, name, field.read(saved.part(name), now, sizes))
         self._take(saved, values)
 
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays."""
-        return sum(field.nbytes(value) for _, field, value in self._declared())
+        return sum(field.nbytes(value) for _, field, value in self._state_members())
 
-    def _declared(self) -> Iterator[tuple[str, StateField, Any]]:
+    def _state_members(self) -> Iterator[tuple[str, StateField, Any]]:
         encoded = self._encoded()
         for name, field in self.layout.items():
             if name in encoded:
