@@ -69,7 +69,8 @@ class StateField:
 
     def value(self, owner: object, name: str) -> Any:
         """The value that an owner has."""
-        return attrgetter(self.path or f"_{name}")(owner)
+        path = self.path or f"_{name}"
+        return attrgetter(path)(owner) if "." in path else getattr(owner, path)
 
     def put(self, owner: object, name: str, value: Any) -> None:
         """Replace the value of an owner, or the one in a named tuple of it."""

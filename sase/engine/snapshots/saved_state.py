@@ -163,7 +163,7 @@ class Saved:
     ) -> NDArray[Any]:
         """An array of a shape, None where any size will do, and of values in a range."""
         found = self._value
-        if not isinstance(found, np.ndarray) or found.dtype.name != dtype:
+        if not isinstance(found, np.ndarray) or found.dtype != dtype:
             kind = found.dtype.name if isinstance(found, np.ndarray) else brief(found)
             raise self.refuse(f"this is {kind}, and not an array of {dtype}")
         fits = len(found.shape) == len(shape) and all(
