@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -63,7 +63,12 @@ OPENERS: Mapping[type, str] = {
 
 def opener(node: object) -> Any:
     """The class of a node."""
-    module, name = OPENERS[type(node)].split(":")
+    return _class_at(OPENERS[type(node)])
+
+
+@cache
+def _class_at(path: str) -> Any:
+    module, name = path.split(":")
     return getattr(import_module(f"sase.engine.operators.{module}"), name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +19,7 @@ from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
 from sase.planning.plan import EnginePlan
 
 # By drive the module, which is imported with the first such drive, and what opens it.
-PATHS: Mapping[type[Drive], str] = {
+PATHS: Mapping[type, str] = {
     stack_drives.FusedScanDrive: "scan:FusedScan",
     stack_drives.AdmittedScanDrive: "scan:FusedScan",
     line_drives.SharedLinesDrive: "lines:FusedLines",
@@ -78,7 +79,10 @@ def _opened(pipeline: Pipeline, feed: Feed) -> Any:
         request = DriveRequest(plan, in_pieces=in_pieces, is_timed=is_timed, has_clock=has_clock)
         plan.cache[key] = choose_drive(request, feed)
     drive: Drive | None = plan.cache[key]
-    if drive is None:
-        return None
-    module, name = PATHS[type(drive)].split(":")
-    return getattr(import_module(f"sase.engine.pipeline.fused.{module}"), name)(pipeline, drive)
+    return None if drive is None else _opener(PATHS[type(drive)])(pipeline, drive)
+
+
+@cache
+def _opener(path: str) -> Any:
+    module, name = path.split(":")
+    return getattr(import_module(f"sase.engine.pipeline.fused.{module}"), name)
