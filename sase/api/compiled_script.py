@@ -13,6 +13,7 @@ from warnings import warn
 
 from sase.api.checks import check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
+from sase.api.limits import bound
 from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
@@ -468,6 +469,7 @@ def script_of(
     params: Mapping[str, object] | None,
     recipe: str,
     options: Mapping[str, Any],
+    guard: RunGuard | None = None,
 ) -> tuple[CompiledScript, Sources | None]:
     """A script for inputs, events or schemas, and its events; it may know no more than its text."""
     check_query(text)
@@ -476,6 +478,9 @@ def script_of(
         sources: Sources = open_inputs(options, graph.inputs)
         return CompiledScript(graph, sources, params, recipe), None
     sources = discovered(options, unnamed, streams)
-    script = CompiledScript(StatementGraph.of(text, sources), sources, params, recipe).settled()
+    for each in sources.values():
+        bound(each, guard)
+    graph = StatementGraph.of(text, sources, name="script" if is_script(text) else "query")
+    script = CompiledScript(graph, sources, params, recipe).settled()
     read = [sources[name].events for name in script.graph.inputs]
     return script, None if any(each is None for each in read) else sources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from time import perf_counter_ns as ticks
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -13,20 +13,22 @@ from sase.api.checks import (
     check_events,
     check_is_listed,
     check_output,
+    check_params,
     check_query,
 )
 from sase.api.compiled_query import compile_query, statistics_in
-from sase.api.compiled_script import CompiledScript, names_statements
+from sase.api.compiled_script import CompiledScript
 from sase.api.execution import run
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
-from sase.api.script_inputs import Sources, discovered
+from sase.api.script_inputs import discovered
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.script import StatementGraph
-from sase.engine.pipeline.limits import RunGuard, check_of, working
+from sase.engine.pipeline.limits import check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
+from sase.lang.parser import is_script
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
@@ -99,52 +101,35 @@ def match(
     check_output(output)
     check_bounds(threads, max_matches)
     guard = guard_of(limits := limits_of(timeout, max_memory), ticks)
-    if streams is not None or names_statements(query):
-        given = partial(discovered, options, events, streams), params, plan
-        asked = {"stats": stats, "threads": threads, "limit": limit, "output": output}
-        return _of_script(query, *given, asked, guard, max_matches)
-    settings: dict[str, Any] = {
-        "stats": stats, "threads": threads, "max_matches": max_matches, "limits": limits
-    }  # fmt: skip
     check_events(events, streams)
     with working(guard):
-        source = Discovered.of(events, InputOptions(**options))
-        bound(source, guard)
-        form: Any = {"params": params, "plan": plan, "limit": limit, "output": output}
-        compiled: Any = partial(compile_query, source=source, **form)
-        known = compiled(query)
-        check_of(guard)(0)
-    if output == "count":
-        return counted(known, **settings)
-    if output == "compressed":
-        return compressed(known, compiled, **settings)
-    return run(known, guard=guard, **settings)
-
-
-def _of_script(
-    text: str,
-    discover: Callable[[], Sources],
-    params: Mapping[str, object] | None,
-    plan: str,
-    given: Mapping[str, Any],
-    guard: RunGuard | None,
-    max_matches: int | None,
-) -> Matches:
-    """The matches of the only result of a script, of which less can be `given` than of a query."""
-    check_query(text)
-    for name in ("stats", "threads"):
-        if given[name] is not None:
-            raise PlanError(f"{name}= is of one query, and this is a script: leave it out")
-    form = {"limit": given["limit"], "output": given["output"]}
-    if form["output"] not in LISTED:
-        raise PlanError(f'output="{form["output"]}" is of one query, and this is a script')
-    with working(guard):
-        sources = discover()
+        sources = discovered(options, events, streams)
+        check_query(query)
+        check_params(params)
         for each in sources.values():
             bound(each, guard)
-        script = CompiledScript(StatementGraph.of(text, sources), sources, params, plan, **form)
-        name = script.graph.result.name
-    return script.found(sources, guard, max_matches)[name]
+        graph = StatementGraph.of(query, sources, name="script" if is_script(query) else "query")
+        script = CompiledScript(graph, sources, params, plan, limit=limit, output=output)
+        lone = script.lone
+        check_of(guard)(0)
+    if lone is None:
+        _refuse_of_several(output, stats=stats, threads=threads)
+        return script.found(sources, guard, max_matches)[graph.result.name]
+    given: Any = {"params": params, "plan": plan, "limit": limit, "output": output}
+    again = partial(compile_query, source=lone.source, **given)
+    settings: Any = dict(stats=stats, threads=threads, max_matches=max_matches, limits=limits)
+    if output in LISTED:
+        return run(lone, guard=guard, **settings)
+    return counted(lone, **settings) if output == "count" else compressed(lone, again, **settings)
+
+
+def _refuse_of_several(output: str, **given: object) -> None:
+    """Refuse what only a statement that runs by itself can have."""
+    for name, value in given.items():
+        if value is not None:
+            raise PlanError(f"{name}= is of one query, and this is a script: leave it out")
+    if output not in LISTED:
+        raise PlanError(f'output="{output}" is of one query, and this is a script')
 
 
 @takes_input_options

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Unpack
 
 from sase.api.checks import check_events
 from sase.api.compiled_query import CompiledQuery, compile_query
-from sase.api.compiled_script import CompiledScript, names_statements, script_of
-from sase.api.limits import bound, guard_of, limits_of
+from sase.api.compiled_script import CompiledScript, script_of
+from sase.api.limits import guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import Sources
 from sase.binding import Schema
 from sase.binding.binder import bind_where
 from sase.binding.bound import Condition
-from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.binding.input_options import InputKeywords, takes_input_options
 from sase.engine.pipeline.limits import EXPLANATION, RunGuard, check_of, working
-from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
 from sase.planning.nodes import branches_of
@@ -70,16 +69,11 @@ def why(
     _check(near, most, seconds)
     guard = guard_of(limits_of(timeout, max_memory), clocks.perf_counter_ns, EXPLANATION)
     check_events(events, streams)
-    if statement is not None or streams is not None or names_statements(query):
-        with working(guard):
-            script, read = script_of(query, events, streams, params, plan, options)
-            query, source = _of_statement(script, read, statement, guard)
-    else:
-        source = Discovered.of(events, InputOptions(**options))
-    bound(source, guard)
     with working(guard):
-        compiled = partial(compile_query, source=source, params=params, plan=plan)
-        known, about = _of_iteration(query, whole := compiled(query), compiled)
+        script, read = script_of(query, events, streams, params, plan, options, guard)
+        whole = _of_statement(script, read, statement, guard)
+        compiled = partial(compile_query, source=whole.source, params=params, plan=plan)
+        known, about = _of_iteration(whole.query, whole, compiled)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _restrictions(known.schema, where, from_, to, params or {})
     asked = list(_branches(known))
@@ -98,14 +92,15 @@ def why(
 
 def _of_statement(
     script: CompiledScript, read: Sources | None, name: str | None, guard: RunGuard | None
-) -> tuple[str, Discovered]:
-    """A statement of a script as a query by itself, and what it reads."""
-    query = script.chosen(name)
+) -> CompiledQuery:
+    """A statement as a query by itself over what it reads."""
+    statement = script.chosen(name)
     if read is None:
         raise PlanError("a schema has no events, and only these say why: give them")
-    for each in read.values():
-        bound(each, guard)
-    return query.written, script.alone(read, guard)[query.name]
+    if script.lone is not None:
+        return script.lone
+    own = script.alone(read, guard)[statement.name]
+    return compile_query(statement.written, own, params=script.params, plan=script.recipe)
 
 
 def _of_iterations(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
 
 from sase.cli.event_arguments import (
     add_events,
@@ -12,15 +11,11 @@ from sase.cli.event_arguments import (
     add_report,
     limit_options,
     one_query,
-    print_report,
     query_options,
     show_report,
 )
-from sase.cli.queries import ArgumentError, refuse_given
+from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import add_statement, events_of_script, is_script
-
-if TYPE_CHECKING:
-    from sase.diagnostics.why_not.why_not import WhyNot
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -54,10 +49,15 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Explain the query."""
+    """Explain the query, or a statement of a script: the one named, or the only result."""
     from sase.api.why_not import why
+    from sase.binding.script import StatementGraph
 
-    options = {
+    text, statement = one_query(arguments), arguments.statement
+    refuse_given({"--statement": bool(statement) and not is_script(arguments)}, "a single query")
+    if statement is None:
+        statement = StatementGraph.of(text).only_result("name it with  --statement").name
+    given = {
         "where": arguments.where,
         "from_": arguments.first,
         "to": arguments.last,
@@ -66,30 +66,8 @@ def run(arguments: Namespace) -> int:
         "seconds": arguments.seconds,
         **limit_options(arguments),
     }
-    if not is_script(arguments):
-        refuse_given({"--statement": arguments.statement is not None}, "a single query")
-        return print_report(arguments, why, **options)
-    given = {name: value for name, value in options.items() if value is not None}
-    show_report(arguments, _of_statement(arguments, given))
+    options = {name: value for name, value in given.items() if value is not None}
+    options |= {"statement": statement, **query_options(arguments)}
+    events, streams = events_of_script(arguments)
+    show_report(arguments, why(text, events, streams=streams, **options))
     return 0
-
-
-def _of_statement(arguments: Namespace, options: dict[str, Any]) -> WhyNot:
-    """Explain a statement of a script: the one that is named, or the only one no other reads."""
-    from sase.api.script import Script
-    from sase.binding.script import StatementGraph
-
-    text = one_query(arguments)
-    script = Script(text, **query_options(arguments))
-    name = arguments.statement
-    if name is None:
-        graph = StatementGraph.of(text)
-        results = [each.name for each in graph.statements if not graph.readers(each.name)]
-        if len(results) > 1:
-            raise ArgumentError(
-                "which statement is to be explained? name it with  --statement ; there are"
-                f" {', '.join(script.statements)}"
-            )
-        (name,) = results
-    unnamed, streams = events_of_script(arguments)
-    return script.why(name, unnamed, streams=streams, **options)

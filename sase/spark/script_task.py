@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.arrays import Mask
-from sase.engine.operators.transformation import Results
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.pipeline import ScriptPipeline
@@ -17,6 +15,7 @@ from sase.engine.scripts.plan import ScriptPlan
 from sase.errors import DataError
 from sase.planning.replay import SlicePlan
 from sase.spark.row_layout import PART, SEQ, TIME, gathered, packed, whole_moments
+from sase.spark.task import owned_by
 
 # The column that says whose result a row is.
 STATEMENT = "#statement"
@@ -56,7 +55,7 @@ class ScriptTask:
         for name, matches in found.items():
             for batch in matches.parts:
                 assert isinstance(batch, MatchBatch)
-                own = batch if owned is None else _owned(batch, *owned)
+                own = owned_by(owned, batch)
                 if len(own):
                     table = in_columns(self.output, self.statements, name, own)
                     yield from table.to_batches()
@@ -84,15 +83,3 @@ def in_columns(
     columns[0] = pa.repeat(pa.scalar(number, pa.int32()), len(table))
     columns[number + 1] = shown.to_struct_array().combine_chunks()
     return pa.table(columns, schema=output)
-
-
-def _owned(found: MatchBatch, low: int, high: int) -> MatchBatch:
-    """The matches that are detected in a slice."""
-
-    def is_own(results: Results) -> Mask:
-        times = results.detected
-        if times is None:
-            times = found.history.times(results.last)
-        return (times >= low) & (times <= high)
-
-    return found.where(is_own)

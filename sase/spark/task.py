@@ -227,19 +227,7 @@ class PartSearch:
                 yield self._table(leading.found, leading)
 
     def _own(self, found: MatchBatch) -> MatchBatch:
-        """The matches whose last event, or first, or time of detection, the part owns."""
-        if self._owned is None:
-            return found
-        low, high = self._owned
-        by_first = self._task.plan.split.by_first
-
-        def is_own(results: Results) -> Mask:
-            times = results.detected
-            if times is None:
-                times = found.history.times(results.first if by_first else results.last)
-            return (times >= low) & (times <= high)
-
-        return found.where(is_own)
+        return owned_by(self._owned, found, by_first=self._task.plan.split.by_first)
 
     def _table(self, found: MatchBatch, leading: Leading | None = None) -> pa.Table:
         names, steps = self._task.output.names, {}
@@ -256,6 +244,23 @@ class PartSearch:
             return found.table()
         made = pa.table({}) if len(steps) == len(names) else found.table()
         return pa.table({**dict(zip(made.column_names, made.columns, strict=True)), **steps})
+
+
+def owned_by(
+    owned: tuple[int, int] | None, found: MatchBatch, *, by_first: bool = False
+) -> MatchBatch:
+    """The matches whose last event, or first, or time of detection, a slice owns."""
+    if owned is None:
+        return found
+    low, high = owned
+
+    def is_own(results: Results) -> Mask:
+        times = results.detected
+        if times is None:
+            times = found.history.times(results.first if by_first else results.last)
+        return (times >= low) & (times <= high)
+
+    return found.where(is_own)
 
 
 def _flat(counter: str, known: object) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ import pytest
 
 import sase
 from sase.binding.script import StatementGraph
+from sase.planning.statistics import Statistics
 
 Rows = list[dict[str, Any]]
 PAIRS = """CREATE STREAM pairs AS EVENT SEQ(A a, B b) WITHIN 2 RETURN Pair(a.ts AS at, b.v AS v);
@@ -107,6 +108,27 @@ def test_a_matcher_knows_its_inputs() -> None:
 def test_match_takes_a_script_of_one_result(text: str, given: Any, found: int) -> None:
     given = given if "streams" in given else {"events": events("A1 A2 B3"), **given}
     assert len(sase.match(text, **given)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("FROM p EVENT SEQ(A a, B b)", "p"),
+        ("EVENT SEQ(A a, B b)", "p"),
+        ("-- a pair\nCREATE STREAM s AS EVENT SEQ(A a, B b)", None),
+    ],
+)
+def test_a_statement_alone_over_one_input_is_matched_as_a_query(
+    text: str, name: str | None
+) -> None:
+    rows_of = events("A1 A2 B3 B4")
+    given: Any = {"events": rows_of} if name is None else {"streams": {name: rows_of}}
+    expected = sase.match("EVENT SEQ(A a, B b)", rows_of).to_pylist()
+    assert sase.match(text, **given, threads=2).to_pylist() == expected
+    assert sase.match(text, **given, stats=Statistics(4)).to_pylist() == expected
+    assert sase.match(text, **given, output="count") == len(expected) == 4
+    found = sase.match(text, **given, output="compressed")
+    assert (found.count(), found.where("b.ts > 3").count()) == (4, 2)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_why_of_a_statement_that_is_named(capsys: pytest.CaptureFixture[str]) ->
          "--statement does not go with a single query"),
         (["explain", "rules.sase", "--spark"], "--spark does not go with a script"),
         (["why", "-q", "EVENT Failure a; EVENT Success b", "--events", "logins.csv"],
-         "name it with  --statement ; there are query_1, query_2"),
+         "several results, query_1, query_2, and one is expected here: name it with  --statement"),
         (["why", "rules.sase", *INPUT, "--statement", "pears"], "there is no statement `pears`"),
         (["why", "-q", "EVENT Failure a", "--events", "logins.csv", "--statement", "a"],
          "--statement does not go with a single query"),

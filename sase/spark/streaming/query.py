@@ -10,6 +10,7 @@ from warnings import warn
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
@@ -42,6 +43,7 @@ from sase.spark.streaming.bucket import (
     PACKED,
     RESULTS,
     UNBOUNDED,
+    AnyBucket,
     Bucket,
     BucketProcessor,
     Ticks,
@@ -80,10 +82,7 @@ class Stream:
     def matches(self) -> DataFrame:
         """The results, as a streaming DataFrame."""
         schema = spark_schema(self.plan, self.source)
-        sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
-        counted = self._results.observe(self.metrics, *sums)
-        packed = counted.select(BYTES).filter(sf.col(BYTES).isNotNull())
-        found = packed.mapInArrow(unpack_rows, schema)
+        found = found_in_buckets(self._rows, self._bucket, self.metrics, schema)
         return in_form(found, self.plan, flat=self.output == "flat")
 
     @cached_property
@@ -92,29 +91,26 @@ class Stream:
         return StreamScan(self.source, self.plan).bad_rows(self.compiled.on_bad_row)
 
     @property
-    def _results(self) -> DataFrame:
-        """The output of all buckets in each micro-batch."""
-        ticks = Ticks.of(self.plan.schema)
-        delay = None if self.lateness is None else ticks.delay(self.lateness)
-        rows = StreamScan(self.source, self.plan).in_buckets(
-            self.keys, self.buckets, skips_bad=self.compiled.on_bad_row == "quarantine", delay=delay
-        )
-        return (
-            map_in_arrow(rows, pack_rows, PACKED)
-            .groupBy(BUCKET)
-            .transformWithStateInPandas(
-                BucketProcessor(self._bucket(ticks, delay)), RESULTS, "append", "eventTime"
-            )
-        )
+    def _delay(self) -> int | None:
+        return None if self.lateness is None else Ticks.of(self.plan.schema).delay(self.lateness)
 
-    def _bucket(self, ticks: Ticks, delay: int | None) -> Bucket:
+    @property
+    def _rows(self) -> DataFrame:
+        """The rows with their buckets."""
+        skips = self.compiled.on_bad_row == "quarantine"
+        scan = StreamScan(self.source, self.plan)
+        return scan.in_buckets(self.keys, self.buckets, skips_bad=skips, delay=self._delay)
+
+    @property
+    def _bucket(self) -> Bucket:
+        ticks = Ticks.of(self.plan.schema)
         return Bucket(
             replace(self.plan, lateness=UNBOUNDED),
             self.source.shape,
             to_arrow_schema(spark_schema(self.plan, self.source), timezone=self.source.zone),
             ticks,
             self.buckets,
-            None if delay is None else ticks.reach(delay),
+            None if self._delay is None else ticks.reach(self._delay),
             self.limits,
         )
 
@@ -237,12 +233,28 @@ _ENDLESS = "there is no window, so the state of the stream grows as long as it r
 WATERMARK, NEEDED = "#watermark", "#needed"
 
 
-def kept_of(rows: DataFrame) -> DataFrame:
-    """The rows that are needed, of rows with a watermark, which all of them move."""
+def kept_of(rows: DataFrame, delay: int | None) -> DataFrame:
+    """The rows that are needed; all move the watermark, of so many milliseconds or the source's."""
+    if delay is not None:
+        rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
     # Spark would move a filter that does not name the watermark below it, and then the rows that it
     # drops would not move the watermark.
     never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
     return rows.filter(sf.col(f"`{NEEDED}`") | never).drop(NEEDED, WATERMARK)
+
+
+def found_in_buckets(
+    rows: DataFrame, bucket: AnyBucket, metrics: str, schema: st.StructType
+) -> DataFrame:
+    """The results of all buckets in each micro-batch, whose counts are observed metrics."""
+    sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
+    found = (
+        map_in_arrow(rows, pack_rows, PACKED)
+        .groupBy(BUCKET)
+        .transformWithStateInPandas(BucketProcessor(bucket), RESULTS, "append", "eventTime")
+        .observe(metrics, *sums)
+    )
+    return found.select(BYTES).filter(sf.col(BYTES).isNotNull()).mapInArrow(unpack_rows, schema)
 
 
 class StreamScan(SourceScan):
@@ -256,7 +268,7 @@ class StreamScan(SourceScan):
         skips_bad: bool,
         delay: int | None,
     ) -> DataFrame:
-        """The rows with their buckets, and a watermark of so many milliseconds or the source's."""
+        """The rows with their buckets, and a watermark as `kept_of` has it."""
         frames = [
             frame.df.select(
                 *self._selected(frame),
@@ -267,9 +279,7 @@ class StreamScan(SourceScan):
             for frame in self.source.frames
         ]
         rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
-        if delay is not None:
-            rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
-        return kept_of(rows)
+        return kept_of(rows, delay)
 
     def _bucket(self, frame: Frame, tests: Sequence[EquivalenceTest], buckets: int) -> Column:
         if not tests or not self.may_match(frame):  # which may have no key at all

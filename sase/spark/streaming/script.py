@@ -11,27 +11,16 @@ from pyspark.sql import functions as sf
 
 from sase.engine.scripts.plan import InputPlan, ScriptPlan
 from sase.errors import PlanError
-from sase.spark.arrow_map import map_in_arrow
 from sase.spark.row_layout import PART
 from sase.spark.script_job import ScriptJob
 from sase.spark.source import Frame, FrameSource
-from sase.spark.streaming.bucket import (
-    BUCKET,
-    BYTES,
-    COUNTS,
-    PACKED,
-    RESULTS,
-    UNBOUNDED,
-    BucketProcessor,
-    Ticks,
-    pack_rows,
-    unpack_rows,
-)
+from sase.spark.streaming.bucket import UNBOUNDED, Ticks
 from sase.spark.streaming.query import (
     BUCKETS,
     NEEDED,
     WATERMARK,
     check_source,
+    found_in_buckets,
     kept_of,
     lateness_allowed,
 )
@@ -67,17 +56,7 @@ class ScriptStreamJob:
 
     def results(self) -> DataFrame:
         """The results of all statements, each in a column of its own."""
-        sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
-        found = (
-            map_in_arrow(self._rows(), pack_rows, PACKED)
-            .groupBy(BUCKET)
-            .transformWithStateInPandas(
-                BucketProcessor(self._bucket()), RESULTS, "append", "eventTime"
-            )
-            .observe(METRICS, *sums)
-        )
-        packed = found.select(BYTES).filter(sf.col(BYTES).isNotNull())
-        return packed.mapInArrow(unpack_rows, self.job.schema)
+        return found_in_buckets(self._rows(), self._bucket(), METRICS, self.job.schema)
 
     @property
     def _count(self) -> int:
@@ -126,9 +105,7 @@ class ScriptStreamJob:
             self._kept(given, frame).alias(NEEDED),
             moment.alias(WATERMARK),
         )
-        if delay is not None:
-            rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
-        return kept_of(rows)
+        return kept_of(rows, delay)
 
     def _kept(self, given: InputPlan, frame: Frame) -> Column:
         """Whether a row goes on to its bucket: there a bad one is complained of, or set aside."""
