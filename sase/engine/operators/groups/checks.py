@@ -45,7 +45,7 @@ class GroupCheck(SeriesCheck):
         terms: Sequence[Term],
         moments: int,
     ) -> SeriesProgram:
-        states = PatternStates(context.components, len(tests))
+        states = PatternStates.of(context.components, len(tests))
         program = SeriesProgram(context, tests, terms, moments, states=states)
         self._shape = shape_of(states, program.automaton)
         return program

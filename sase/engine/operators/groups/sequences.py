@@ -22,7 +22,7 @@ class GroupSequencesInGaps(SequencesInGaps):
     """A negative sequence whose components follow the states of a match as further states."""
 
     def _levels(self, joint: Context) -> int:
-        self._states = PatternStates(joint.components, len(self.rest))
+        self._states = PatternStates.of(joint.components, len(self.rest))
         return len(self._states.states)
 
     def _term(self, conjunct: Conjunct, term: Term) -> Term:

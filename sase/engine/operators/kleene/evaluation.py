@@ -46,7 +46,7 @@ class RunEvaluationBase(Declared):
         # A single event agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
-        self._states = PatternStates(node.components, len(self._rest))
+        self._states = PatternStates(node.components, len(self._rest), node.automaton)
         self._always, self._first = self._simple()
         self._key = context.dictionary.key(() if is_alone else node.partitions)
         self._program = self._programmed()

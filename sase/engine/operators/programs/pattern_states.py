@@ -49,11 +49,13 @@ class PatternStates:
 
     components: tuple[BoundComponent, ...]
     tests: int
+    automaton: PatternAutomaton
 
-    @cached_property
-    def automaton(self) -> PatternAutomaton:
-        """The states and edges; which events a run may ignore is no matter of these."""
-        return automaton_of(self.components, StrategyName.SKIP_TILL_ANY_MATCH)
+    @classmethod
+    def of(cls, components: Sequence[BoundComponent], tests: int) -> PatternStates:
+        """The states of components; which events a run may ignore is no matter of these."""
+        automaton = automaton_of(components, StrategyName.SKIP_TILL_ANY_MATCH)
+        return cls(tuple(components), tests, automaton)
 
     @property
     def at(self) -> int:

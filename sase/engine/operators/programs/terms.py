@@ -9,14 +9,13 @@ from sase.engine.expressions.series import Term
 from sase.engine.operators.programs.pattern_states import PLACES, PatternStates
 from sase.engine.operators.programs.set_states import bits
 from sase.planning.automaton.automaton import At, Check
-from sase.planning.automaton.checks import MOMENTS, checks_of
+from sase.planning.automaton.checks import MOMENTS
 from sase.planning.nodes import RunEvaluation
 
 
 def run_terms(node: RunEvaluation, states: PatternStates) -> Iterator[Term]:
     """The conditions of a pattern with their moments; those on one event of iterations left out."""
-    conjuncts = [edge.conjunct for edge in node.conditions]
-    for check in checks_of(states.automaton, node.components, conjuncts):
+    for check in node.automaton.checks:
         if check.group is None or not check.is_single:
             yield from (term_of(check, moment) for moment in states.moments_of(check))
 
