@@ -30,6 +30,7 @@ from sase.planning.automaton.automaton import (
     PatternState,
     Waits,
 )
+from sase.planning.automaton.bounds import bounded
 from sase.planning.automaton.checks import checks_of
 
 IGNORE = {
@@ -49,7 +50,7 @@ def automata_of(query: BoundQuery) -> tuple[PatternAutomaton, ...]:
             branch.strategy,
             [each for each in branch.conjuncts if each.kind is not ConjunctClass.NEGATIVE],
         )
-        for branch in query.branches or (query,)
+        for branch in map(bounded, query.branches or (query,))
     )
 
 
