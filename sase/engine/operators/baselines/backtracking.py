@@ -21,13 +21,17 @@ from sase.planning.nodes import RunEvaluation
 
 
 class BacktrackingState(RunEvaluationState):
-    """A running evaluation, depth first."""
-
-    kernel: Any = staticmethod(of.advance_backtracking)
+    """A running evaluation, depth first, which `rereads` the events at which runs were put off."""
 
     def __init__(
-        self, node: RunEvaluation, context: Context, taken: TakenMatches | None = None
+        self,
+        node: RunEvaluation,
+        context: Context,
+        taken: TakenMatches | None = None,
+        *,
+        rereads: bool = False,
     ) -> None:
+        self.kernel = again.advance_rereading if rereads else of.advance_backtracking
         super().__init__(node, context, taken)
         size = context.options.stack
         self._waiting = np.zeros((size, of.WAITING_WIDTH), np.int64)
@@ -98,9 +102,3 @@ class BacktrackingState(RunEvaluationState):
 
     def _counts(self) -> dict[str, int]:
         return {"backtracked": self._backtracked, "reread": self._reread}
-
-
-class RereadingState(BacktrackingState):
-    """The same, where a run that was put off reads the event of its choice again."""
-
-    kernel: Any = staticmethod(again.advance_rereading)

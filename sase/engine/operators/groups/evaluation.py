@@ -15,7 +15,6 @@ from sase.engine.operators.groups.leading import leading_runs
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.kleene.match_room import MatchRoom, Written
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
@@ -78,7 +77,3 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
         """Continue from a checkpoint."""
         self._absences.restore(saved.part("absences"))
         super().restore(saved)
-
-    def _check(self, saved: Saved) -> None:
-        """Refuse runs that lead anywhere else than runs do."""
-        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sase.engine.operators.baselines.backtracking import BacktrackingState, RereadingState
+from sase.engine.operators.baselines.backtracking import BacktrackingState
 from sase.engine.operators.baselines.versioned import VersionedState
 from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.groups.evaluation import GroupEvaluationState
@@ -51,7 +51,7 @@ def open_runs(
         case RunAlgorithm.WALK_BACK:
             return WalkBackEvaluationState(node, context, taken)
         case RunAlgorithm.REREADING:
-            return RereadingState(node, context, taken)
+            return BacktrackingState(node, context, taken, rereads=True)
         case _:
             assert taken is None, "such a plan is not pruned"
             return _open_unpruned(node, algorithm, context)

@@ -26,7 +26,6 @@ from sase.engine.operators.contract import (
 )
 from sase.engine.operators.kleene.match_room import MatchRoom, Written
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.saved_state import Saved
@@ -205,7 +204,3 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
         if self._waiting is not None:
             self._waiting.restore(waiting)
         waiting.check(self._waiting is not None or waiting.is_none, "nothing waits in this plan")
-
-    def _check(self, saved: Saved) -> None:
-        """Refuse runs that lead anywhere else than runs do."""
-        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)
