@@ -15,10 +15,8 @@ from sase.engine.operators.groups.leading import leading_runs
 from sase.engine.operators.groups.negation import IterationAbsences
 from sase.engine.operators.kleene.match_room import MatchRoom, Written
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.layout import Own
-from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
 
@@ -69,9 +67,3 @@ class GroupEvaluationState(GroupEvents, RunEvaluationState):
         """The oldest event of any run, and of those that iterations must not have."""
         known = [super().horizon(), self._absences.oldest()]
         return min((each for each in known if each is not None), default=None)
-
-    # ------------------------------------------------------------ state
-
-    def _check(self, saved: Saved) -> None:
-        """Refuse runs that lead anywhere else than runs do."""
-        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)

@@ -46,7 +46,7 @@ class RunEvaluationBase(Declared):
         # A single event agrees with itself, NULL or not.
         is_alone = context.is_alone and context.components[0].is_single
         self._rest = [] if is_alone else list(node.tested)
-        self._states = PatternStates(node.components, len(self._rest), node.automaton)
+        self._states = states_of(context, node, len(self._rest))
         self._always, self._first = self._simple()
         self._key = context.dictionary.key(() if is_alone else node.partitions)
         self._program = self._programmed()
@@ -124,6 +124,12 @@ class RunEvaluationBase(Declared):
             "most_bytes": bytes_held + self._room.nbytes,
             "most_stored_bytes": self._context.buffer.size,
         }
+
+
+def states_of(context: Context, node: RunEvaluation, tests: int) -> PatternStates:
+    """The states of a pattern, which are the same for all runs of a plan."""
+    key = PatternStates, node.components, tests
+    return context.cached(key, lambda: PatternStates(node.components, tests, node.automaton))
 
 
 def fewest(taken: TakenMatches | None, context: Context) -> int:

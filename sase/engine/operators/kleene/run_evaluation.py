@@ -17,7 +17,7 @@ from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Checkpoint, Context, Counters, bound_of, span_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
-from sase.engine.operators.kleene.saved_runs import check_depths, check_runs
+from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.resources import is_too_much
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
@@ -250,8 +250,7 @@ class RunEvaluationState(IncrementalEvaluation):
 
     def _check(self, saved: Saved) -> None:
         """Refuse runs that lead anywhere else than runs do."""
-        used = check_runs(saved, self._runs, self._context.levels, self._built)
-        check_depths(saved, self._runs.cells, used)
+        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)
 
 
 def wanted(taken: TakenMatches | None) -> int:

@@ -229,7 +229,7 @@ class PatternStates:
             frozen(np.array(rows, np.int64)), _table(edges, of.EDGE_WIDTH), _table(checks, 2)
         )
 
-    @property
+    @cached_property
     def first(self) -> int:
         """As bits the states that a run may begin at."""
         return self.onward(START)

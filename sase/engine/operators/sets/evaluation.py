@@ -25,11 +25,9 @@ from sase.engine.operators.contract import (
 )
 from sase.engine.operators.kleene.match_room import MatchRoom, Written
 from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.engine.operators.kleene.saved_automaton import check_automaton_runs
 from sase.engine.operators.sets.waiting_matches import WaitingMatches
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.snapshots.layout import Count, IfThere, Own
-from sase.engine.snapshots.saved_state import Saved
 from sase.lang.ast import StrategyName
 from sase.planning.nodes import RunEvaluation
 
@@ -196,7 +194,3 @@ class SetEvaluationState(RunEvaluationState, HasTimers):
 
     def _encoded(self) -> dict[str, Any]:
         return {"waiting": None if self._waiting is None else self._waiting.queue}
-
-    def _check(self, saved: Saved) -> None:
-        """Refuse runs that lead anywhere else than runs do."""
-        check_automaton_runs(saved, self._runs, self._states, self._program.automaton, self._built)
