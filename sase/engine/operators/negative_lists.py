@@ -100,10 +100,11 @@ class NegativeLists(Declared):
 
     def _take(self, saved: Saved, values: Any) -> None:
         count, tail = values.sizes.tolist()
-        room, numbers = len(values.row), np.arange(tail, count)
+        room = len(values.row)
         saved.check(len(values.heads) > 0, "there is no list")
         saved.check((values.heads < count).all(), "a list leads to no event")
         saved.check(tail <= count <= tail + room, "there are more events than places")
+        numbers = np.arange(tail, count)
         alive = numbers & (room - 1)
         if self._needs_events:
             saved.check_events(values.row[alive])

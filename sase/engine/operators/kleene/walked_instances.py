@@ -57,12 +57,10 @@ class WalkedInstances(RunEvaluationBase):
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         cells, known, state = values.cells, values.known, values.state
-        levels, size, numbers = (
-            self._context.levels,
-            len(self._walk.cells),
-            np.arange(*state[[of.TAIL, of.COUNT]]),
-        )
-        saved.check(len(numbers) == len(cells), "there is not a row for each instance")
+        levels, size = self._context.levels, len(self._walk.cells)
+        tail, count = state[of.TAIL], state[of.COUNT]
+        saved.check(count - tail == len(cells), "there is not a row for each instance")
+        numbers = np.arange(tail, count)
         is_still = not (state[of.DEPTH] or state[of.WAYS])
         saved.check(is_still or saved.live.is_done, "a walk is under way")
         saved.check_events(cells[:, of.ROW])
@@ -72,7 +70,7 @@ class WalkedInstances(RunEvaluationBase):
         saved.check(bool((bits >> levels == 0).all()), "there is no such level")
         saved.check(len(known) % levels == 0, "keys have no row for each level")
         tops = known[:, of.TOP]
-        is_there = (tops >= NOTHING) & (tops < state[of.COUNT])
+        is_there = (tops >= NOTHING) & (tops < count)
         saved.check(bool(is_there.all()), "a key leads to no instance")
         while size < len(cells):
             size *= 2
