@@ -58,6 +58,8 @@ class CompiledQuery:
     basic: Operator
     lateness: int | None = None
     params: tuple[tuple[str, Constant], ...] = ()
+    # Whether a run without statistics may measure some; EXPLAIN plans a statement by none.
+    samples: bool = True
 
     @property
     def schema(self) -> Schema:

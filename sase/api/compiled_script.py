@@ -116,8 +116,9 @@ class CompiledScript:
         if not self.graph.is_lone or self.set_aside:
             return None
         (statement,) = self.graph.statements
-        known = self.bound.queries[statement.name]
-        return replace(known, lateness=self._lateness(*statement.sources))
+        samples = statement.sources == (None,) and not is_script(self.graph.source.text)
+        late = self._lateness(*statement.sources)
+        return replace(self.bound.queries[statement.name], lateness=late, samples=samples)
 
     def with_text(self, text: str) -> CompiledScript:
         """Another script over the same inputs; statements that are in both are compiled once."""

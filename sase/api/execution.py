@@ -70,7 +70,7 @@ def run(
     def planned() -> tuple[RowsInMemory | Files, EnginePlan]:
         most = batch.most_held(guard)
         rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
-        if statistics is None:
+        if statistics is None and known.samples:
             rows, statistics = sampled(known, rows, threads)
         made = known.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
         if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:

@@ -67,11 +67,11 @@ def output_files(
     bad_rows: dict[str | None, str] = {}
     if arguments.out is None:
         check_standard_output()
-    elif len(names) > 1:
+    elif is_written_by_tasks or _is_file(program, out):
+        matches = {} if is_written_by_tasks else {names[0]: out.path}
+    else:
         matches = _files_in(out, "statement", dict(zip(names, names, strict=True)), suffix)
-    elif not is_written_by_tasks:
-        matches = {names[0]: out.path}
-    if arguments.quarantine is not None and program.graph.is_lone:
+    if arguments.quarantine is not None and program.graph.is_lone and _is_file(program, bad):
         bad_rows = {None: bad.path}
         if bad_suffix is not None and not bad.path.lower().endswith(bad_suffix):
             raise ArgumentError(
@@ -80,6 +80,8 @@ def output_files(
             )
     elif arguments.quarantine is not None:
         bad_rows = _files_in(bad, "input", _called(program), bad_suffix or suffix)
+        if program.graph.is_lone:
+            bad_rows = {None: bad_rows[program.graph.inputs[0]]}
     _check_apart(out, bad, "file" if bad_rows.keys() == {None} else "folder")
     targets = [*(out._replace(path=each) for each in matches.values())]
     targets += [bad._replace(path=each) for each in bad_rows.values()]
@@ -90,6 +92,17 @@ def output_files(
         for own in program.inputs.values():
             check_unread(target, own)
     return OutputFiles(matches, bad_rows)
+
+
+def _is_file(program: GivenProgram, target: Target) -> bool:
+    """Whether a target is the only file; a script of one statement has a folder without a suffix.
+
+    It may be one of many scripts, which are run alike.
+    """
+    from sase.lang.parser import is_script
+
+    is_query = not is_script(program.graph.source.text)
+    return len(program.names) == 1 and (is_query or bool(os.path.splitext(target.path)[1]))
 
 
 def _called(program: GivenProgram) -> dict[str, str | None]:
@@ -216,8 +229,8 @@ class Delivery:
         """Sum up how many matches there are `of` how much, and where they are once all is there."""
         total = counted(sum(counts.values()), "match")
         if len(self._program.names) == 1:
-            out = None if is_endless else self._program.arguments.out
-            notify([f"{total}{of}{'' if out is None else f': {out}'}"])
+            out = self.path(self._program.names[0]) or self._program.arguments.out
+            notify([f"{total}{of}{'' if out is None or is_endless else f': {out}'}"])
             return
         for name, count in counts.items():
             path = self.path(name)

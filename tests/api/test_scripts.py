@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sase
+from sase.api.compiled_query import CompiledQuery
 from sase.binding.script import StatementGraph
 from sase.planning.statistics import Statistics
 
@@ -129,6 +130,30 @@ def test_a_statement_alone_over_one_input_is_matched_as_a_query(
     assert sase.match(text, **given, output="count") == len(expected) == 4
     found = sase.match(text, **given, output="compressed")
     assert (found.count(), found.where("b.ts > 3").count()) == (4, 2)
+
+
+def test_a_statement_is_planned_as_explain_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By no statistics but those that are given, where a query measures some."""
+    measured = list[int]()
+    of_query = CompiledQuery.measured
+
+    def counted(known: CompiledQuery, found: Any, sample: int) -> Statistics:
+        measured.append(sample)
+        return of_query(known, found, sample)
+
+    monkeypatch.setattr(CompiledQuery, "measured", counted)
+    many = [{"type": "AB"[ts % 2], "ts": ts} for ts in range(2_000)]
+    query = "EVENT SEQ(A a, B b) WITHIN 2"
+    for text, streams, expected in (
+        (query, None, 1),
+        (query, {"p": many}, 0),
+        (f"FROM p {query}", {"p": many}, 0),
+        (f"CREATE STREAM s AS {query}", None, 0),
+    ):
+        measured.clear()
+        given = {"events": many} if streams is None else {"streams": streams}
+        assert len(sase.match(text, **given)) == 1_000
+        assert len(measured) == expected
 
 
 @pytest.mark.parametrize(

@@ -334,6 +334,12 @@ def test_the_only_statement_has_no_name(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["run", "-q", query, *inputs, "--threads", "2", "-o", "found.jsonl"]) == 0
     assert "sase: 2 matches in 3 rows, " in capsys.readouterr().err
     assert len(lines(Path("found.jsonl").read_text("utf-8"))) == 2
+    assert main(["run", "-q", query, *inputs, "-o", "found", "--quarantine", "bad"]) == 0
+    assert "sase: 2 matches in 3 rows, " in (told := capsys.readouterr().err)
+    assert ": found/query_1.parquet\n" in told
+    assert [os.listdir(each) for each in ("found", "bad")] == [["query_1.parquet"], []]
+    assert main(["run", "-q", "EVENT Failure a", "--events", "logins.csv", "-o", "found"]) == 2
+    assert "-o found: the suffix names the format" in capsys.readouterr().err
     assert main(["run", "-q", query, *inputs, "--output", "count"]) == 0
     assert capsys.readouterr().out == "2\n"
     stream = "CREATE STREAM s AS EVENT SEQ(Failure a, Success b) LIMIT 1"
