@@ -8,17 +8,23 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 
 import sase
+from sase.engine.columns.input import SMALL
+from sase.engine.kernels.kleene import stretch_groups
+from sase.engine.kernels.scan.stacks import TAG_AT
 from sase.engine.operators.contract import HasBranches
 from sase.engine.operators.opening import OPENERS, opener
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import TransformationState
+from sase.engine.pipeline.fused.lines import MOST_KEYS
 from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.planning.physical.drive import DriveRequest, Feed
+from sase.planning.physical.drive import DriveRequest, Feed, Need
 from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
+from sase.planning.physical.line_drives import MOST_COMPARED, MOST_LEVELS
 from sase.planning.physical.operators import (
     BranchUnion,
     EventScan,
@@ -26,7 +32,7 @@ from sase.planning.physical.operators import (
     SequenceOutput,
     operators_of,
 )
-from sase.planning.physical.stack_drives import StackDrive
+from sase.planning.physical.stack_drives import MOST_TAGGED, StackDrive
 from sase.planning.plan import EnginePlan
 from sase.planning.recipes import recipe_names
 from tests import routes
@@ -116,6 +122,13 @@ def test_what_is_driven_is_what_is_chosen() -> None:
                 if isinstance(drive, StackDrive):
                     assert not pipeline.keeps_events, case
     assert {"fused scan", "fused push", "shared lines", "fused lines", "narrowed scan"} <= {*seen}
+
+
+def test_bounds_are_those_of_the_kernels() -> None:
+    assert (MOST_TAGGED, MOST_COMPARED) == (TAG_AT, stretch_groups.MOST_COMPARED)
+    assert f"{MOST_KEYS:,}" in Need.FEW_KEYS.value
+    assert f"{SMALL:,}" in Need.SMALL_BATCH.value
+    assert 8 * np.dtype(np.uint8).itemsize == MOST_LEVELS
 
 
 @pytest.mark.parametrize("node", OPENERS, ids=lambda node: node.__name__)
