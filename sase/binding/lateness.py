@@ -1,4 +1,4 @@
-"""Convert durations to raw units, such as an allowed lateness: numbers, timedeltas, or texts."""
+"""Convert durations to raw time units: numbers, timedeltas, or texts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sase.source import Source
 
 
 def lateness_in(given: object, schema: Schema) -> int:
-    """The allowed lateness in raw units of the time column, rounded up where it is not whole."""
+    """The allowed lateness in raw units of the time column, rounded up."""
     return duration_in("lateness", given, schema, "an event cannot be less than no time late")
 
 
 def with_longest(schema: Schema, given: object) -> Schema:
-    """A schema with the length that no interval exceeds; without one as it is."""
+    """Set the greatest length of an interval in a schema, if given."""
     if given is None:
         return schema
     if schema.until is None:
@@ -50,7 +50,10 @@ def duration_in(
     negative: str,
     rounded: Callable[[Fraction], int] = math.ceil,
 ) -> int:
-    """A duration in raw units of the time column, rounded up; what is `negative` is refused."""
+    """A duration in raw units of the time column, rounded up.
+
+    `negative` is the message that refuses a negative one.
+    """
     reading = _Reading(option, given, negative)
     amount, unit = reading.read()
     if amount < 0:
@@ -67,7 +70,7 @@ def duration_in(
 def refuse_plain_number(
     given: object, column: str, time: DataType, option: str = "lateness"
 ) -> None:
-    """Refuse a duration without a unit where times are no integers, and propose one."""
+    """Refuse a duration without a unit unless times are integers, and suggest a unit."""
     if time.usual_unit is not None:
         raise PlanError(
             f"{option}={given!r} counts integer times, and `{column}` is {time.described()}: give a"
@@ -76,7 +79,7 @@ def refuse_plain_number(
 
 
 class _Reading(NamedTuple):
-    """What is given as an option, and why it cannot be negative."""
+    """An option's value, and the message if it is negative."""
 
     option: str
     given: object
