@@ -1,4 +1,4 @@
-"""Direct comparisons of a new event with what a run knows, which need no program."""
+"""Direct comparisons of a new event with the state of a run, without a program."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sase.lang.ast import TURNED
 class DirectComparison(NamedTuple):
     """The accepted orders as bits, the column of the new event, and the other side.
 
-    That is an event or a value: its source, its word, and the column of an event. Values whose
-    scales may differ are compared by what has the address.
+    The other side is an event or a value: its source, its word, and for an event the column.
+    `address` is the kernel that compares values of different scales.
     """
 
     accepted: int
@@ -34,7 +34,7 @@ NOT_DIRECT = DirectComparison(0, 0)
 
 
 def direct_comparison(condition: Condition | Expression, fills: Fills) -> DirectComparison:
-    """Return the direct comparison with the event bound at its moment, or `NOT_DIRECT`."""
+    """Return the direct comparison with the newly bound event, or `NOT_DIRECT`."""
     if not isinstance(condition, Comparison) or fills.loops:
         return NOT_DIRECT
     sign, left, right = condition.operator, condition.left, condition.right
@@ -52,7 +52,7 @@ def direct_comparison(condition: Condition | Expression, fills: Fills) -> Direct
 
 
 def _is_new(side: Expression, fills: Fills) -> bool:
-    """Whether it is an attribute of the event that is bound."""
+    """Whether a value is an attribute of the newly bound event."""
     if not isinstance(side, Reference) or fills.base.lacks(side):
         return False
     level, moment = divmod(fills.term.moment, of.MOMENTS)
@@ -63,7 +63,7 @@ def _is_new(side: Expression, fills: Fills) -> bool:
 
 
 def _other_side(side: Expression, fills: Fills) -> tuple[int, int, int] | None:
-    """Source, word and column of the other side, if the run knows it before the event is bound."""
+    """Source, word and column of the other side, if the run has it before the event is bound."""
     if not isinstance(side, Reference | Aggregate) or fills.base.lacks(side):
         return None
     level, moment = divmod(fills.term.moment, of.MOMENTS)
@@ -91,7 +91,7 @@ def _column(reference: Reference, fills: Fills) -> int:
 
 
 def _source_of(fills: Fills, place: int) -> tuple[int, int, int, int]:
-    """Source and word of the row at a place, the kind of the word, and what it goes back by."""
+    """The source and word of the row at a place, the word's kind, and the steps it goes back."""
     source, _, word, _, _, back = next(row for row in fills.rows if row[4] == place)
     kinds = {word: kind for _, kind, word, _, _ in fills.words.changes}
     return source, word, kinds.get(word, NOTHING), back

@@ -1,4 +1,4 @@
-"""Conditions and values over iterations of repeated groups: which words of nodes they read."""
+"""Conditions and values over iterations of repeated groups: the node words that they read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sase.engine.kernels.sentinels import NOTHING
 
 @dataclass(frozen=True)
 class GroupPlace:
-    """Where nodes know of a group: its number, its last state, and its words, from the node on.
+    """The place of a group in nodes: its number, its last state, and its words.
 
     `slots` are the states of each variable, `branches` those of each branch.
     """
@@ -32,7 +32,7 @@ class GroupPlace:
 
 @dataclass
 class GroupFills(Fills):
-    """The rows of a program by source, and its loops, over events, iterations and both."""
+    """The inputs of a program by source, and its loops over events and iterations."""
 
     groups: Mapping[int, GroupPlace] = field(default_factory=dict)
     sets: SetWords = NO_SETS
@@ -65,7 +65,7 @@ class GroupFills(Fills):
     # ------------------------------------------------------------ events
 
     def is_judged(self, reference: EventReference) -> bool:
-        """Whether it is of the event that is judged."""
+        """Whether a reference is to the event under test."""
         inner = reference.inner
         is_it = inner is None or self._is_of_own(inner.variable)
         return reference.component == self.term.judged and is_it
@@ -99,7 +99,7 @@ class GroupFills(Fills):
         return self._place((of.KNOWN_EVENT, cursor, word, 0), back=back)
 
     def _of_component(self, component: int, part: Part) -> int:
-        """The place of an event of a component that is no group."""
+        """The place of an event outside of groups."""
         ranges = (component, None) in self._loops or component == self.term.own
         if part in BEFORE and ranges and self.levels[component] in self.sets.entries:
             word = self.words.word(self.levels[component], of.LAST_EVENT, None, 0, NOTHING)
@@ -113,14 +113,14 @@ class GroupFills(Fills):
         return self._place((of.KNOWN_EVENT, 0, word, 0))
 
     def _loop_of(self, component: int) -> int:
-        """The loop over a component that is no group; 0 for the newest event."""
+        """The loop over a component outside of groups; 0 for the newest event."""
         return 0 if component == self.term.own else self._loops[(component, None)]
 
     def _is_of_own(self, variable: int) -> bool:
         return self.term.own_variable == variable
 
     def _ranges(self, component: int, variable: int) -> bool:
-        """Whether a series of an iteration is one of whose events there is one at hand."""
+        """Whether a series of an iteration has a current event."""
         return self._is_own(component, variable) or (component, variable) in self._loops
 
     def _is_own(self, component: int, variable: int) -> bool:
@@ -129,11 +129,11 @@ class GroupFills(Fills):
         return is_of_it and self._is_of_own(variable) and term.judged is None
 
     def _series(self, component: int, variable: int) -> int:
-        """The loop at the event of a series; 0 for the newest event."""
+        """The loop over a series of an iteration; 0 for the newest event."""
         return 0 if self._is_own(component, variable) else self._loops[(component, variable)]
 
     def _iteration(self, component: int, part: Part) -> tuple[int, int]:
-        """The loop at an iteration, 0 for the newest node, and the word that leads back from it."""
+        """The loop over an iteration (0: newest node), and the word that leads back from it."""
         if part in (Part.LAST, Part.ALL):
             return 0, 0
         cursor = self._loops.get((component, None), 0)
@@ -151,7 +151,7 @@ class GroupFills(Fills):
         return Variable(place.slots[inner.variable], place.number if is_at_hand else None)
 
     def value(self, aggregate: Aggregate, kinds: tuple[int, int], table: int = NOTHING) -> int:
-        """The place of tag and bits of an aggregate."""
+        """The place of an aggregate's tag and bits."""
         place = self.groups.get(aggregate.component)
         if place is None or aggregate.inner is not None:
             return super().value(aggregate, kinds, table)

@@ -1,4 +1,4 @@
-"""Conditions and values over series: what nodes must know for them, and how programs read it."""
+"""Conditions and values over series: the words that nodes need, and how programs read them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.engine.kernels.kleene import run_nodes as of
 from sase.engine.kernels.sentinels import NOTHING
 
 AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CURRENT)
-# The word that each function needs, and the value made of it.
+# For each function the kind of word that nodes keep, and the kind of value made from it.
 FUNCTIONS = {
     "count": (of.NUMBERS, of.NUMBERS),
     "sum": (of.SUM, of.SUM),
@@ -34,7 +34,7 @@ FUNCTIONS = {
     "max": (of.MOST, of.MOST),
     "stddev": (of.SPREAD, of.DEVIATION),
 }
-# The single event that a function of a range means.
+# The single event that a function of a range returns.
 SINGLE = {
     ("first", Part.ALL): Part.FIRST,
     ("first", Part.BEFORE_CURRENT): Part.FIRST,
@@ -47,14 +47,13 @@ SINGLE = {
 
 @dataclass(frozen=True)
 class Term:
-    """A condition or a value, and the moment at which it is decided.
+    """A condition or a value, and the moment when it is decided.
 
-    `own` is the component whose newest event its `i` means, `judged` the negative component
-    whose event is given beside the match. Over all other series it ranges; of a pattern with
-    repeated groups over what is `quantified`. `at_hand` is the group, by its component, of which an
-    iteration is at hand: that of the newest event, or one that is `given`. `own_variable` is its
-    variable whose newest event `i` means. It is checked once the `awaited` members of a set, as
-    bits of states, have events.
+    `own` is the component whose newest event is `i`; `judged` the negative component of the event
+    under test. It ranges over all other series, or with repeated groups over `quantified`.
+    `at_hand` is the component of the group with a current iteration: that of the newest event, or a
+    `given` one; `own_variable` is the group's variable whose newest event is `i`. It is checked
+    once the `awaited` members of a set, as bits of states, have events.
     """
 
     term: Condition | Expression
@@ -72,30 +71,30 @@ class Term:
 class Variable:
     """A variable of a repeated group: the states at which it is bound.
 
-    With a `group` what is meant is what it binds in the iteration at hand.
+    With a `group`, it means its events in the current iteration.
     """
 
     levels: tuple[int, ...]
     group: int | None = None
 
 
-# What a fact is about: a level, or a variable that is bound at several states.
+# The subject of a word: a level, or a variable with several states.
 Subject: TypeAlias = int | Variable
 
 
 @dataclass
 class NodeWords:
-    """The words of a node, behind those of the tests, by level, kind and attribute."""
+    """The words of a node after those of tests, by level, kind and attribute."""
 
     before: int
-    # The words of a group that are new in each iteration: the group, and a range of a node.
+    # Words of a group that restart in each iteration: the group, and a range in the node.
     fresh: list[tuple[int, int, int]] = field(default_factory=list)
     changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     lacking: list[tuple[Subject, str, frozenset[int]]] = field(default_factory=list)
-    # What users defined, by number, and the columns that it reads.
+    # User-defined aggregates by number, and the columns that they read.
     defined: list[tuple[Aggregate, UserAggregate]] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
-    # Where the confidence of a match stands, if it is read.
+    # The word of a match's confidence, if it is read.
     confidence: int = NOTHING
     _numbers: dict[Hashable, int] = field(default_factory=dict)
     _places: dict[tuple[Hashable, int, str | None], int] = field(default_factory=dict)
@@ -109,7 +108,7 @@ class NodeWords:
     def word(
         self, level: Subject, kind: int, attribute: str | None, column: int, table: int
     ) -> int:
-        """The word for a fact about a level; its changes are recorded."""
+        """Return the word for a fact on a level, and record its changes."""
         key = level, kind, attribute
         if key not in self._places:
             self._places[key] = self.before + self._used
@@ -123,7 +122,7 @@ class NodeWords:
         return self._places[key]
 
     def confidence_word(self) -> int:
-        """The word of the confidence of a match, a tag and its bits, which no event changes."""
+        """Return the words of a match's confidence (tag and bits), which no event changes."""
         if self.confidence == NOTHING:
             self.confidence = self.before + self._used
             self._used += words_of(of.LEAST)
@@ -132,7 +131,7 @@ class NodeWords:
     def defined_word(
         self, level: Subject, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
     ) -> tuple[int, int]:
-        """The word and the kind of what a user defined, over columns of a level."""
+        """Return the word and kind of a user-defined aggregate over columns of a level."""
         key = level, aggregate.function, tuple(columns)
         if key not in self._numbers:
             self._numbers[key] = len(self.defined)
@@ -146,7 +145,7 @@ class NodeWords:
 
 @dataclass
 class Fills:
-    """The rows of a program by source, and its loops; row 0 is noted where arithmetic overflows."""
+    """The inputs of a program by source, and its loops; row 0 is noted for overflows."""
 
     term: Term
     levels: dict[int, int]
@@ -172,18 +171,18 @@ class Fills:
                 self._loops[component] = len(self.loops)
 
     def _over(self, level: int, exempt: int) -> tuple[int, ...]:
-        """The loop over the events of a level, of which the first may be exempt."""
+        """The loop over the events of a level; `exempt` excludes the first."""
         return level, exempt
 
     def _loop(self, component: int) -> int:
         return 0 if component == self.term.own else self._loops[component]
 
     def is_judged(self, reference: EventReference) -> bool:
-        """Whether it is of the event that is judged."""
+        """Whether a reference is to the event under test."""
         return reference.component == self.term.judged
 
     def is_bound_before(self, own: int, level: int) -> bool:
-        """Whether an event of a level may be bound before one of another."""
+        """Whether an event of one level may be bound before one of another."""
         return own <= level
 
     def event(self, reference: EventReference) -> int:
@@ -192,7 +191,7 @@ class Fills:
         if component == self.term.judged:
             return self._place((of.JUDGED, 0, 0, 0))
         if part in AT and component not in self._loops and component != self.term.own:
-            part = Part.FIRST  # of an optional component, in a result
+            part = Part.FIRST  # an optional component in a result
         if part in AT:
             return self._place((of.EVENT_AT, self._loop(component), 0, 0))
         if part in BEFORE:
@@ -202,25 +201,25 @@ class Fills:
         return self._place((of.KNOWN_EVENT, 0, word, 0))
 
     def value(self, aggregate: Aggregate, kinds: tuple[int, int], table: int = NOTHING) -> int:
-        """The place of tag and bits of an aggregate."""
+        """The place of an aggregate's tag and bits."""
         component, name = aggregate.component, aggregate.attribute
         column = 0 if name is None else self.base.places[(component, name)]
         word = self.words.word(self._subject(aggregate), kinds[0], name, column, table)
         return self._value(aggregate, word, kinds[1])
 
     def defined(self, aggregate: Aggregate, user: UserAggregate) -> int:
-        """The place of tag and bits of what a user defined."""
+        """The place of a user-defined aggregate's tag and bits."""
         component = aggregate.component
         columns = [self.base.places[(component, name)] for name in aggregate.attributes]
         subject = self._subject(aggregate)
         return self._value(aggregate, *self.words.defined_word(subject, aggregate, user, columns))
 
     def confidence(self) -> int:
-        """The place of tag and bits of the confidence of a match."""
+        """The place of the tag and bits of a match's confidence."""
         return self._place((of.KNOWN_VALUE, 0, self.words.confidence_word(), of.LEAST), 2)
 
     def flag(self, aggregate: Aggregate, lacking: frozenset[int]) -> int:
-        """The place of the flag that an event of the range lacks the attribute."""
+        """The place of a flag: an event in the range lacks the attribute."""
         name, level = aggregate.attribute, self._subject(aggregate)
         assert name is not None
         known = [each[:2] for each in self.words.lacking]
@@ -235,7 +234,7 @@ class Fills:
         return self.levels[aggregate.component]
 
     def _value(self, aggregate: Aggregate, word: int, kind: int) -> int:
-        """The place of tag and bits of a word, over the range of an aggregate."""
+        """The place of a word's tag and bits, over the range of an aggregate."""
         if aggregate.part not in (*AT, *BEFORE):
             return self._place((of.KNOWN_VALUE, 0, word, kind), 2)
         source = of.VALUE_AT if aggregate.part in AT else of.VALUE_BEFORE
@@ -251,14 +250,14 @@ class Fills:
 
 
 def words_of(kind: int) -> int:
-    """How many words the kind of a change, or of a value, has in a node."""
+    """The number of words of a kind of change or value."""
     if kind < 0:
         return 1
     return of.WORDS_OF_DEFINED if kind >= of.DEFINED else of.WORDS[of.MADE_OF.get(kind, kind)]
 
 
 def words_read(row: Sequence[int]) -> range:
-    """The words of a node that fill a place of a program."""
+    """The words of a node that a program input reads."""
     source, _, word, kind, *_ = row
     if source == of.KNOWN_EVENT:
         return range(word, word + 1)
@@ -269,7 +268,7 @@ def words_read(row: Sequence[int]) -> range:
 
 @dataclass(frozen=True)
 class SeriesLayout(ProgramLayout):
-    """Where the program of a term finds what it reads, which is filled in each time."""
+    """The layout of a term's program, whose inputs are filled for each evaluation."""
 
     fills: Fills | None = None
 
@@ -279,16 +278,16 @@ class SeriesLayout(ProgramLayout):
         return self.fills.event(reference)
 
     def may_lack_event(self, reference: EventReference) -> bool:
-        """Whether there may be no such event: a first, last or earlier one of a series."""
+        """Whether the event may be missing: a first, last or earlier one of a series."""
         assert self.fills is not None
         return not self.fills.is_judged(reference) and reference.part is not Part.EVENT
 
     def row_of_arithmetic(self, operation: Operation) -> int:
-        """An event that exists for certain."""
+        """Return an event that always exists."""
         return 0
 
     def single(self, aggregate: Aggregate) -> EventReference | None:
-        """The event that `first` or `last` means."""
+        """The event that `first` or `last` returns."""
         part, inner = SINGLE.get((aggregate.function, aggregate.part)), aggregate.inner
         if inner is not None and aggregate.part is Part.CURRENT:
             of_series = SINGLE.get((aggregate.function, inner.part))
@@ -305,7 +304,7 @@ class SeriesLayout(ProgramLayout):
         )
 
     def value(self, aggregate: Aggregate) -> int:
-        """The place of tag and bits of an aggregate."""
+        """The place of an aggregate's tag and bits."""
         assert self.fills is not None
         if aggregate.attribute is None:
             return self.fills.value(aggregate, (of.COUNT, of.COUNT))
@@ -319,12 +318,12 @@ class SeriesLayout(ProgramLayout):
         return self.fills.value(aggregate, FUNCTIONS[aggregate.function], table)
 
     def confidence(self) -> int:
-        """The place of tag and bits of the confidence of a match."""
+        """The place of the tag and bits of a match's confidence."""
         assert self.fills is not None
         return self.fills.confidence()
 
     def flag(self, aggregate: Aggregate) -> int:
-        """The place of the flag that an event in the range lacks the attribute."""
+        """The place of a flag: an event in the range lacks the attribute."""
         assert self.fills is not None
         codes = [self.type_codes.get(name) for name in aggregate.undeclared_by or ()]
         if (aggregate.component, aggregate.attribute) in self.lacking:
@@ -338,6 +337,6 @@ def laid_out(
     base: ProgramLayout,
     fills_of: Callable[[Term], Fills],
 ) -> tuple[list[SeriesLayout], list[Fills], NodeWords]:
-    """A layout and fills for each term, and the words of nodes; complete after lowering."""
+    """Layouts and inputs for terms, and the words of nodes; complete after compilation."""
     fills = [fills_of(term) for term in terms]
     return [SeriesLayout.over(base, fills=each) for each in fills], fills, words

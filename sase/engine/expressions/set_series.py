@@ -1,4 +1,4 @@
-"""Conditions over members of sets, whose events interleave: which words of nodes they read."""
+"""Conditions over members of sets, whose events interleave: the node words that they read."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from sase.engine.kernels.sentinels import NOTHING
 
 
 class SetWords(NamedTuple):
-    """Where a node has the one before the set of a level; the elements of levels; the node before.
+    """Words of nodes for sets: the node before a level's set, and the previous node.
 
-    That is the word of it, behind the head.
+    `entries` is the word by level, `elements` the element of each level, `before` the word of the
+    previous node, after the head.
     """
 
     entries: Mapping[int, int]
@@ -29,7 +30,7 @@ NO_SETS = SetWords({}, {}, 0)
 
 
 def loop_row(level: int, exempt: int, sets: SetWords) -> tuple[int, ...]:
-    """The loop over a series, between whose events there are others if it is in a set."""
+    """The loop over a series; in a set, other events may come between its events."""
     if level not in sets.entries:
         return level, exempt, predicates.SERIES, 0, 0, 0, 0
     return level, exempt, predicates.EVENTS, 0, 1 << level, sets.entries[level], 0
@@ -37,9 +38,9 @@ def loop_row(level: int, exempt: int, sets: SetWords) -> tuple[int, ...]:
 
 @dataclass
 class SetFills(Fills):
-    """The rows of a program by source, and its loops.
+    """The inputs of a program by source, and its loops, with sets.
 
-    The node before knows which event of a series was the last, whatever was bound since.
+    The previous node knows the last event of a series, whatever was bound since.
     """
 
     sets: SetWords = NO_SETS
@@ -48,7 +49,7 @@ class SetFills(Fills):
         return loop_row(level, exempt, self.sets)
 
     def is_bound_before(self, own: int, level: int) -> bool:
-        """Whether an event of a level may be bound before one of another."""
+        """Whether an event of one level may be bound before one of another."""
         return own <= level or self.sets.elements[own] == self.sets.elements[level]
 
     def event(self, reference: EventReference) -> int:
