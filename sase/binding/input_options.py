@@ -40,6 +40,7 @@ class InputOptions:
     `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
     whatever their values are. With imprecise time `longest` is the greatest length of an interval,
     in raw units or with a unit.
+
     To add an input option to all commands and functions, add one field here and one keyword above.
     """
 

@@ -3,6 +3,7 @@
 The rank among the paths to a node determines the path: it begins there, or goes through an earlier
 node, with the counts of skipped nodes subtracted. Counts are exact, so a uniform rank gives a
 uniform match. Small numbers are handled by a kernel.
+
 Counts of many thousands of bits would fill the memory. So, if neighbours are not tested, only each
 `segment`-th running count is stored; all ranks go back together, one segment at a time, and its
 counts are recomputed.

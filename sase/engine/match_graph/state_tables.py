@@ -1,7 +1,7 @@
 """The configurations of an automaton for counting kernels: arcs by state, and accepting states.
 
-     root ──► c ──► cp ⟲ p ──► b  closes: b
-        └───► p ⟲ p ──► cp
+    root ──► c ──► cp ⟲ p ──► b        closes: b
+       └───► p ⟲ p ──► cp
 
 The drawing is of `SET(C c, P+ p[]), B b`.
 """

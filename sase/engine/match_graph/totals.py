@@ -3,6 +3,7 @@
 A match is a path: the paths to a node are those to all nodes before it, plus one if a match may
 begin there. Sums over the events of a component follow the same recurrence: the sums of these
 paths, plus the node's weight for each path.
+
 The kernel counts in int64. Frames with larger numbers are counted modulo several primes, up to some
 thousand bits, and beyond that in Python integers.
 """

@@ -161,6 +161,7 @@ class CompressedMatches:
 
         With by="first", a row for each pair of a first and a final event, as the paper prints it,
         with `ts_start` as first column.
+
         Columns: `ts_end`; `key` with the attributes of equivalence tests, if any, of the final
         event; `count` (int64, or text if one is larger); `rows` with, for each component, a list of
         the input rows in these matches; and without RETURN `events`.

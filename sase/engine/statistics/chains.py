@@ -4,7 +4,7 @@ Chains are not materialized. In rows sorted by group and time, an event of the l
 chain of one. An event of another variable begins as many chains as later rows of its group begin
 with the next variable: a difference of running sums. The same sums serve to draw chains.
 
-    group 1:  a  b  a  c  b  c   chains from c: 1, 1, from b: 2, 1, from a: 3, 1
+    group 1:  a  b  a  c  b  c      chains from c: 1, 1, from b: 2, 1, from a: 3, 1
 """
 
 from __future__ import annotations

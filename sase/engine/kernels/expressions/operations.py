@@ -3,6 +3,7 @@
 A value is a tag and 64 bits: NULL, an int64, the bits of a float64, or from EXACT on an int64 that
 counts units of 10 to the minus (tag - EXACT). Such exact values are decimals, and times in seconds
 or fractions of seconds.
+
 A literal with a decimal point has its own tags, from LITERAL, ABOVE or BELOW on. Compared with a
 float, it is the nearest float64; otherwise it is exactly the units, or strictly above or below
 them.

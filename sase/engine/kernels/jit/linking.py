@@ -5,6 +5,7 @@ each kernel that links it. Here parts are only lowered. A large and rarely used 
 part: kernels call it by an address argument, and it is compiled only if needed. Arrays that only
 such a function reads are passed by address, too, since an array argument costs seven words per
 call.
+
 Numba tests each index for being negative, to count it from the end. Without that test loops take up
 to a quarter less time.
 """

@@ -3,8 +3,10 @@
 A slot holds 31 bits of a text's hash and its code plus one; the upper bits of that hash select the
 slot. For each code the table keeps 24 bytes of the text and a mark (hash bits and length), which
 settle most comparisons. A number is kept whole.
+
 A thread writes the text first and then claims the slot by compare-and-swap. So whoever reads a code
 finds its text, no text gets two codes, and no thread waits.
+
 Threads give out codes in blocks, so that no two write to one cache line. The last blocks may be
 filled in part; `translate` closes these gaps.
 """

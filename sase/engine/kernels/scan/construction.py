@@ -3,6 +3,7 @@
 Each final instance is the root of a walk. Its RIP is the first choice for the level before, that
 one's RIP for the next, and so on; at each level the stack leads down to the other choices. The most
 recent event comes first at each level, so sequences are written in the order of results.
+
 A walk stops when the output is full, and resumes from `Walk`: the number of the final instance, the
 level to choose next, and the choice at every level.
 """

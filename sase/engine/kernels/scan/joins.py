@@ -3,13 +3,16 @@
 A record is a sequence of events of adjacent levels; in the buffer of a leaf it is one event. It is
 stored in the cells of its buffer at the place `number & mask`; numbers grow for ever, and those
 below the tail are dead. Records are ordered by their last events.
+
 A join combines each new record on its right with all records on its left that end strictly before
 it begins, the latest first. Those of one key form a chain linked by BELOW; without a key the chain
 is the buffer, searched by bisection. A left record is linked only when a right record begins after
 its end, so no search passes over later ones.
+
 Only records that a final event may follow are joined: the next final event after a right record is
 known, and a record that begins before the window of that event is in no sequence. A right record
 without a final event yet waits for the next round.
+
 Pushed negative components narrow this by FLOOR: the tie of the last event that forbids the gap
 before a record. For the first level it is the measure of that event, and PRECEDED is set.
 """

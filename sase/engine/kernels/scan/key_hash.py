@@ -160,6 +160,7 @@ def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
     """Move the keys used since event `horizon` into an empty table, and free the other codes.
 
     The tables may share arrays.
+
     The lowest free codes are reused first, and those above the last code in use are dropped, so
     that the table can shrink.
     """

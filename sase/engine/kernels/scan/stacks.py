@@ -13,6 +13,7 @@ simultaneous. REACH is the latest first event of a sequence through the instance
 it is the measure of the event itself. REACH never grows on the way down a partition's stack, so a
 walk stops at the first instance that is out of the window. It stops at dead instances, too: these
 are out of the window.
+
 Pushed negative components narrow the range of the walk by FLOOR: the tie of the last event that
 forbids the gap before an instance; instances of the level before with an earlier tie cannot be
 followed. For a first event FLOOR is the measure of the last event before it that forbids a start,

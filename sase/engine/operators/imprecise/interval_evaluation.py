@@ -1,4 +1,4 @@
-"""Run evaluation of imprecise time: walk back by intervals to all that may be a match."""
+"""Evaluate runs with imprecise time: walk back by intervals to all candidates."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from sase.engine.operators.programs.series_program import pattern_of
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import RunEvaluation
 
-# The events of a candidate for which there is room from the beginning.
+# The initial capacity for a candidate's events.
 FEW_STEPS = 64
 NO_NUMBERS = np.zeros(0, np.int64)
 NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
 
 
 class IntervalEvaluationState(RunEvaluationBase):
-    """A running evaluation that yields candidates, their events in the order of the pattern.
+    """A running evaluation that yields candidates, with events in pattern order.
 
-    An event that may be last is walked from once its time is over in every world.
+    A possible last event is walked from once its time is over in every world.
     """
 
     kernel = staticmethod(walk.advance_intervals)
@@ -75,11 +75,11 @@ class IntervalEvaluationState(RunEvaluationBase):
         least = node.least
         assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
         self._likely = _likelihood(0.0 if least is None else float(least), steps)
-        # The heap of events that may be last.
+        # A heap of possible last events.
         self._due = np.zeros((size, 2), np.int64)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """Yield the candidates whose last event is over before some event of a block."""
+        """Yield the candidates whose last event is over before an event of a block."""
         self._seen += len(block)
         if self.node.nothing is None:
             assert block.until is not None
@@ -114,7 +114,7 @@ class IntervalEvaluationState(RunEvaluationBase):
             self._walk = self._walk._replace(known=grown(known, room, NOTHING))
 
     def _make_room(self) -> None:
-        """Double what is full."""
+        """Double the full arrays."""
         found, levels = self._walk, self._context.levels
         state, size = found.state, len(found.cells)
         if state[of.COUNT] - state[of.TAIL] >= size:
@@ -133,7 +133,7 @@ class IntervalEvaluationState(RunEvaluationBase):
         self._walk = found
 
     def horizon(self) -> int | None:
-        """The oldest instance that may be in a candidate."""
+        """The oldest instance that may still be in a candidate."""
         if self._watermark.is_final:
             return None
         if self._walk.bounds.prunes:
@@ -141,7 +141,7 @@ class IntervalEvaluationState(RunEvaluationBase):
         return oldest_event(self._walk, walk.ROW)
 
     def counters(self) -> Counters:
-        """Events, instances and live ones; walks, visits, candidates, what was turned away."""
+        """Events, instances and live ones; walks, visits, candidates, rejections."""
         state = self._walk.state
         return {
             "events": self._seen,
@@ -152,7 +152,7 @@ class IntervalEvaluationState(RunEvaluationBase):
         }
 
     def checkpoint(self) -> Checkpoint:
-        """The instances, the state of partitions, and what waits; between pushes is no walk."""
+        """The instances, the state of partitions, and waiting events; no walk is active."""
         return {
             **super().checkpoint(),
             **saved_instances(self._walk),
@@ -160,7 +160,7 @@ class IntervalEvaluationState(RunEvaluationBase):
         }
 
     def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint: every instance leads to earlier ones."""
+        """Restore a checkpoint; every instance must link to earlier ones."""
         super().restore(saved)
         kept = saved.part("cells").array(None, self._walk.cells.shape[1])
         state = saved.part("state").array(walk.STATE, low=0, high=MOST_COUNTED)
@@ -202,7 +202,7 @@ class IntervalEvaluationState(RunEvaluationBase):
 
 
 def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Likelihood:
-    """Room for the likelihood of so many steps, some of which may be known."""
+    """Memory for the probability of a number of steps, some of which may be known."""
     needed = room if least else 1
     bounds, size = 2 * needed + 2, (2 * needed + 2) * min(needed, MOST_COEFFICIENTS)
     steps = np.ones(room)
@@ -215,7 +215,7 @@ def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Li
 
 
 def _pattern(components: Sequence[BoundComponent]) -> Pattern:
-    """The pattern, whose series are sets or sequences."""
+    """The pattern, with the kinds of its series."""
     kinds = [
         0 if each.is_single else walk.SEQUENCE if each.is_sequence else walk.SET
         for each in components

@@ -1,4 +1,4 @@
-"""What is negative on imprecise time: the events that may forbid, and of which matches they may."""
+"""Negations with imprecise time: the events that may forbid, and the matches they may forbid."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Confidence
 
-# What is kept of an event of a list.
+# Rows of the stored events.
 LIST, EVENT, LO, HI = range(4)
 FIELDS = 4
 
 
 class IntervalLists:
-    """The events that pass what is asked of them alone: a list by key and component."""
+    """The events that pass their own conditions, in a list for each key and component."""
 
     def __init__(self, element: NegativeElement, node: Confidence, context: Context) -> None:
         self._context, self._span = context, span_of(node.window)
         self._components = element.components
         self.split = 0 if element.after is None else element.after + 1
         self._bits = [context.bit_of(each.index) for each in self._components]
-        # A fixed value is a condition on the event.
+        # A test with a fixed value is a condition on the event.
         tests = [test for test in element.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
         self._key = context.dictionary.key(keyed)
@@ -82,7 +82,7 @@ class IntervalLists:
         return int(self._kept[EVENT].min()) if self.alive else None
 
     def _times(self) -> BoundTimes:
-        """What the event buffer holds of the events."""
+        """The events' data in the event buffer."""
         buffer = self._context.buffer
         keys = np.zeros(0, np.int64) if self._key_row is None else buffer.codes[self._key_row]
         return BoundTimes(buffer.numbers("ts"), buffer.numbers("until"), keys)
@@ -132,7 +132,7 @@ class IntervalNegatives(IntervalLists):
         self._room = np.zeros((1024, 2), np.int64)
 
     def of(self, found: Bindings) -> Iterator[tuple[int, int]]:
-        """The numbers of matches, each with an event that may forbid it."""
+        """Yield numbers of matches, each with an event that may forbid it."""
         machine, cells, matches = self._check.arguments(found)
         state, is_done = np.zeros(2, np.int64), False
         while not is_done:
@@ -147,7 +147,7 @@ class IntervalNegatives(IntervalLists):
 
 
 def sets_of(components: Sequence[BoundComponent]) -> Numbers:
-    """Of each level whether its series are sets."""
+    """For each level, whether it is a series without order."""
     return frozen(
         np.array([each.is_series and not each.is_sequence for each in components], np.int64)
     )

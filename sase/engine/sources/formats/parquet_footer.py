@@ -4,6 +4,7 @@ Arrow decodes statistics on access, in Python and in dataset filters. If one is 
 not have the type of its column, the process crashes. So the footer, a Thrift struct in compact
 encoding, is checked first: the type of each column, the lengths of its least and greatest value,
 and of histograms of levels.
+
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
 
