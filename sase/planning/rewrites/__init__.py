@@ -1,7 +1,7 @@
-"""The rewrites: each takes a plan and gives a new one, or says why it does not apply.
+"""The rewrites: each returns a new plan, or the reason why it does not apply.
 
-A rule's name is that of its file and of its function. All of them are legal for skip till any match
-alone, where conditions only choose among the sequences.
+A rule is named like its file and its function. All are legal only for skip till any match, where
+conditions merely select sequences, unless their entry says otherwise.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ from sase.planning.rewrites.version_runs import version_runs
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 
-# In the order in which a plan usually takes them, which is also the order of recipes.
+# In the usual order of application, which is also the order of recipes.
 _RULES = (
     Rewrite(infer_equivalence_tests),  # before keys are chosen
     Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
-    Rewrite(evaluate_runs),  # instead of all that is about stacks
-    Rewrite(use_active_instance_stacks),  # which all that follow need
+    Rewrite(evaluate_runs),  # replaces all stacks
+    Rewrite(use_active_instance_stacks),  # needed by all that follow
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),
     Rewrite(
@@ -69,7 +69,7 @@ _RULES = (
     ),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
-    # Before simple conditions are pushed, which it makes.
+    # Before simple conditions are pushed, since it creates some.
     Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs, of_intervals=True),
     Rewrite(
         push_simple_conditions,
@@ -78,19 +78,19 @@ _RULES = (
         of_sets=True,
         of_intervals=True,
     ),
-    Rewrite(filter_dynamically),  # what the key has left in the selection
+    Rewrite(filter_dynamically),  # tests that the key left in the selection
     Rewrite(push_conditions_into_construction),  # without those that the key implies
     Rewrite(index_tight_sequences, of_runs=index_tight_sequences),
-    # A start needs the window in construction, and a negative group chains.
+    # A negated start needs the window in construction; a negative group needs chains.
     Rewrite(push_negation_into_construction),
     Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
     Rewrite(negate_before_window),  # what was not pushed
     Rewrite(negate_before_selection),
-    # When stacks know their key, and construction what it decides.
+    # Once stacks have their key, and construction its conditions.
     Rewrite(join_by_tree, of_runs=join_runs),
-    Rewrite(push_limit),  # when all that decides is in construction
+    Rewrite(push_limit),  # once construction decides everything
     Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
-    # By the key; some evaluations then decline.
+    # Uses the key; some evaluations decline afterwards.
     Rewrite(prune_overlaps, of_runs=prune_overlaps, of_groups=True, of_sets=True),
     Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
     Rewrite(join_sets, of_runs=join_sets, of_sets=True),
@@ -102,7 +102,7 @@ _RULES = (
     Rewrite(filter_early, of_runs=filter_early, of_intervals=True),  # of what was postponed
     Rewrite(prune_by_confidence, of_runs=prune_by_confidence, of_intervals=True),
     Rewrite(enumerate_worlds, of_runs=enumerate_worlds, of_intervals=True),
-    # Below the evaluation that was chosen, of the key that it has.
+    # Below the chosen evaluation, with its key.
     Rewrite(prune_by_match_windows, of_runs=prune_by_match_windows, of_sets=True),
     Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True, of_intervals=True),
 )

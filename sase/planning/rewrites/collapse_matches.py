@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Declined, Outcome, unpruned_runs
 
 
 def collapse_matches(plan: Operator) -> Outcome:
-    """What looks at whole matches may, since all paths are listed as such."""
+    """Conditions on whole matches are possible, since all paths are listed as matches."""
     runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs

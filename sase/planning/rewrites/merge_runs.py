@@ -15,7 +15,7 @@ from sase.planning.rewrites.contract import (
 
 
 def merge_runs(plan: Operator) -> Outcome:
-    """What a match is asked when it is whole is asked of each, since all are told."""
+    """Conditions on whole matches are possible, since all are listed."""
     runs = runs_of_several(plan, "and no two are alike")
     if isinstance(runs, Declined):
         return runs

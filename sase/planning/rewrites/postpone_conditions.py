@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import MIXED, Declined, Outcome, runs_as_wr
 
 
 def postpone_conditions(plan: Operator) -> Outcome:
-    """Where every run may ignore every event, runs need not be kept: the events are enough."""
+    """If every run may ignore every event, storing events is enough, without runs."""
     runs = runs_as_written(plan)
     if isinstance(runs, Declined):
         return runs

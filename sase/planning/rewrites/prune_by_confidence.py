@@ -9,7 +9,7 @@ from sase.planning.rewrites.contract import IS_PRECISE, Declined, Outcome
 
 
 def prune_by_confidence(plan: Operator) -> Outcome:
-    """The probability of the order of events never rises when an event is added."""
+    """The probability of an order never rises when an event is added."""
     confidence = find(plan, Confidence)
     if confidence is None:
         return IS_PRECISE

@@ -9,7 +9,7 @@ from sase.planning.rewrites.contract import Declined, Outcome, runs_of_several
 
 
 def reread_events(plan: Operator) -> Outcome:
-    """Which move of a run is made first changes nothing, since matches are sorted."""
+    """The order of a run's moves does not affect the result, since matches are sorted."""
     runs = runs_of_several(plan, "and there is no run to put off")
     if isinstance(runs, Declined):
         return runs

@@ -13,12 +13,12 @@ from sase.planning.rewrites.contract import Declined, Outcome
 
 
 def unfold_aggregates(plan: Operator) -> Outcome:
-    """Sequences have no series."""
+    """Decline: sequences have no series."""
     return Declined("there is no series")
 
 
 def unfold_aggregates_of_runs(plan: Operator) -> Outcome:
-    """Runs need no aggregate for it, and what is on one event alone can be pushed."""
+    """Runs then need no aggregate, and conditions on one event can be pushed."""
     runs = require(plan, RunEvaluation)
     found = list[EdgeCondition]()
     for edge in runs.conditions:

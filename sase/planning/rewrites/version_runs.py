@@ -10,11 +10,11 @@ from sase.planning.rewrites.contract import Declined, Outcome, reads_series, run
 
 
 def version_runs(plan: Operator) -> Outcome:
-    """A version tells runs apart of which at most one stays at a component that others leave."""
+    """A version distinguishes runs only if at most one of them stays at a component."""
     runs = runs_of_several(plan, "and shares none")
     if isinstance(runs, Declined):
         return runs
-    # Contiguity is of what may lie in other partitions, too, where some events have none.
+    # Contiguity also concerns other partitions, if some events have no key.
     if runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH or runs.is_watched:
         for component in runs.components:
             if component.maximum != 1:
