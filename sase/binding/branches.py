@@ -124,7 +124,7 @@ class _Writing:
     is_fine: bool = True
     # Whether this expands the inside of a repeated group.
     is_repeated: bool = False
-    # The number of the negative group whose inside is expanded.
+    # The number of the negative group that is being expanded.
     inside: int | None = None
     # The number of sets so far.
     sets: int = 0

@@ -111,5 +111,4 @@ class ForbiddingConjuncts:
 
 
 def _names(components: Iterable[BoundComponent]) -> frozenset[str]:
-    """The named variables."""
     return frozenset(each.variable for each in components if each.named)

@@ -69,7 +69,6 @@ def ordered_series(query: ast.Query) -> frozenset[str]:
 
 
 def _nodes(part: object) -> Iterator[ast.Node]:
-    """A node and all nodes inside."""
     if isinstance(part, tuple):
         for each in part:
             yield from _nodes(each)

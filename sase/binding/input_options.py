@@ -150,7 +150,6 @@ def _check_times(given: object) -> None:
 
 
 def _check_texts(option: str, given: object, what: str) -> None:
-    """Refuse anything but a text or a list of texts."""
     if not isinstance(given, str | list | tuple) or not all(
         isinstance(each, str) for each in given
     ):

@@ -37,7 +37,6 @@ def fits_other_events(
 
 
 def _untyped(schema: Schema) -> Schema:
-    """A schema whose attributes may have any type."""
     types = tuple(
         each
         if each.attributes is None

@@ -289,7 +289,6 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
 
 
 def _added(name: str) -> UserAggregate | None:
-    """The user-defined aggregate of a name."""
     from sase.binding.aggregates import find
 
     return find(name)

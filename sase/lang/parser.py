@@ -78,7 +78,7 @@ def _parsed(source: Source, start: str) -> Any:
     steps: Any = parser().parse_interactive(source.text, start=start)
     token = None
     try:
-        for token in steps.iter_parse():  # noqa: B007 - the end is told where the last one stands
+        for token in steps.iter_parse():  # noqa: B007 - the end needs the last token
             heed()
         tree = steps.feed_eof(token)
     except UnexpectedInput as problem:

@@ -9,7 +9,7 @@ from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.why_not import WhyNot
 
-# The most branches whose progress is described.
+# The greatest number of branches to describe.
 MOST_TOLD = 10
 
 

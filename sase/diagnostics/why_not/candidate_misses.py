@@ -246,6 +246,5 @@ def _candidates(results: Results) -> CandidateBindings:
 
 
 def _key(found: CandidateBindings, place: int) -> bytes:
-    """A key that identifies a candidate."""
     begin = found.ends[place - 1] if place else 0
     return found.events[begin : found.ends[place]].tobytes() + found.lengths[:, place].tobytes()

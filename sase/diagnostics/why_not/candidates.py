@@ -243,7 +243,6 @@ def alternatives_to(
 
 
 def _constants(condition: bound.Condition) -> list[bound.Constant]:
-    """The literals of a condition."""
     found: list[bound.Expression] = []
     match condition:
         case bound.Comparison(left=left, right=right):

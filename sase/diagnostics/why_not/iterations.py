@@ -145,7 +145,6 @@ class _Continuation:
         return _Break(len(needed), last, None)
 
     def _passing(self, element: BoundComponent) -> Numbers:
-        """The events of an element's types."""
         if element.types is None:
             return np.arange(len(self._sample.events))
         return of_types(self._sample.events, element.types)

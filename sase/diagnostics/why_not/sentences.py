@@ -268,7 +268,6 @@ def _remedies(why: WhyNot, misses: Sequence[NearMisses], with_window: str) -> It
 
 
 def _change(left_out: Ablation) -> str:
-    """Describe the change that leaves out a part."""
     (part,) = left_out.parts
     match part.kind:
         case PartKind.STRATEGY:

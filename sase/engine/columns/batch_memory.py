@@ -36,8 +36,8 @@ from sase.engine.kernels.scan.fused_scan import (
 
 # Batches with more columns export only those that are read.
 FEW = 12
-# Up to this sum of rows and types it is faster to let Arrow prove the dictionary indexes as well,
-# than to leave them to the kernel.
+# Up to this sum of rows and types, Arrow also proves the dictionary indexes, which is faster than
+# the kernel.
 FEW_INDEXES = 1 << 10
 
 

@@ -112,7 +112,7 @@ def coerce(values: Sequence[Any], kinds: Kinds) -> Coerced:
 
 
 def _made(column: _Column) -> Coerced:
-    """Make the array; reject values that Arrow refuses beside the ones before."""
+    """Make the array; reject values that Arrow cannot store together with the earlier ones."""
     values, refused = column.values, set[int]()
     if not fits(values):
         refused = {row for row, value in enumerate(values) if not fits([value])}

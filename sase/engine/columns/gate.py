@@ -120,7 +120,6 @@ class Gate:
     def _refused(
         self, name: str, chunk: pa.Array, where: str, row: int, problem: Exception
     ) -> DataError:
-        """Return the error for a chunk that begins at a row."""
         text = _NOT_UTF8.match(str(problem))
         if text is not None:
             at = row + int(text[1])
@@ -294,7 +293,6 @@ def _is_ascii(array: pa.Array) -> bool:
 
 
 def _inner(array: pa.Array) -> list[pa.Array]:
-    """Return the arrays inside an array."""
     kind = array.type
     if kind.id == _DICTIONARY:
         return [array.dictionary]

@@ -75,14 +75,14 @@ def _raw(times: pa.Array) -> Numbers:
 
 
 def _moved(raw: Numbers, units: int) -> Numbers:
-    """Move times; they saturate at 64 bits, without the greatest number, which ends no interval."""
+    """Move times, limited to 64 bits and below the greatest number, which can end no interval."""
     if units < 0:
         return np.maximum(raw, LEAST - units) + units
     return np.minimum(raw, max(INT64_MAX - 1 - units, LEAST)) + units
 
 
 def _column(raw: Numbers, times: pa.Array) -> pa.Array:
-    """Convert units back to the type of `times`, NULL where these are."""
+    """Convert raw units back to the type of `times`; NULL times stay NULL."""
     missing = pc.is_null(times).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(times.type):
         return pa.array(raw / 1e6, times.type, mask=missing)

@@ -177,7 +177,6 @@ class Loader:
         )
 
     def _load(self, inputs: Inputs, threads: int) -> Events:
-        """Load the events of an input from scratch."""
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
         reading.note_misfits(self._read)

@@ -74,7 +74,6 @@ def restored_values(saved: Saved, count: int) -> list[Any]:
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The Arrow type that stores a value, or None."""
     if isinstance(value, Unreadable):
         return None
     try:

@@ -146,7 +146,6 @@ def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
 
 
 def _ends_and_bytes(texts: pa.Array, width: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """The offsets of texts, and all bytes."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
     return ends, np.frombuffer(data or b"", np.uint8)

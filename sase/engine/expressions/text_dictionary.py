@@ -45,7 +45,7 @@ class TextDictionary:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many texts have codes that a search for dead ones is due."""
+        """Whether there are enough codes to make a search for dead ones worthwhile."""
         return len(self._codes) > self._most
 
     def recycle(self, horizon: int) -> None:

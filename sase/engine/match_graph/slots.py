@@ -180,7 +180,7 @@ def _sources(
 
 
 def _iterations(slots: Sequence[Slot]) -> list[int]:
-    """The number of events of each iteration, with those after it, from the last back."""
+    """The number of slots from the start of each iteration to the next start, last one first."""
     found, size = list[int](), 0
     for slot in slots:
         size += 1

@@ -245,7 +245,6 @@ def _number(tag: int, number: int) -> Decimal | float | None:
 
 
 def _floats(tags: Numbers, bits: Numbers) -> NDArray[np.float64]:
-    """Convert to the nearest floats."""
     found = np.where(tags == FLOAT, bits.view(np.float64), bits.astype(np.float64))
     for place in np.flatnonzero(tags > EXACT):
         found[place] = _number(int(tags[place]), int(bits[place]))

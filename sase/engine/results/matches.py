@@ -293,7 +293,6 @@ class Matches(Sequence[dict[str, Any]]):
             yield table.slice(begin, FEW)
 
     def _between(self, start: int, end: int) -> Matches:
-        """Slice the matches."""
         found, begin = [], 0
         for part in self.parts:
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))

@@ -257,7 +257,6 @@ class RowHistory:
         return within
 
     def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
-        """The chunks of a column in all segments."""
         is_typed = any(piece.inputs.typed for piece in self.pieces)
         key = name, frozenset(types) if is_typed and types is not None else None
         if key not in self._columns:
@@ -384,7 +383,6 @@ def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
 
 
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
-    """A column through the tables of an input."""
     for table in inputs.tables:
         source = table.source
         index = source.schema.get_field_index(name)

@@ -74,7 +74,6 @@ class CountedUnion(CollectedEvents):
 
     @cached_property
     def _branches(self) -> list[BranchSet]:
-        """The match set of each branch."""
         found = (each.collected() for each in self._evaluations)
         return [BranchSet(*each) for each in zip(self._levels, found, strict=True)]
 

@@ -44,7 +44,6 @@ def _from_standard_input() -> Iterator[bytes]:
 
 
 def _from_stream(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield data until the end."""
     number = file.fileno()
     while True:
         select.select([number], [], [])

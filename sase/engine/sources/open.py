@@ -78,7 +78,6 @@ def open_tables(events: object, *, keeps_rows: bool = False, **reading: Any) -> 
 
 
 def _whole(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> Input:
-    """Read all columns of files."""
     files = open_files(path, **reading)
     infer_types(files, (), shows_all=True, judges=False)
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)

@@ -56,7 +56,6 @@ def _checked(rows: Iterable[_Row], check: Check) -> Iterator[_Row]:
 
 
 def _shown(value: object) -> str | None:
-    """Return a value as text."""
     is_written = value is None or isinstance(value, str | Unreadable | pa.Scalar)
     return as_text(value) if is_written else json.dumps(value, ensure_ascii=False)
 

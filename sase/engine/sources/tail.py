@@ -257,7 +257,6 @@ class TailReader:
     # ------------------------------------------------------------ lines as columns
 
     def _decoded(self, lines: bytes) -> Iterator[DecodedRow]:
-        """Decode lines one by one."""
         text = io.StringIO(_text(self._header + lines), newline=self._format.newline)
         return self._format.decode_rows(text, self._types())
 

@@ -139,7 +139,6 @@ class OperatorText:
                 yield from self._transformation(operator)
 
     def _threshold(self, confidence: nodes.Confidence) -> str:
-        """The confidence that candidates need."""
         least = confidence.threshold
         if least is None:
             return "above 0"
@@ -230,7 +229,6 @@ class OperatorText:
             yield f"stops after {construction.limit:,}"
 
     def _tree(self, joins: Sequence[int]) -> str:
-        """A tree in brackets."""
         return tree_text(joins, [each.variable for each in self.levels])
 
     def _part(self, part: JoinPart) -> str:

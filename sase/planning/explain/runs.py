@@ -109,7 +109,6 @@ def _order(series: BoundComponent) -> str:
 
 
 def _sets(runs: RunEvaluation) -> Iterator[list[BoundComponent]]:
-    """The members of each set."""
     for levels in elements_of(runs.components):
         if len(levels) > 1:
             yield [runs.components[level] for level in levels]
@@ -128,7 +127,6 @@ def admitted(component: BoundComponent) -> str:
 
 
 def _iteration(branch: IterationBranch) -> str:
-    """The elements of an iteration."""
     parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in branch.elements]
     for negation in reversed(branch.negations):
         parts.insert(negation.position, f"!({_sequence(negation)})")

@@ -57,7 +57,7 @@ _RULES = (
     Rewrite(infer_equivalence_tests),  # before keys are chosen
     Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
     Rewrite(evaluate_runs),  # replaces all stacks
-    Rewrite(use_active_instance_stacks),  # needed by all that follow
+    Rewrite(use_active_instance_stacks),  # needed by all later ones
     Rewrite(build_composite_key),  # one of these three partitions the stacks
     Rewrite(partition_on_every_attribute),
     Rewrite(

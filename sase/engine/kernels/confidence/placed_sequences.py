@@ -58,7 +58,7 @@ FRESH = -1
 TRYING, CURSOR, EARLIEST_TIME = range(3)
 FRAME = 3
 # Fields of a row: the candidate, the place in the sequence, the event, and whether it is an
-# absence, whose place is that of the event behind it.
+# absence; an absence has the place of the event after it.
 WHOSE, PLACE, WHICH, IS_ABSENCE = range(4)
 ROW = 4
 

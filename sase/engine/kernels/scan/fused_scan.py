@@ -409,7 +409,7 @@ class PushState(NamedTuple):
 
 @kernel
 def store_state(address: int, state: PushState) -> None:
-    """Store the state that `push_batch` loads: passing so many arrays in each call takes longer."""
+    """Store the state that `push_batch` loads, since passing many arrays in each call is slow."""
     store_at(address, state)
 
 

@@ -37,8 +37,8 @@ PRECEDED = 0
 # The fields of an instance; TIE and FLOOR only exist where negative components are pushed.
 ROW, RIP, REACH, LINKS, TIE, FLOOR = range(6)
 FIELDS, FIELDS_WITH_FLOOR = 4, 6
-# The bits of one distance in LINKS. A greater distance leads to a dead instance: no level has room
-# for so many.
+# The bits of one distance in LINKS. A greater distance leads to a dead instance, since it exceeds
+# the room of a level.
 LINK = 32
 APART, MOST_ROOM = (1 << LINK) - 1, 1 << LINK - 1
 # Where one scan serves several branches, an event number carries a tag of its type of TAG_BITS

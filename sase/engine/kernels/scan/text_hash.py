@@ -24,8 +24,7 @@ COUNT, FILLED = range(2)
 # The factor of the last word, and the bits kept of the hash.
 LAST_FACTOR, MIXED = 0x2545F4914F6CDD1D, 2**63 - 1
 WORD = 8
-# Texts whose slots are prefetched at a time; probes after which the texts are taken to collide on
-# purpose.
+# Texts per prefetch of slots; probes after which texts are assumed to collide on purpose.
 PIECE, MOST_SLOTS = 1 << 8, 1 << 7
 ROW_BITS = 32
 # The hash bits that assign a text to a share, the part of one thread.

@@ -215,7 +215,6 @@ def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Li
 
 
 def _pattern(components: Sequence[BoundComponent]) -> Pattern:
-    """The pattern, with the kinds of its series."""
     kinds = [
         0 if each.is_single else walk.SEQUENCE if each.is_sequence else walk.SET
         for each in components

@@ -82,13 +82,11 @@ class IntervalLists:
         return int(self._kept[EVENT].min()) if self.alive else None
 
     def _times(self) -> BoundTimes:
-        """The events' data in the event buffer."""
         buffer = self._context.buffer
         keys = np.zeros(0, np.int64) if self._key_row is None else buffer.codes[self._key_row]
         return BoundTimes(buffer.numbers("ts"), buffer.numbers("until"), keys)
 
     def _indexed(self) -> IntervalIndex:
-        """The events by list."""
         if self._index is None:
             lists, width = self._kept[LIST], len(self._bits)
             order = np.argsort(lists, kind="stable")

@@ -93,7 +93,7 @@ def _least(node: NegativeSequence) -> NegativeSequence:
 
 
 def _read(rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, PlacedMatch]]:
-    """The matches in rows; each match begins with its first event."""
+    """Yield a candidate's number and a match for each run of rows, led by its first event."""
     at = 0
     while at < len(rows):
         number, events, absences = rows[at][search.WHOSE], [rows[at][search.WHICH]], []

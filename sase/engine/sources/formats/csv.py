@@ -203,7 +203,6 @@ class CsvFormat(TextFormat):
         return scanned(scan) if is_arrows(scan.path) else super().read_all(scan)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
-        """Read the columns of a file block by block."""
         from pyarrow import csv as arrow_csv
 
         # If only folder columns are wanted, one column is read to count rows.

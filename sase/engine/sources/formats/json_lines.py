@@ -73,7 +73,6 @@ class JsonLinesFormat(TextFormat):
         return super().infer_schema(path)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[Any]:
-        """Read the columns by Arrow, block by block."""
         from pyarrow import json as arrow_json
 
         options = arrow_json.ParseOptions(

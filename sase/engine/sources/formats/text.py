@@ -142,7 +142,7 @@ class TextFormat(FileFormat):
         return with_given(scan, lambda own: self._read_own(scan, own, size))
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
-        """Read a file's own columns."""
+        """Read the columns that are in the file itself, block by block."""
         kinds = {field.name: field.type for field in own}
         rows = self.rows(scan.path, kinds)
         while block := list(islice(rows, size)):

@@ -53,7 +53,6 @@ def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterat
 
 
 def _figures(known: Mapping[str, Expected | Measured]) -> Markup:
-    """A table of estimates and measurements."""
     if not known:
         return Markup()
     columns = [*known, "factor"] if len(known) == 2 else known
@@ -88,7 +87,6 @@ def _value(known: object, member: str) -> float | None:
 
 
 def _factor(expected: float | None, actual: float | None) -> Markup:
-    """The factor of misestimation."""
     if expected is None or actual is None:
         return element("td")
     factor = max(actual, 1) / max(expected, 1)

@@ -119,7 +119,6 @@ def _spoken(operator: ExplainedOperator) -> str:
 
 
 def _bar(time: str, share: float) -> Markup:
-    """The share of the time as a bar."""
     bar = element(
         "svg",
         element("rect", width=100, height=4, class_="whole"),
