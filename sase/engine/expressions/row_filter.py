@@ -71,13 +71,13 @@ class RowFilter:
         return {} if self.is_vectorized else dict(self.lowered.arithmetic)
 
     def truth(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """Evaluate for every row."""
+        """Evaluate the condition for every row."""
         if self.is_vectorized and all(isinstance(vectors[need].tag, int) for need in self.columns):
             return evaluate_vectorized(self.condition, vectors, self.interner)
         return self.by_program(vectors, types)
 
     def by_program(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """Evaluate for every row by the program."""
+        """Evaluate the condition for every row by its program."""
         program = self.lowered.program  # may request tables
         read = [vectors[need] for need in self.columns]
         out = np.empty(len(types), np.bool_)

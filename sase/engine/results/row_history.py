@@ -139,7 +139,7 @@ class RowHistory:
     def showing(self, positions: Numbers) -> RowHistory:
         """Only the segments with events at some positions, if all have the same columns.
 
-        Each column of each segment costs a reader as much as many rows.
+        To a reader, each column of each segment costs as much as many rows.
         """
         schema = self.pieces[0].schema if len(self.pieces) > 1 else None
         if schema is None or not all(schema.equals(piece.schema) for piece in self.pieces[1:]):

@@ -142,7 +142,7 @@ class _ChainCount:
         return (self._hit + 0.5) / (self._all + 1.0)
 
     def can_tell(self, expected: float, hits: float) -> bool:
-        """Whether enough chains should agree, or unexpectedly many do."""
+        """Whether the share is reliable: many agreeing chains are expected, or many more found."""
         wanted = expected * self._all
         return wanted >= ENOUGH or self._hit >= max(hits, 2 * wanted)
 

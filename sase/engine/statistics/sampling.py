@@ -62,13 +62,13 @@ class Sample:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """By slice the rows that one drawn row stands for."""
+        """For each slice, the number of rows that one drawn row represents."""
         taken = np.bincount(self.slices, minlength=len(self.sizes))
         return _normalized(self.sizes / np.maximum(taken, 1))
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """By slice its weight: slices begin at events, so they are more frequent in dense times."""
+        """The weight of each slice: slices begin at events, so dense times have more of them."""
         return _normalized(1.0 / self.sizes)
 
 

@@ -73,7 +73,7 @@ def _tree(runs: RunEvaluation) -> str:
 
 
 def details_of(runs: RunEvaluation, algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
-    """The admitted events, the strategy, and where conditions are decided."""
+    """The events that components admit, the strategy, and where conditions are decided."""
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
     for component in runs.components:

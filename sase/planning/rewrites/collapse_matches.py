@@ -1,4 +1,4 @@
-"""(SASE++) Make a graph of the events that may take part, of which all paths are the matches."""
+"""(SASE++) Build a graph of the events that may take part; its paths are the matches."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Rewrite:
 
     @cached_property
     def summary(self) -> str:
-        """The first line of its file: its effect, with the paper's short form."""
+        """The first line of its file: the effect and the paper's short form, shown by EXPLAIN."""
         return (sys.modules[self.function.__module__].__doc__ or "").splitlines()[0]
 
     @cached_property

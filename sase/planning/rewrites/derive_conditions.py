@@ -1,4 +1,4 @@
-"""(Derive) Say of every event what equalities carry over to it, and see what cannot hold.
+"""(Derive) Transfer conditions along equalities to other events, and detect contradictions.
 
 `[id] AND x.id = 5` implies `id = 5` for every event, which the scan can check. If a value would
 have to be two constants at once, no event can match.

@@ -1,4 +1,4 @@
-"""(SASE++) Decide early, by their classes, conditions that candidates or chosen events decide."""
+"""(SASE++) Decide conditions early, where candidates or the events chosen so far decide them."""
 
 from __future__ import annotations
 

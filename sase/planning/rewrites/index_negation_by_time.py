@@ -1,4 +1,4 @@
-"""(NG, 3.3) Keep the events of negative components in order of time alone, and not by key.
+"""(NG, 3.3) Index the events of negative components by time alone, not by key.
 
 A sequence then examines every event in its gap, of any key, from the last back:
 

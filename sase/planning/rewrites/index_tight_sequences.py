@@ -1,4 +1,4 @@
-"""(NG) Keep of a negative sequence the tight matches alone, where nothing looks inside of them.
+"""(NG) Keep only the tight matches of a negative sequence, if no condition reads inside them.
 
 If any match that ended by a time lies in a gap, the one with the latest start does. So of n^k
 matches n are enough, which chains of events find:

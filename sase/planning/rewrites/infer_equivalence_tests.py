@@ -1,4 +1,4 @@
-"""(Infer) Find the equivalence tests that the equalities of the query amount to.
+"""(Infer) Find the equivalence tests that the equalities of the query imply.
 
 `x.id = y.id AND y.id = z.tag` has the same meaning as `[id]`, if all attributes had one name.
 Inferred tests are used by stacks, the index of negation and the split; the query's meaning (windows

@@ -73,7 +73,7 @@ def join_by_tree(
 
 
 def join_runs(plan: Operator, *, shape: str = "bushy", where: str = "always") -> Outcome:
-    """Join what must occur (of a series its last event); walk through what is between.
+    """Join the events that every match has (of a series the last one); find the others by walks.
 
     A bushy tree is split in halves: the cost of joins between series is not estimated.
     """

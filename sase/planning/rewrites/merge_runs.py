@@ -1,4 +1,4 @@
-"""(NFAb) Runs that will behave alike from an event on are one from then on (SASE+)."""
+"""(NFAb) Merge runs that behave alike from an event on (SASE+)."""
 
 from __future__ import annotations
 

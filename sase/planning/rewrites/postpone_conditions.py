@@ -1,4 +1,4 @@
-"""(SASE++) Remember events without looking at conditions on several, and walk matches back."""
+"""(SASE++) Store events without testing conditions on several, and walk back to find matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(DP) Go no further back where what is chosen is less likely than the threshold (SASE++, 5.3)."""
+"""(DP) Stop a walk if its chosen events are less likely than the threshold (SASE++, 5.3)."""
 
 from __future__ import annotations
 

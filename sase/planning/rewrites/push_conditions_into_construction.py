@@ -1,4 +1,4 @@
-"""(PredSC) Check the conditions on several events while sequences are built, as early as can be."""
+"""(PredSC) Check conditions on several events while sequences are built, as early as possible."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""(NG in SC) Make the walk's range narrower instead of checking finished sequences for absence.
+"""(NG in SC) Narrow the range of the walk instead of checking finished sequences for absence.
 
-When an event comes, the last earlier event that a negative component forbids is known. It is a
-lower bound for what the walk may choose for the level before, and at the start for what may come
-first:
+When an event comes, the last earlier event of a negative component is known. The walk must choose a
+later one for the level before; for a negated start, the window must begin later:
 
     a1   n2   a3   a4   b5      SEQ(A a, !(N n), B b): from b5 the walk goes down to a3, no further
 
 This needs a negative component that its own event and its partition decide. For a negative sequence
 the bound is the first event of the ended match with the latest start, if chains of events find it.
-A negated end stays where it was: what comes after a sequence is not known when it is built.
+A negated end is not moved: the events after a sequence are not known when it is built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""(NFAb) Evaluate one run at a time, and read events again from where one was put off (SASE+)."""
+"""(NFAb) Evaluate one run at a time; read events again from where a run was postponed (SASE+)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(Unfold) Say of single events and neighbours what comes to the same as a greatest or least value.
+"""(Unfold) Replace bounds by a greatest or least value with conditions on one or two events.
 
 `a[i].p > max(a[..i-1].p)` is `a[i].p > a[i-1].p`: the values rise, and the last is the greatest.
 """

@@ -1,4 +1,4 @@
-"""(NFAb) Keep what runs have bound in one buffer with version numbers, for comparison (SASE+)."""
+"""(NFAb) Keep the events of all runs in one buffer by version numbers, for comparison (SASE+)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sase.engine.kernels.sentinels import NOTHING
 def known(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, word: int, bits: int, number: int
 ) -> int:
-    """Bind a match in nodes, with its confidence at a word of the root; return the last node."""
+    """Write a match and its confidence, at a word of the root, into nodes; return the last node."""
     if word != NOTHING:
         cells[ROOT, word], cells[ROOT, word + 1] = FLOAT, bits
     return int(rebuilt(machine, cells, matches, number))

@@ -130,7 +130,7 @@ class IntervalNegatives(IntervalLists):
         self._room = np.zeros((1024, 2), np.int64)
 
     def of(self, found: Bindings) -> Iterator[tuple[int, int]]:
-        """Yield numbers of matches, each with an event that may forbid it."""
+        """Yield pairs: the number of a match, and an event that may forbid it."""
         machine, cells, matches = self._check.arguments(found)
         state, is_done = np.zeros(2, np.int64), False
         while not is_done:

@@ -50,7 +50,7 @@ class IntervalSequences(IntervalLists):
         self._out = np.zeros((ROWS, search.ROW), np.int64)
 
     def of(self, found: Bindings) -> Iterator[tuple[int, PlacedMatch]]:
-        """Yield numbers of matches, each with a match of the sequence that may forbid it."""
+        """Yield pairs: the number of a match, and a match of the sequence that may forbid it."""
         state, matches = np.zeros(search.STATE, np.int64), match_arrays(found)
         state[search.DEPTH], why = search.FRESH, CROWDED
         while why != DONE:

@@ -214,7 +214,7 @@ class FileFormat(ABC):
     ) -> DataError:
         """Return the error for a file with unreadable columns.
 
-        Raise one if not the file is at fault but the process's limits.
+        Raise an error if the cause is a limit of the process, not the file.
         """
         if isinstance(problem, MemoryError) or NO_THREAD in str(problem):
             raise BudgetError(
