@@ -25,7 +25,7 @@ from sase.lang.names import spelled
 from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
-# Far above int64, and far below the limit of Python's conversion.
+# The most digits of an integer: far more than int64 has, and far fewer than Python can convert.
 MOST_DIGITS = 100
 # Rules that add a level of nesting. Brackets are counted separately from operators: they leave no
 # node, and the printer adds some, such as `-(-x)` for `- - x`.

@@ -28,7 +28,7 @@ from sase.engine.resources import Check, is_too_much, no_check
 from sase.errors import BudgetError
 
 INT64 = 8
-# Copies of the nodes in a pass at most, besides the paths to them.
+# The most copies of the nodes in memory during a pass, besides path counts.
 COPIES = 3
 
 

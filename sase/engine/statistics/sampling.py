@@ -19,9 +19,9 @@ from sase.engine.columns.arrays import Numbers, deduplicated
 from sase.engine.operators.contract import span_of
 
 LATEST = 2**63 - 1
-# Windows in a slice: what begins in the first of them ends in the slice.
+# Windows in a slice: a match that begins in the first window ends in the slice.
 TIMES = 2
-# The fewest slices needed, the most drawn, and those on which a window is tried.
+# The fewest slices needed, the most drawn, and those drawn to estimate the rows of a slice.
 FEW, MANY, TRIED = 16, 8192, 64
 # Slices with a greater part of all events are not worth measuring separately.
 WIDE = 0.25

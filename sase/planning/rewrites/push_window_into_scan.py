@@ -20,6 +20,6 @@ def push_window_into_scan(plan: Operator) -> Outcome:
     if window is None:
         return Declined("there is no window to check")
     if window.kind is WindowKind.PARTITION_EVENTS:
-        # They do not increase along the stream, so order does not show age.
+        # Positions do not increase along the stream, so the oldest event is not the first.
         return Declined("positions within partitions do not tell which events are old")
     return exchanged(plan, replace(scan, window=window))

@@ -20,8 +20,8 @@ from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 # Why a sweep stops: it is finished, it has tried many, states need more memory, or are too many.
 DONE, PAUSED, CROWDED, TOO_MANY = range(4)
 PATIENCE = 1 << 18
-# Limits of events at one time: other ones than the candidate's, and those of a set; more have more
-# subsets than states are allowed.
+# The most simultaneous events outside of the candidate, and in a set: more events would have more
+# subsets than the allowed number of states.
 MOST_AT_ONCE, MOST_OF_A_SET = 16, 20
 
 # Fields of a sweep: words of masks and of states, bits of an order's progress, the reach of the

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import AnyInts, FewCodes, Ints, OutIntRows, OutInts
 
-# Types compared at once; keys looked up at once; events copied at once near a hit. Most are not
-# wanted.
+# Types compared at once; keys looked up at once; events copied at once near a hit, most of them
+# without use.
 LINE, STEP, STRETCH = 128, 8, 64
 
 
