@@ -1,4 +1,4 @@
-"""Resolve the names and types of a syntax tree against a schema, and check the language's rules."""
+"""Resolve the names and types of a syntax tree against a schema; check the language's rules."""
 
 from sase.binding.binder import bind, bind_text
 from sase.binding.bound import BoundQuery

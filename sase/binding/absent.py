@@ -1,4 +1,4 @@
-"""What is asked of a branch: conditions without what concerns variables that it does not have."""
+"""Reduce conditions to a branch of the pattern: drop what concerns variables it does not have."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sase.lang.ast import IndexKind
 def asked_of_branch(
     written: Iterable[ast.Expression], absent: Set[str], negative: Set[str]
 ) -> Iterator[ast.Expression]:
-    """The conjuncts that a branch without some variables is asked, of those some negative ones.
+    """The conjuncts for a branch without the `absent` variables, some of which are `negative`.
 
-    An atomic condition on an absent variable drops out of its AND or OR. A conjunct of which
-    nothing remains, or that mentions an absent negative variable, is not asked.
+    An atomic condition on an absent variable is dropped from its AND or OR. A conjunct is dropped
+    if nothing remains of it, or if it mentions an absent negative variable.
     """
     for node in written:
         for conjunct in conjuncts_of(node):
@@ -30,16 +30,16 @@ def asked_without(
     negative: Set[str],
     variables: Callable[[ast.Expression], Set[str]],
 ) -> ast.Expression | None:
-    """What remains of a conjunct; `variables` are those that an expression needs to be there."""
+    """The rest of a conjunct, or None; `variables` returns those that an expression needs."""
     if variables(conjunct) & absent & negative:
         return None
     return _without(conjunct, absent, variables)
 
 
 def asked_of_match(node: ast.Expression, vacuous: Set[str]) -> ast.Expression | None:
-    """What HAVING asks of the matches of a branch without some variables written with `?`.
+    """The HAVING condition for a branch in which `vacuous` variables with `?` have no event.
 
-    Of the events of such a variable it holds as it does where it is empty: there is none.
+    A conjunct on the events of such a variable holds, as for an empty series.
     """
     asked = tuple(each for each in conjuncts_of(node) if not _events_of(each) & vacuous)
     if not asked:
@@ -48,7 +48,7 @@ def asked_of_match(node: ast.Expression, vacuous: Set[str]) -> ast.Expression | 
 
 
 def conjuncts_of(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
-    """The operands of the one flat conjunction, as it is once NOT is pushed inwards."""
+    """The operands of the flat conjunction, once NOT is pushed inwards."""
     match node:
         case ast.Not(operand=operand):
             yield from conjuncts_of(operand, not negated)
@@ -65,9 +65,9 @@ def conjuncts_of(node: ast.Expression, negated: bool = False) -> Iterator[ast.Ex
 def _without(
     node: ast.Expression, absent: Set[str], variables: Callable[[ast.Expression], Set[str]]
 ) -> ast.Expression | None:
-    """A condition without its atomic conditions on absent variables; None if nothing remains.
+    """A condition without its atoms on absent variables; None if nothing remains.
 
-    What remains of one conjunct stays one: AND and OR keep an operand that is left alone.
+    The rest of one conjunct stays one conjunct: an AND or OR keeps its last operand.
     """
     match node:
         case ast.Not(operand=operand):
@@ -87,7 +87,7 @@ def variables_in(node: object) -> frozenset[str]:
 
 
 def at_hand(node: object) -> frozenset[str]:
-    """The variables of which it mentions what the iteration at hand has, or what is no group's."""
+    """The variables read in the current iteration, or outside of groups."""
     match node:
         case ast.InGroup(index=index) if index.kind is not IndexKind.CURRENT:
             return frozenset()
@@ -97,7 +97,7 @@ def at_hand(node: object) -> frozenset[str]:
 
 
 def of_iterations(node: object) -> Iterator[ast.InGroup]:
-    """What an expression mentions with the iteration of a group before it."""
+    """The references of an expression that name the iteration of a group."""
     if isinstance(node, ast.InGroup):
         yield node
         return
@@ -106,7 +106,7 @@ def of_iterations(node: object) -> Iterator[ast.InGroup]:
 
 
 def _events_of(node: object) -> frozenset[str]:
-    """The variables of whose events, not of the length alone, it mentions an attribute."""
+    """The variables of which an expression reads events, not only the length."""
     found = (each for each in references_in(node) if isinstance(each, ast.Attribute))
     return frozenset(
         each.variable.text for each in found if each.variable and each.name.text.lower() != "len"
@@ -114,7 +114,7 @@ def _events_of(node: object) -> frozenset[str]:
 
 
 def references_in(node: object) -> Iterator[ast.Attribute | ast.Indexed]:
-    """What an expression mentions of variables, in whatever iteration."""
+    """The references of an expression to variables, in any iteration."""
     if isinstance(node, ast.Attribute | ast.Indexed):
         yield node
         return

@@ -1,4 +1,4 @@
-"""Aggregates that users define: a state, a step for each event, and the value of the state."""
+"""User-defined aggregates: a state, a step for each event, and the value of the state."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sase.nearest import did_you_mean
 StatePart: TypeAlias = bool | int | float
 TrendName: TypeAlias = Literal["rising", "falling"]
 
-# The values of states, attributes and results, by the kind that a user names.
+# The types of states, attributes and results by the name of the kind.
 KINDS = {"integer": INTEGER, "float": FLOAT, "boolean": BOOLEAN}
-# What an attribute of each kind may be: any number becomes a float.
+# The kinds of attribute that a kind accepts: a float accepts any number.
 _ACCEPTED = {
     Kind.INTEGER: frozenset((Kind.INTEGER,)), Kind.FLOAT: NUMBERS,
     Kind.BOOLEAN: frozenset((Kind.BOOLEAN,)),
 }  # fmt: skip
-# What is called gives none of these a value.
+# Functions whose call does not return a value.
 _NO_PLAIN_FUNCTION = (
     inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction,
 )  # fmt: skip
@@ -35,9 +35,10 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, eq=False)
 class UserAggregate:
-    """An aggregate by name: where its state starts, and what computes the next one and its value.
+    """A named aggregate: its initial state, and the functions for the next state and the value.
 
-    `start` is the parts of the state; one that `is_single` is handed to the functions by itself.
+    `start` are the parts of the state; if it `is_single` the functions take the one part, not a
+    tuple.
     """
 
     name: str
@@ -51,18 +52,18 @@ class UserAggregate:
     identity: str = field(default_factory=lambda: os.urandom(16).hex())
 
     def accepts(self, place: int, data_type: DataType) -> bool:
-        """Whether an attribute may be of a type, as far as that is known."""
+        """Whether an attribute may have a type, or its type is unknown."""
         return data_type.kind in WILD or data_type.kind in _ACCEPTED[self.over[place].kind]
 
     @property
     def shape(self) -> list[object]:
-        """What tells it, beside its functions, from another one of its name."""
+        """The parts, besides functions, in which it differs from others of its name."""
         kinds = [each.kind.value for each in (*self.over, self.type)]
         return [self.name, self.is_single, list(map(repr, self.start)), kinds]
 
     @property
     def form(self) -> str:
-        """How it is called."""
+        """An example of a call."""
         return f"{self.name}(a[].{'p' if len(self.over) == 1 else self._listed})"
 
     @property
@@ -70,7 +71,7 @@ class UserAggregate:
         return f"({', '.join(f'p{place}' for place in range(1, len(self.over) + 1))})"
 
     def of(self, events: Iterable[Sequence[Any]]) -> StatePart | None:
-        """Evaluate it in Python over the attributes of events, as compiled code does."""
+        """Evaluate the aggregate in Python over events' attributes, like compiled code."""
         state: Any = self.start[0] if self.is_single else self.start
         known = [values for values in events if None not in values]
         try:
@@ -79,7 +80,7 @@ class UserAggregate:
             if not known:
                 return None
             value = as_kind(state if self.value is None else self.value(state), self.type)
-        except Exception:  # whatever a user's function raises is NULL
+        except Exception:  # any exception of a user's function is NULL
             return None
         return None if value != value else value
 
@@ -89,7 +90,7 @@ class UserAggregate:
 
 
 def as_kind(value: Any, data_type: DataType) -> StatePart:
-    """A value in 64 bits."""
+    """Convert a value to the kind's 64 bits."""
     match data_type.kind:
         case Kind.BOOLEAN:
             return bool(value)
@@ -99,7 +100,7 @@ def as_kind(value: Any, data_type: DataType) -> StatePart:
 
 
 def kind_of(value: object) -> str:
-    """The name of the kind of a part of a state; empty if it can be none."""
+    """The kind of a part of a state by name; empty if it has no valid kind."""
     match value:
         case bool():
             return "boolean"
@@ -127,15 +128,16 @@ def aggregate(
     """Add an aggregate by name, which queries call as they call `avg`.
 
     `start` is the state before the first event: an integer, a float or a boolean, or a tuple of up
-    to four. `step(state, value, …)` is the state after an event with these values of `over`
-    attributes, `result(state)` the value; without one the state is the value. `kinds` are those of
-    the attributes and of the value ("integer", "float", "boolean"); without them all are of the
-    kind of the state. Both functions are compiled by Numba when a plan is opened, and so can do
-    what Numba compiles: arithmetic, comparisons, `math`. What raises is NULL, with a warning.
+    to four. `step(state, value, …)` returns the state after an event with these values of `over`
+    attributes; `result(state)` returns the value; without it the state is the value. `kinds` are
+    the kinds of the attributes and of the value ("integer", "float", "boolean"); by default all
+    have the kind of the state. Numba compiles both functions when a plan is opened, so they can use
+    what Numba supports: arithmetic, comparisons, `math`. A call that raises gives NULL, with a
+    warning.
 
-    `trend` promises that more events, wherever they are added, never make the value less
-    ("rising") or never greater ("falling"), and that nothing raises. An aggregate of the same name
-    is replaced, for plans that are opened from then on. What cannot be one is a `PlanError`:
+    `trend` promises that adding events, anywhere, never lowers the value ("rising") or never raises
+    it ("falling"), and that nothing raises. An aggregate of the same name is replaced, for plans
+    opened later. An invalid definition raises `PlanError`:
 
         sase.aggregate("decayed", 0.0, lambda state, value: 0.5 * state + value)
         sase.match("EVENT A+ a[] HAVING decayed(a[].p) > 3 WITHIN 100", events)
@@ -162,22 +164,22 @@ def aggregate(
 
 
 def find(name: str) -> UserAggregate | None:
-    """The aggregate of a name, if one was added."""
+    """The aggregate added under a name, or None."""
     return _DEFINED.get(name)
 
 
 def every_aggregate() -> tuple[UserAggregate, ...]:
-    """All that were added, for another process to have."""
+    """All added aggregates, to send them to another process."""
     return tuple(_DEFINED.values())
 
 
 def add_again(aggregates: Iterable[UserAggregate]) -> None:
-    """Add what was added in another process."""
+    """Add the aggregates of another process."""
     _DEFINED.update((each.name, each) for each in aggregates)
 
 
 def names() -> list[str]:
-    """The names of all that were added."""
+    """The names of all added aggregates."""
     return [*_DEFINED]
 
 
@@ -188,7 +190,7 @@ def _wrong(name: str, why: str) -> PlanError:
 def _checked_name(name: object) -> str:
     if not isinstance(name, str) or spelled(name) != name:
         raise PlanError(f"{name!r} cannot name an aggregate: give a word, such as  'orbit'")
-    # A query may write functions in any case.
+    # Names of functions are case-insensitive in queries.
     if (lower := name.lower()) in {*FUNCTIONS, *AGGREGATES}:
         raise PlanError(f"`{lower}` is a function of the language: give the aggregate another name")
     return lower
@@ -213,7 +215,7 @@ def _check_function(name: str, role: str, function: object, takes: int) -> None:
         raise _wrong(name, f"its {role} waits or yields: give a plain function, which returns")
     try:
         inspect.signature(function).bind(*range(takes))
-    except ValueError:  # of what is built in Python does not know
+    except ValueError:  # a built-in without a signature
         return
     except TypeError:
         form = {"step": "step(state, value, …)", "result": "result(state)"}[role]
@@ -224,7 +226,6 @@ def _check_function(name: str, role: str, function: object, takes: int) -> None:
 def _types(
     name: str, kinds: Any, over: int, parts: tuple[StatePart, ...], *, is_single: bool
 ) -> list[DataType]:
-    """The types of the attributes and of the value."""
     if kinds is None:
         if not is_single:
             raise _wrong(name, "its state has several parts: say  kinds=  of attributes and result")

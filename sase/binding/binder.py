@@ -1,4 +1,4 @@
-"""Bind a syntax tree to a schema, with every error that can be found before events are read."""
+"""Bind a syntax tree to a schema; report every error that can be found before events are read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.lang.parser import parse_condition, parse_query
 from sase.nearest import did_you_mean
 from sase.source import Source
 
-# What a condition on single events binds.
+# The component that a condition on single events refers to.
 EVENT = BoundComponent(0, "event", named=False, types=None, is_any=True)
 
 
@@ -37,10 +37,10 @@ def bind(
     parameters: Mapping[str, object] | None = None,
     flat: bool = False,
 ) -> BoundQuery:
-    """The bound query, or a `BindingError` with every problem of it at once.
+    """Return the bound query; raise a `BindingError` with all of its problems.
 
-    Without `parameters` a `:name` stays open; with them each must be given. `flat` checks the
-    columns of the flat output form, too.
+    Without `parameters` a `:name` stays open; with them each must be given. `flat` also checks the
+    columns of the flat output form.
     """
     problems = Problems(source)
     scope = Scope(schema, problems, parameters=parameters)
@@ -59,13 +59,12 @@ def bind_text(
     parameters: Mapping[str, object] | None = None,
     flat: bool = False,
 ) -> BoundQuery:
-    """Parse and bind the one query of a text."""
+    """Parse and bind a text with one query."""
     source = Source(text, name)
     return bind(parse_query(text, name), schema, source=source, parameters=parameters, flat=flat)
 
 
 def _confidence(query: ast.Query, pattern: BoundPattern, scope: Scope) -> BoundConfidence | None:
-    """What WITH CONFIDENCE says, None of precise time."""
     if query.confidence is None and not scope.schema.is_imprecise:
         return None
     from sase.binding.imprecise import bind_confidence
@@ -121,7 +120,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
 
 
 def _present(pattern: BoundPattern, branch: BoundBranch) -> dict[str, int | None]:
-    """How often each group with `?` is there in a branch; of those in its iterations it is open."""
+    """How often each group with `?` occurs in a branch; None if its iterations decide."""
     open_ = dict.fromkeys(_choices(branch.components))
     names = pattern.choices | _choices(pattern.components)
     return {**{name: int(name in branch.present) for name in names}, **open_}
@@ -133,7 +132,7 @@ def _choices(components: Sequence[BoundComponent]) -> frozenset[str]:
 
 
 def _names(components: Sequence[BoundComponent]) -> frozenset[str]:
-    """The variables of components, and of those inside of repeated groups."""
+    """The variables of components and those inside repeated groups."""
     return frozenset[str]().union(*(each.names for each in components))
 
 
@@ -144,13 +143,13 @@ def _bind_branch(
     branch: BoundBranch,
     scope: Scope,
 ) -> BoundQuery:
-    """The query of one branch: what is asked of variables that it does not have is not asked."""
+    """The query of one branch, without conditions on variables that it lacks."""
     absent = _names(pattern.components) - _names(scope.components) - scope.choices.keys()
     inside = [each.group.variables for each in pattern.components if each.group is not None]
     every = (*pattern.components, *chain.from_iterable(inside))
     negative = {each.variable for each in every if each.is_absent}
     asked = list(asked_of_branch(written, absent, negative))
-    if query.strategy is not None:  # whose list names the variables of the whole
+    if query.strategy is not None:  # as its list may name variables of the whole pattern
         query = replace(query, strategy=replace(query.strategy, variables=()))
     forbidding = ForbiddingConjuncts(asked, branch, scope)
     bound = _bind_clauses(query, forbidding.rest, scope, counted=pattern.written)
@@ -163,7 +162,7 @@ def _bind_branch(
 
 
 def _warn_of_never_true(scopes: Sequence[Scope], whole: Scope) -> None:
-    """Warn where nothing can match, or some branches cannot: by the first condition of each."""
+    """Warn of branches that cannot match, at the first false condition of each."""
     first = {n: each.never_true[0] for n, each in enumerate(scopes, 1) if each.never_true}
     if len(first) == len(scopes):
         message = "this condition is never true: nothing can match"
@@ -179,13 +178,13 @@ def _warn_of_never_true(scopes: Sequence[Scope], whole: Scope) -> None:
 def _bind_clauses(
     query: ast.Query, written: list[ast.Expression], scope: Scope, counted: int | None = None
 ) -> BoundQuery:
-    """The clauses of a query over the components of a scope, of a pattern with more `counted`."""
+    """Bind a query's clauses to a scope's components, of which the pattern has `counted`."""
     tests = [node for node in written if isinstance(node, ast.Equivalence)]
     conditions = [node for node in written if not isinstance(node, ast.Equivalence)]
     scope.clause = Clause.WHERE
     equivalences = bind_equivalences(tests, scope)
     conjuncts, placed = bind_conjuncts(conditions, scope)
-    # Those on negative sequences are bound with these.
+    # Conditions on negative sequences are bound with these.
     within = {each.index for each in scope.components if each.inside is not None}
     conjuncts = tuple(each for each in conjuncts if within.isdisjoint(each.references))
     if counted is not None and counted > len(scope.components) == 1:
@@ -211,7 +210,7 @@ def _bind_clauses(
 
 
 def _refuse_sources(query: ast.Query, scope: Scope) -> None:
-    """Refuse names of streams: a script knows those, and binds its queries without."""
+    """Refuse names of streams: a script resolves them before it binds a query."""
     if query.sources:
         first = query.sources[0]
         scope.problems.error(
@@ -223,7 +222,7 @@ def _refuse_sources(query: ast.Query, scope: Scope) -> None:
 
 
 def _check_groups(query: ast.Query, pattern: BoundPattern, scope: Scope) -> None:
-    """A run that takes all it can is of a pattern without repeated groups."""
+    """Refuse the greedy strategy for patterns with repeated groups."""
     is_greedy = query.strategy and query.strategy.name is StrategyName.EARLIEST_MAXIMAL
     groups = [each for branch in pattern.branches for each in branch.components if each.group]
     if query.strategy and is_greedy and groups:
@@ -312,7 +311,7 @@ def _having(node: ast.Expression | None, scope: Scope) -> Condition | None:
 def bind_where(
     text: str, schema: Schema, *, name: str, parameters: Mapping[str, object] | None = None
 ) -> Condition:
-    """The bound condition on single events, or an error; `name` is how messages call the text."""
+    """Return the bound condition on single events, or raise an error that calls the text `name`."""
     problems = Problems(Source(text, name))
     condition = _on_events(Scope(schema, problems, parameters=parameters))
     if errors := problems.in_order("error"):
@@ -321,14 +320,14 @@ def bind_where(
 
 
 def _on_events(scope: Scope) -> Condition:
-    """The condition that is the whole source of a scope, on events of any type."""
+    """Bind the whole text of a scope as a condition on events of any type."""
     scope.components, scope.clause = (EVENT,), Clause.TYPE
     source = scope.problems.source
     return bind_condition(parse_condition(source.text, source.name), scope)
 
 
 def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
-    """The conditions that define event types, in order; their errors join those of the query."""
+    """The conditions that define event types, in order; errors are added to the query's."""
     bound = []
     for name, text in scope.schema.definitions:
         problems = Problems(Source(text, f"types[{name!r}]"))
@@ -342,5 +341,5 @@ def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
 
 
 def _untyped(schema: Schema) -> Schema:
-    """The schema of events that have no type yet."""
+    """The schema of events before their types are computed."""
     return replace(schema, types=None, type=None, definitions=())

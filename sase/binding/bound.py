@@ -1,7 +1,7 @@
-"""A query after binding: names resolved, types known, conditions in one normal form and sorted.
+"""A query after binding: names resolved, types known, conditions normalized and classified.
 
-These are plain frozen values, which planning reads and rewrites and the engine lowers to kernels.
-Components are named by their index in the pattern, negative ones counted.
+These are plain frozen values. Planning reads and rewrites them, and the engine compiles them to
+kernels. Components are identified by their index in the pattern, negative ones included.
 """
 
 # long because: it is the one list of what a bound query can say, and the values hold each other.
@@ -25,7 +25,7 @@ from sase.source import NOWHERE, Span
 
 
 class Part(Enum):
-    """Which event of a component a reference means; the value is its rank as an identifier."""
+    """Which event of a component a reference means; the value's number is its rank in time."""
 
     EVENT = ("event", 1)
     FIRST = ("1", 1)
@@ -36,31 +36,31 @@ class Part(Enum):
     LAST = ("len", 3)
     ALL = ("", 3)
 
-    # Each member is there once: to hash by identity is many times as fast as by name.
+    # Members are unique: hashing by identity is many times as fast as by name.
     __hash__ = object.__hash__
 
     @property
     def rank(self) -> int:
-        """Its place in `c[1] < c[i] < c as a whole` (docs/semantics.md, Runs)."""
+        """Its place in the order `c[1] < c[i] < c as a whole` (docs/semantics.md, Runs)."""
         return self.value[1]
 
     @property
     def is_earlier(self) -> bool:
-        """Whether it looks back from the event being added, so that the first is exempt."""
+        """Whether it refers to events before the one being added; the first event has none."""
         return self in (Part.FIRST, Part.PREVIOUS, Part.BEFORE_CURRENT)
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """Which event of an iteration a reference means: of a variable of the group, by its number."""
+    """Which event of an iteration a reference means: the group's variable by number, and a part."""
 
     variable: int
     part: Part
     name: str = ""
 
 
-# What a constant may hold: a timestamp is nanoseconds since 1970, an interval nanoseconds, a
-# decimal a number that is exactly as it is written.
+# The value of a constant. Timestamps are nanoseconds since 1970, intervals nanoseconds, decimals
+# exactly the number written.
 Scalar: TypeAlias = bool | int | float | Decimal | str | None
 
 
@@ -74,9 +74,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Constant(Value):
-    """A literal, or what was folded to one.
+    """A literal, or a folded expression.
 
-    `interval` is how many nanoseconds a number of raw units of time was written as.
+    `interval` is set if a number of raw time units was written as that many nanoseconds.
     """
 
     value: Scalar
@@ -85,7 +85,7 @@ class Constant(Value):
 
 @dataclass(frozen=True, slots=True)
 class Placeholder(Value):
-    """A parameter that has not been given."""
+    """A parameter without a value yet."""
 
     name: str
 
@@ -94,9 +94,9 @@ class Placeholder(Value):
 class Reference(Value):
     """An attribute of one event of a component.
 
-    `undeclared_by` are the types, among those the component admits, that do not declare it: then
-    the condition is true. None: which types there are is not known, so the events decide. Of a
-    repeated group `part` is which iteration, and `inner` which of its events.
+    `undeclared_by` are the types that the component admits and that do not declare the attribute:
+    for their events the condition is true. None if the types are unknown, so that the events
+    decide. In a repeated group `part` selects the iteration, and `inner` the event in it.
     """
 
     component: int
@@ -108,10 +108,10 @@ class Reference(Value):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Value):
-    """A function over a range of a series; `count` without an attribute is its length.
+    """A function over a range of a series; `count` without an attribute is the length.
 
-    One that a user defined may have a `trend`, and may be over several attributes: for each of the
-    `others` it holds itself over that alone, and `place` is its place among them.
+    A user-defined one may have a `trend`, and several attributes: `others` has then one aggregate
+    for each further attribute, and `place` is the place among them.
     """
 
     function: str
@@ -126,14 +126,14 @@ class Aggregate(Value):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """All attributes that it is over."""
+        """All attributes that it reads."""
         every = (self.attribute, *(each.attribute for each in self.others))
         return tuple(name for name in every if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation(Value):
-    """An operator (`+ - * / %` of two, `neg` of one) or a function on values."""
+    """An operator (`+ - * / %` of two operands, `neg` of one) or a function of values."""
 
     name: str
     operands: tuple[Expression, ...]
@@ -141,7 +141,7 @@ class Operation(Value):
 
 @dataclass(frozen=True, slots=True)
 class MatchConfidence(Value):
-    """`confidence` in HAVING and RETURN: how likely a match of imprecise time is."""
+    """`confidence` in HAVING and RETURN: the probability of a match with imprecise time."""
 
 
 Expression: TypeAlias = (
@@ -149,7 +149,7 @@ Expression: TypeAlias = (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- conditions: no NOT is left
+# ---------------------------------------------------------------- conditions, without NOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Truth(Predicate):
-    """A condition that is decided."""
+    """A condition whose value is known."""
 
     value: bool
 
@@ -177,7 +177,7 @@ class Comparison(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Membership(Predicate):
-    """A value in a list of literals, or not; NULLs of the list are gone."""
+    """A value in a list of literals, or not; NULLs are removed from the list."""
 
     operand: Expression
     values: tuple[Constant | Placeholder, ...]
@@ -196,7 +196,7 @@ class Between(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Like(Predicate):
-    """A text that has a form, or not."""
+    """A text that matches a pattern, or not."""
 
     operand: Expression
     pattern: Constant | Placeholder
@@ -213,14 +213,14 @@ class NullTest(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class All(Predicate):
-    """Conditions that hold together; never directly inside another `All`."""
+    """Conditions joined by AND; never directly inside another `All`."""
 
     operands: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any(Predicate):
-    """Conditions of which one holds; never directly inside another `Any`."""
+    """Conditions joined by OR; never directly inside another `Any`."""
 
     operands: tuple[Condition, ...]
 
@@ -230,11 +230,11 @@ Condition: TypeAlias = (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- conjuncts, by what they need
+# ---------------------------------------------------------------- conjuncts
 
 
 class When(Enum):
-    """At which events a condition is checked (docs/semantics.md, Conditions on series)."""
+    """When a condition on a component is checked (docs/semantics.md, Conditions on series)."""
 
     EVENT = "when it is bound"
     FIRST = "at its first event"
@@ -244,7 +244,7 @@ class When(Enum):
 
     @classmethod
     def of(cls, parts: Collection[Part]) -> When:
-        """When one is checked that mentions these parts of a component, and nothing later."""
+        """When to check a condition that mentions these parts of a component, and nothing later."""
         rank = max((part.rank for part in parts), default=Part.EVENT.rank)
         if rank == Part.ALL.rank:
             return cls.WHOLE
@@ -254,7 +254,7 @@ class When(Enum):
 
 
 class ConjunctClass(Enum):
-    """What a conjunct needs before it can be decided."""
+    """The events that a conjunct needs to be decided."""
 
     CONSTANT = "no event"
     SINGLE = "one event"
@@ -264,10 +264,10 @@ class ConjunctClass(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quantified:
-    """A series for each event of which a condition must hold, or for each but the first.
+    """A series for every event of which a condition must hold, or for every event but the first.
 
-    Of a repeated group: its iterations, those of some `branches` alone, if any are given; with an
-    `inner` variable the events of that series in each such iteration.
+    For a repeated group: its iterations, of certain `branches` only if given; with an `inner`
+    variable the events of that series in each of them.
     """
 
     component: int
@@ -278,10 +278,10 @@ class Quantified:
 
 @dataclass(frozen=True, slots=True)
 class MemberCheck:
-    """Where a condition on several members of a set is checked, if this one is bound last of them.
+    """Where a condition on several members of a set is checked if this member is bound last.
 
-    It is checked `when` the member has bound an event, if the `awaited` members have one by then;
-    of the `quantified` series it ranges over the events that are bound by then.
+    It is checked `when` the member has bound an event, provided the `awaited` members have one. Of
+    the `quantified` series it ranges over the events bound so far.
     """
 
     component: int
@@ -292,13 +292,13 @@ class MemberCheck:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One operand of the flat conjunction in WHERE, and everything by which it is placed.
+    """One operand of the flat conjunction in WHERE, and where it is checked.
 
-    `component` is where it is checked, `when` at which of its events: the place of its last
-    identifier, or for a condition on a negative component (P−) that component. `references` are
-    the components that it reads; `quantified` the series whose every event it speaks of. `derived`
-    is what the planner added because it follows from others. Where the order in which a set is
-    bound decides which identifier is the last, `checks` say it, for each member that it mentions.
+    `component` and `when` are the place of the check: that of its last identifier, or the negative
+    component in a condition on one (P−). `references` are the components that it reads;
+    `quantified` are the series over whose events it ranges. `derived` conjuncts are added by the
+    planner, because they follow from others. If the binding order of a set decides which identifier
+    is last, `checks` has the place for each member mentioned.
     """
 
     condition: Condition
@@ -314,12 +314,11 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class IterationConjunct:
-    """A conjunct that is decided in the iteration of a repeated group at hand, of one branch.
+    """A conjunct that is decided inside an iteration of a repeated group, for one branch of it.
 
-    It is asked of the `iterations` of that branch: the first alone, each, or each but the first.
-    `element` is where it is checked, by its place in the branch, `when` at which of its events.
-    `references` are the components of the pattern that it reads; `quantified` the series and groups
-    of whose every event it speaks besides.
+    It applies to some `iterations`: the first, each, or each but the first. `element` is its place
+    in the branch, `when` the event of that element. `references` are the components of the pattern
+    that it reads; `quantified` the other series and groups over whose events it ranges.
     """
 
     condition: Condition
@@ -335,26 +334,26 @@ class IterationConjunct:
 class EquivalenceTest:
     """`[a]` or `[a = 'v']`, as written.
 
-    `declared` says of each component whether every type that it admits declares the attribute (None
-    where that is not known): only then a plan may partition on it.
+    `declared` says for each component whether every type that it admits declares the attribute,
+    None if unknown: a plan may partition only on declared ones.
     """
 
     attribute: str
     value: Constant | Placeholder | None
     type: DataType
     declared: tuple[bool | None, ...]
-    # Of an inferred test, where the names of the attribute are not the same: that of each component
-    # which has a part in it, and that of each type.
+    # For an inferred test whose attributes have different names: the attribute of each component
+    # that takes part, and of each type.
     attributes: tuple[str | None, ...] = ()
     by_type: tuple[tuple[str, str], ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def attribute_of(self, component: int) -> str | None:
-        """The attribute of a component, by its index in the pattern; None if it has no part."""
+        """The attribute of a component, by its index; None if it does not take part."""
         return self.attributes[component] if self.attributes else self.attribute
 
     def is_declared_by(self, components: Iterable[BoundComponent]) -> bool:
-        """Whether every type that some components admit declares the attribute."""
+        """Whether every type that these components admit declares the attribute."""
         return all(self.declared[component.index] for component in components)
 
 
@@ -363,11 +362,10 @@ class EquivalenceTest:
 
 @dataclass(frozen=True, slots=True)
 class IterationBranch:
-    """One way to write an iteration: its elements, numbered in it, and what is asked of it.
+    """One form of an iteration: its elements, numbered within it, and its conjuncts.
 
-    `variables` are the numbers of the variables that the elements are of; `present` are the
-    variables of groups with `?` that it has; `negations` are its negative sequences, whose
-    `position` counts its elements.
+    `variables` are the numbers of the elements' variables; `present` the variables of its groups
+    with `?`; `negations` its negative sequences, whose `position` counts elements.
     """
 
     elements: tuple[BoundComponent, ...]
@@ -389,7 +387,7 @@ class IterationBranch:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedGroup:
-    """What is repeated: a component for each variable inside, by number, and the branches.
+    """A repeated group: a component for each variable inside, by number, and the branches.
 
     `choices` are the variables of groups with `?` inside.
     """
@@ -400,7 +398,7 @@ class RepeatedGroup:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables inside, those of groups with `?` included."""
+        """The variables inside, including those of groups with `?`."""
         return self.choices | {each.variable for each in self.variables if each.named}
 
     @property
@@ -418,12 +416,12 @@ class RepeatedGroup:
 class BoundComponent:
     """A component: the types that it admits, and how many events it binds.
 
-    A repeated group is one, whose minimum and maximum count iterations. `inside` is the number of
-    the negative group whose sequence it is in, `set_of` that of the set whose member it is.
-    `written` is the place of its variable in the order of first writing, if that is not its index
-    among the positive components. With imprecise time a series `is_sequence` if every order of its
-    events is a match of its own. A single event `is_counted` as a series of one is, if its variable
-    has a `?` in another branch.
+    A repeated group is one component, whose minimum and maximum count iterations. `inside` is the
+    number of the negative group that its sequence belongs to, `set_of` that of its set. `written`
+    is the rank of its variable by first occurrence, if that is not its index among the positive
+    components. With imprecise time, a series `is_sequence` if every order of its events is a
+    separate match. A single event `is_counted`, as a series of one, if its variable has a `?` in
+    another branch.
     """
 
     index: int
@@ -446,33 +444,33 @@ class BoundComponent:
 
     @property
     def is_absent(self) -> bool:
-        """Whether no match has an event of it."""
+        """Whether matches never contain an event of it."""
         return self.negated or self.inside is not None
 
     @property
     def key(self) -> tuple[bool, str]:
-        """What tells it from others of the pattern, but for those of the same variable."""
+        """Its identity in the pattern, equal for components of one variable."""
         return self.named, self.variable
 
     @property
     def names(self) -> frozenset[str]:
-        """Its variable, and those inside of a group that is repeated."""
+        """Its variable, and those inside a repeated group."""
         own = frozenset((self.variable,))
         return own if self.group is None else own | self.group.names
 
     @property
     def is_single(self) -> bool:
-        """Whether it binds exactly one event, and not as a list."""
+        """Whether it binds exactly one event, not a list."""
         return not self.is_series and self.minimum == 1 and not self.is_counted
 
     @property
     def is_optional(self) -> bool:
-        """Whether it is written with `?`, here or in another branch: one event or none."""
+        """Whether it has a `?`, here or in another branch: one event or none."""
         return not self.is_series and (self.minimum == 0 or self.is_counted)
 
 
 def elements_of(components: Sequence[BoundComponent]) -> list[tuple[int, ...]]:
-    """The places of components, those of the members of a set together."""
+    """The places of components, where the members of a set form one element."""
     places = groupby(
         range(len(components)), lambda n: (components[n].set_of is None and n, components[n].set_of)
     )
@@ -480,12 +478,12 @@ def elements_of(components: Sequence[BoundComponent]) -> list[tuple[int, ...]]:
 
 
 def ranks_of(components: Sequence[BoundComponent]) -> list[int]:
-    """Of each component, by its place, the rank of its variable in the order of first writing."""
+    """The rank of each component's variable by first occurrence."""
     return [n if each.written is None else each.written for n, each in enumerate(components)]
 
 
 class WindowKind(Enum):
-    """What a window measures."""
+    """The quantity that a window measures."""
 
     TIME = "time"
     EVENTS = "events"
@@ -494,7 +492,7 @@ class WindowKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BoundWindow:
-    """The window: `size` in raw units or events, where the unit of the time column is known."""
+    """The window; `size` is in raw units or events, if the unit of the time column is known."""
 
     kind: WindowKind
     amount: Fraction | Placeholder
@@ -506,7 +504,7 @@ class BoundWindow:
 
 @dataclass(frozen=True, slots=True)
 class BoundConfidence:
-    """That time is imprecise, and the confidence that matches reach, or if `strict` exceed."""
+    """Marks imprecise time; matches need this confidence, or more if `strict`."""
 
     threshold: Fraction | Placeholder | None
     strict: bool
@@ -522,9 +520,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class BoundNegation:
-    """A negative sequence: its components, numbered behind all others, and its conjuncts.
+    """A negative sequence: its components, numbered after all others, and its conjuncts.
 
-    `position` is how many components of the pattern stand before it, or of the iteration.
+    `position` is the number of components before it, in the pattern or the iteration.
     """
 
     components: tuple[BoundComponent, ...]
@@ -537,9 +535,9 @@ class BoundNegation:
 class BoundQuery:
     """A query whose names, types and rules are checked.
 
-    Of a pattern with choices `branches` are the queries of its branches; the whole then has a
-    component for each variable. `negations` are the negative sequences. Of precise time there is no
-    `confidence`.
+    If the pattern has choices, `branches` are the queries of its branches, and this one has a
+    component for each variable. `negations` are the negative sequences. With precise time
+    `confidence` is None.
     """
 
     components: tuple[BoundComponent, ...]
@@ -581,13 +579,13 @@ class BoundQuery:
 
     @property
     def every(self) -> tuple[BoundComponent, ...]:
-        """All components, those of negative sequences too."""
+        """All components, including those of negative sequences."""
         inside = (each for negation in self.negations for each in negation.components)
         return (*self.components, *inside)
 
     @property
     def level(self) -> int:
-        """1 as in SASE 2006, 2 with Kleene closure or a strategy, 3 with branches, groups, sets."""
+        """The language level: 1 as in SASE 2006; 2 with Kleene closure or a strategy; 3."""
         if self.branches or self.has_groups or self.has_sets:
             return 3
         simple = all(component.is_single for component in self.positives)

@@ -1,8 +1,8 @@
-"""Write the choices of a pattern out: OR, and groups without a quantifier or with `?`.
+"""Expand the choices of a pattern (OR, groups without a quantifier or with `?`) into branches.
 
-What is left is a list of branches, each a sequence of components, in the order in which the choices
-are written: a group with `?` first with it; of several choices the one written first varies slowest
-(docs/semantics.md, Branches).
+Each branch is a sequence of components. Branches are in the order of the text: a group with `?` is
+first present, then absent; of several choices the first varies slowest (docs/semantics.md,
+Branches).
 """
 
 # long because: what each part of a pattern becomes, and why it is refused, are read together.
@@ -25,10 +25,9 @@ MOST_BRANCHES = 256
 
 @dataclass(frozen=True, slots=True)
 class PlacedComponent:
-    """A component, and its number among all of the written pattern.
+    """A component, and its number among all components of the pattern as written.
 
-    `group` is the number of the negative group of which it is in an alternative, `set_of` that of
-    the set of which it is a member.
+    `group` is the number of the negative group that it belongs to, `set_of` that of its set.
     """
 
     part: ast.Component
@@ -39,9 +38,9 @@ class PlacedComponent:
 
 @dataclass(frozen=True, slots=True)
 class WrittenNegation:
-    """A negative sequence: an alternative of a negative group.
+    """A negative sequence: one alternative of a negative group.
 
-    `position` is how many components of the branch it stands in are before it.
+    `position` is the number of components before it in its branch.
     """
 
     components: tuple[PlacedComponent, ...]
@@ -52,9 +51,9 @@ class WrittenNegation:
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """A repeated group: the number of the first component inside, and the branches of an iteration.
+    """A repeated group: the number of its first component, and the branches of an iteration.
 
-    `components` are all that are written inside, `choices` the variables of groups with `?` inside.
+    `components` are all inside it, `choices` the variables of groups with `?` inside.
     """
 
     part: ast.Group
@@ -80,7 +79,7 @@ class WrittenBranch:
     negations: tuple[WrittenNegation, ...] = ()
 
     def followed_by(self, other: WrittenBranch) -> WrittenBranch:
-        """The one and then the other."""
+        """Concatenate two branches."""
         before = len(self.components)
         moved = (replace(each, position=each.position + before) for each in other.negations)
         return WrittenBranch(
@@ -92,21 +91,21 @@ class WrittenBranch:
 
     @property
     def alone(self) -> tuple[PlacedComponent, ...]:
-        """Its components that are no repeated groups."""
+        """Its components without repeated groups."""
         return tuple(each for each in self.components if isinstance(each, PlacedComponent))
 
     @property
     def every(self) -> tuple[Placed, ...]:
-        """Its components, and behind them those in its negative groups."""
+        """Its components, then those in its negative groups."""
         inside = (each for negation in self.negations for each in negation.components)
         return (*self.components, *inside)
 
 
 @dataclass
 class WrittenPattern:
-    """The branches of a pattern, all of its components, and the variables of groups with `?`.
+    """The branches of a pattern, its components, and the variables of groups with `?`.
 
-    The components inside of repeated groups are among them; `groups` are these.
+    Components include those inside repeated groups; `groups` are the repeated groups.
     """
 
     branches: list[WrittenBranch]
@@ -116,7 +115,7 @@ class WrittenPattern:
 
 
 def written_out(pattern: ast.Pattern, scope: Scope) -> WrittenPattern | None:
-    """The branches of a pattern; None where there is an error."""
+    """Return the branches of a pattern, or None after an error."""
     writing = _Writing(scope)
     branches = writing.branches_of(pattern)
     if not writing.is_fine:
@@ -131,17 +130,16 @@ class _Writing:
     choices: list[ast.Name] = field(default_factory=list)
     groups: list[PlacedGroup] = field(default_factory=list)
     is_fine: bool = True
-    # Whether it writes out what a repeated group has inside.
+    # Whether this expands the inside of a repeated group.
     is_repeated: bool = False
-    # The number of the negative group whose inside it writes out.
+    # The number of the negative group that is being expanded.
     inside: int | None = None
-    # How many sets there are.
+    # The number of sets so far.
     sets: int = 0
     _negatives: Iterator[int] = field(default_factory=count)
     _places: Iterator[int] = field(default_factory=count)
 
     def branches_of(self, pattern: ast.Pattern) -> list[WrittenBranch]:
-        """The branches of a part of the pattern."""
         match pattern:
             case ast.Component():
                 placed = PlacedComponent(pattern, next(self._places), self.inside)
@@ -178,7 +176,7 @@ class _Writing:
         return self._bounded([*branches, WrittenBranch()], len(branches) + 1, group.span)
 
     def _set(self, written: ast.SetOf) -> list[WrittenBranch]:
-        """One branch: the members of a set one after the other; of one member that alone."""
+        """Return one branch with the members of a set in a row."""
         from sase.binding.sets import members_of
 
         members = members_of(written, self.scope)
@@ -190,7 +188,7 @@ class _Writing:
         return [WrittenBranch(tuple(placed))]
 
     def _repeated(self, group: ast.Group) -> list[WrittenBranch]:
-        """One branch, with the branches of an iteration inside of the group."""
+        """Return one branch: the group, which contains the branches of an iteration."""
         inside = _Writing(
             self.scope,
             self.components,
@@ -209,7 +207,7 @@ class _Writing:
         return [WrittenBranch((self.groups[-1],))]
 
     def _negative(self, group: ast.Group) -> list[WrittenBranch]:
-        """One branch, in which each alternative of the group forbids by itself."""
+        """Return one branch, in which each alternative of the group forbids on its own."""
         number = next(self._negatives)
         if group.quantifier is not None:
             self._refuse_quantifier(group.quantifier)
@@ -230,9 +228,9 @@ class _Writing:
         return [whole]
 
     def _alternative(self, branch: WrittenBranch, number: int, span: Span) -> WrittenBranch:
-        """An alternative of a negative group: one event, or a sequence, that must not occur.
+        """An alternative of a negative group: an event or a sequence that must not occur.
 
-        In an iteration it is a sequence even of one event.
+        In an iteration a single event is treated as a sequence, too.
         """
         own = tuple(each for each in branch.components if isinstance(each, PlacedComponent))
         if self.is_repeated or len(own) != 1 or own[0].part.quantifier is not None:
@@ -242,7 +240,7 @@ class _Writing:
         return WrittenBranch((alone,))
 
     def _check_negation(self, branch: WrittenBranch, group: ast.Group) -> None:
-        """Something must occur for it to forbid, and what must not stands between such."""
+        """Check that a negative sequence must have an event, on both sides of its own negations."""
         parts = [each.part for each in branch.components if isinstance(each, PlacedComponent)]
         must = [not each.negated and _least(each) > 0 for each in parts]
         if not any(must):
@@ -297,7 +295,7 @@ class _Writing:
         return found
 
     def _bounded(self, found: list[WrittenBranch], number: int, span: Span) -> list[WrittenBranch]:
-        """As many branches as there may be; more are an error, told once."""
+        """Return the branches; if there are too many, report an error once."""
         if number <= MOST_BRANCHES:
             return found
         if self.is_fine:
@@ -339,7 +337,7 @@ class _Writing:
             self._refuse_inside(part)
 
     def _refuse_inside(self, part: ast.Node) -> None:
-        """What no iteration of a repeated group may have."""
+        """Report what a repeated group must not contain."""
         what = "a repeated group" if isinstance(part, ast.Group) else "a SET"
         self.error(
             "in-repeated-group",
@@ -349,7 +347,7 @@ class _Writing:
         )
 
     def _refuse_in_negative(self, part: ast.Node) -> None:
-        """What no negative group may hold."""
+        """Report what a negative group must not contain."""
         what, hint = "a set", "write the orders out:  !(SEQ(A a, B b) OR SEQ(B b, A a))"
         if isinstance(part, ast.Group) and part.negated:
             what = "a negative group"
@@ -386,7 +384,7 @@ def _bare(pattern: ast.Pattern) -> ast.Pattern:
 
 
 def is_repeatable(group: ast.Group, branches: list[WrittenBranch], scope: Scope) -> bool:
-    """Whether an iteration always has an event, and its absences stand between such; or errors."""
+    """Whether iterations have events on both sides of each negation; else an error."""
     before = len(scope.problems.found)
     for branch in branches:
         parts = [each.part for each in branch.components if isinstance(each, PlacedComponent)]
@@ -419,7 +417,7 @@ def _least(part: ast.Component) -> int:
 
 
 def _is_enclosed(place: int, parts: list[ast.Component], must: list[bool]) -> bool:
-    """Whether the positive components nearest to a place of nothing positive cannot be empty."""
+    """Whether the nearest positive components before and after a place cannot be empty."""
     positive = [n for n, part in enumerate(parts) if not part.negated]
     before, after = [n for n in positive if n < place], [n for n in positive if n >= place]
     return bool(before and after) and must[before[-1]] and must[after[0]]

@@ -30,7 +30,7 @@ from sase.lang.printer import to_text
 from sase.source import Span
 
 LONGEST_QUOTED = 40
-# Characters of a pattern of LIKE: a text may be looked at once for each.
+# Characters of a LIKE pattern: matching may scan a text once for each.
 LONGEST_PATTERN = 4096
 
 OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
@@ -39,7 +39,7 @@ OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
 
 
 def bind_condition(node: ast.Expression, scope: Scope, negated: bool = False) -> Condition:
-    """The condition, or with `negated` its opposite, in normal form."""
+    """Return the condition, or with `negated` its opposite, in normal form."""
     match node:
         case ast.Not(operand=operand):
             return bind_condition(operand, scope, not negated)
@@ -65,17 +65,17 @@ def bind_condition(node: ast.Expression, scope: Scope, negated: bool = False) ->
 
 
 def combined(make: type[All] | type[Any], operands: list[Condition], span: Span) -> Condition:
-    """A conjunction or disjunction without nesting of its own kind, and without decided parts."""
-    decisive = make is Any  # TRUE decides an OR, FALSE an AND; the other one falls out
+    """A conjunction or disjunction, flattened, without operands whose truth is known."""
+    decisive = make is Any  # TRUE decides an OR, FALSE an AND; the opposite is dropped
     flat = list(_flattened(make, operands))
     if any(isinstance(operand, Truth) and operand.value is decisive for operand in flat):
         if make is All and any(True for operand in flat for _ in references(operand)):
-            return All(tuple(flat), span=span)  # false of these events, not of all matches
+            return All(tuple(flat), span=span)  # false for these events only
         return Truth(decisive, span=span)
     left = [operand for operand in flat if not isinstance(operand, Truth)]
     if not left:
         return Truth(not decisive, span=span)
-    # What was written as one conjunct stays one: a conjunction that is left of an OR keeps it.
+    # One written conjunct stays one: a conjunction left over from an OR is not flattened.
     is_one = len(left) == 1 and not (make is Any and isinstance(left[0], All))
     return left[0] if is_one else make(tuple(left), span=span)
 
@@ -92,7 +92,7 @@ def _flattened(make: type[All] | type[Any], operands: list[Condition]) -> Iterat
 
 
 def _decided(node: ast.Node, operands: list[Expression], test: Callable[..., bool]) -> Truth | None:
-    """The truth of an atom all of whose operands are constants."""
+    """The truth of an atom whose operands are all constants, else None."""
     values = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(values) < len(operands):
         return None
@@ -112,7 +112,7 @@ def _compatible(left: Expression, right: Expression, node: ast.Node, scope: Scop
 
 
 def _described(value: Expression, scope: Scope) -> str:
-    """A value as it is written, and its type."""
+    """A value as written, with its type, for messages."""
     written = " ".join(scope.problems.source.text[slice(*value.span)].split())
     subject = f"`{written}`" if len(written) <= LONGEST_QUOTED else "this"
     return f"{subject} is {value.type.described()}"
@@ -206,7 +206,7 @@ def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:
 
 
 def _between_others(node: ast.Between, scope: Scope, negated: bool) -> Condition:
-    """A number between bounds beside which it is not the same: two comparisons."""
+    """BETWEEN whose bounds compare the number differently: two comparisons."""
     span, bounds = node.span, (node.low, node.high)
     sides = (
         ast.Comparison("<=", node.low, node.operand, span=span),

@@ -1,4 +1,4 @@
-"""Split WHERE into conjuncts, classify each, and find the component where it is checked."""
+"""Split WHERE into conjuncts, classify them, and find the component where each is checked."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.printer import to_text
 
-# What is of one event, also of a series.
+# The parts that are single events, of a series too.
 _SINGLE = (Part.EVENT, Part.FIRST, Part.CURRENT)
 
 
 def top_level(node: ast.Expression | None) -> Iterator[ast.Expression]:
-    """The operands of the written conjunction, however it is bracketed."""
+    """The operands of the conjunction, through all brackets."""
     if isinstance(node, ast.And):
         for operand in node.operands:
             yield from top_level(operand)
@@ -43,7 +43,7 @@ def top_level(node: ast.Expression | None) -> Iterator[ast.Expression]:
 def bind_conjuncts(
     nodes: Iterable[ast.Expression], scope: Scope
 ) -> tuple[tuple[Conjunct, ...], list[PlacedConjunct]]:
-    """The conjuncts of WHERE but for its equivalence tests, and those of iterations of groups."""
+    """Bind the conjuncts of WHERE except equivalence tests; separately those inside iterations."""
     conjuncts: list[Conjunct] = []
     placed: list[PlacedConjunct] = []
     for node in nodes:
@@ -75,7 +75,7 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     if len(set(map(scope.element_of, absent))) > 1 or len(inside) > 1:
         _refuse_two_negatives(node, inside if len(inside) > 1 else absent, scope)
         return None
-    # Of one event: of one component, and not of its series in several ways or as a whole.
+    # A single event: one component, and one part of it.
     ways = {(reference.component, reference.part) for reference in found}
     single = len(ways) == 1 and not isinstance(found[0], Aggregate) and found[0].part in _SINGLE
     kind = ConjunctClass.SINGLE if single else ConjunctClass.SEVERAL
@@ -100,7 +100,7 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
 
 
 def _of_set(last: BoundComponent, components: list[BoundComponent]) -> list[BoundComponent]:
-    """The members among components of the set that the last of them is in."""
+    """The given components that belong to the set of the last one."""
     own = [each for each in components if each.set_of == last.set_of]
     return [] if last.set_of is None else own
 
@@ -110,7 +110,7 @@ def _checks(
     components: list[BoundComponent],
     found: list[Reference | Aggregate],
 ) -> Iterator[MemberCheck]:
-    """Where a condition on several members of a set is checked, whichever is bound last."""
+    """Where a condition on several members of a set is checked, for each that may be bound last."""
     awaited = {
         each.index for each in members if When.of(_parts(each, found)) in (When.EVENT, When.FIRST)
     }
@@ -130,7 +130,7 @@ def _quantified(
     last: BoundComponent | None,
     when: When,
 ) -> Iterator[Quantified]:
-    """The series over whose events the condition ranges besides the event being added."""
+    """The series over whose events a condition ranges, except the event being added."""
     for component in components:
         parts = _parts(component, found)
         ranges = any(part.rank == Part.CURRENT.rank for part in parts)
@@ -143,7 +143,7 @@ def _refuse_two_negatives(
 ) -> None:
     by_element = {scope.element_of(each): each.variable for each in reversed(negatives)}
     names = list(by_element.values())[::-1]
-    if len(names) < 2:  # both inside of one group
+    if len(names) < 2:  # both in one group
         names = [component.variable for component in negatives]
     has_groups = any(each.inside is not None and not each.negated for each in negatives)
     what = "elements" if has_groups else "components"
@@ -157,7 +157,7 @@ def _refuse_two_negatives(
 
 
 def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
-    """How a condition on two negative components could be written instead."""
+    """A suggestion for a condition on two negative components."""
     atoms = list(_atoms(node))
     if all(len(_attributes(atom).keys() & set(names)) == 1 for atom in atoms):
         joined = " AND ".join(to_text(atom) for atom in atoms)
@@ -176,7 +176,7 @@ def _rewrite(node: ast.Expression, names: list[str], scope: Scope) -> str:
 
 
 def _atoms(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expression]:
-    """The atomic conditions, with the NOT over them carried to each."""
+    """The atomic conditions, with NOT pushed down to each."""
     match node:
         case ast.And(operands=operands) | ast.Or(operands=operands):
             for operand in operands:
@@ -190,7 +190,7 @@ def _atoms(node: ast.Expression, negated: bool = False) -> Iterator[ast.Expressi
 
 
 def _attributes(node: ast.Expression) -> dict[str, str]:
-    """The attribute with which each variable occurs first."""
+    """The first attribute used with each variable."""
     found: dict[str, str] = {}
     for reference in _written(node):
         if reference.variable is not None:

@@ -27,17 +27,16 @@ from sase.lang import ast
 
 
 def bind_equivalences(nodes: list[ast.Equivalence], scope: Scope) -> tuple[EquivalenceTest, ...]:
-    """The tests in order, one for each attribute that is written."""
+    """The tests in order, one for each attribute."""
     return tuple(_bound(test, scope) for node in nodes for test in node.tests)
 
 
 def known_keys(
     tests: Sequence[EquivalenceTest], component: BoundComponent, scope: Scope
 ) -> Iterator[Conjunct]:
-    """That the attributes of tests are not NULL, where a branch has one component alone.
+    """For a branch of one component: conjuncts that the tested attributes are not NULL.
 
-    A single event agrees with itself, but is in no match of a pattern of more components if it has
-    no key.
+    A single event agrees with itself, but in longer patterns an event without a key is in no match.
     """
     if component.is_series or component.negated:
         return

@@ -1,7 +1,7 @@
-"""Fold arithmetic and comparison of constants, as in docs/semantics.md, Numbers.
+"""Fold arithmetic and comparisons of constants, as in docs/semantics.md, Numbers.
 
-This is what the engine's kernels do, on Python's own numbers: NULL goes through, what leaves int64
-or divides by zero is NULL, NaN is NULL, integers and floats compare by exact value.
+This equals the engine's kernels, with Python's numbers: NULL propagates; overflow of int64,
+division by zero and NaN give NULL; integers and floats compare by exact value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sase.binding.functions import FUNCTIONS
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
-# Of numbers as of arrays and columns, which compare element by element.
+# They work on numbers, arrays and columns alike.
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -32,8 +32,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -> Scalar:
     """The value of an operator or function on constants.
 
-    Times are not `bounded`: here they are nanoseconds, and only in the unit of a column does int64
-    bound them.
+    Times are not `bounded`: here they are nanoseconds, and int64 bounds them only in the unit of a
+    column.
     """
     function = FUNCTIONS.get(name)
     if function is not None and function.skips_null:
@@ -46,14 +46,14 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
 
 
 def fold_comparison(symbol: str, left: Scalar, right: Scalar) -> bool:
-    """Whether a comparison of constants holds; with NULL it never does."""
+    """Whether a comparison of constants holds; with NULL it is false."""
     if left is None or right is None:
         return False
     return bool(COMPARISONS[symbol](_beside(left, right), _beside(right, left)))
 
 
 def _beside(value: Any, other: Any) -> Any:
-    """A number with a point beside a float is the nearest one."""
+    """The number that a decimal literal means beside a float: the nearest float."""
     if not isinstance(value, Decimal):
         return value
     return float(value) if isinstance(other, float) else Fraction(value)

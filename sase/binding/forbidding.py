@@ -1,6 +1,6 @@
-"""Bind the conjuncts that say what forbids: of each alternative of a negative group its own.
+"""Bind the conjuncts on negative groups, separately for each alternative of a group.
 
-Those of negative groups inside of a repeated one are bound for each branch of an iteration.
+Those on negative groups inside a repeated one are bound for each branch of an iteration.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sase.lang import ast
 
 @dataclass(frozen=True)
 class ForbiddingConjuncts:
-    """What is asked of a branch, parted into what is of its negative groups and the rest."""
+    """Splits the conjuncts of a branch into those on its negative groups, and the rest."""
 
     asked: Sequence[ast.Expression]
     branch: BoundBranch
@@ -32,14 +32,14 @@ class ForbiddingConjuncts:
 
     @property
     def rest(self) -> list[ast.Expression]:
-        """What is of none, equivalence tests included."""
+        """The conjuncts on no negative group, with equivalence tests."""
         groups = self._alternatives.values()
         every = _names(each for group in groups for alternative in group for each in alternative)
         every |= _names(each for each in self.scope.components if each.inside is not None)
         return [node for node in self.asked if not variables_in(node) & every]
 
     def of_components(self) -> Iterator[Conjunct]:
-        """The conjuncts on alternatives of one event, which are negative components."""
+        """The conjuncts on alternatives of a single event, which are negative components."""
         for alternatives in self._alternatives.values():
             for own in alternatives:
                 if own[0].inside is None:
@@ -53,7 +53,7 @@ class ForbiddingConjuncts:
             yield replace(negation, conjuncts=tuple(own))
 
     def in_iterations(self, components: Iterable[BoundComponent]) -> tuple[BoundComponent, ...]:
-        """The components, with the conjuncts of the negative sequences inside of groups."""
+        """The components, with conjuncts bound to the negative sequences inside groups."""
         return tuple(
             each if each.group is None else replace(each, group=self._of_group(each, each.group))
             for each in components
@@ -83,7 +83,7 @@ class ForbiddingConjuncts:
 
     @property
     def _alternatives(self) -> dict[int, list[tuple[BoundComponent, ...]]]:
-        """By negative group the components of each of its alternatives."""
+        """The components of each alternative, by negative group."""
         found: dict[int, list[tuple[BoundComponent, ...]]] = {}
         for index in self.branch.alternatives:
             component = self.scope.components[index]
@@ -96,7 +96,7 @@ class ForbiddingConjuncts:
     def _conjuncts(
         self, own: Sequence[BoundComponent], alternatives: Sequence[Sequence[BoundComponent]]
     ) -> Iterator[Conjunct]:
-        """The conjuncts that mention a variable of an alternative, without what is of others."""
+        """The conjuncts on variables of an alternative, without parts on other alternatives."""
         names = _names(own)
         others = [each for a in alternatives for each in a if each.variable not in names]
         absent = _names(others)
@@ -111,5 +111,4 @@ class ForbiddingConjuncts:
 
 
 def _names(components: Iterable[BoundComponent]) -> frozenset[str]:
-    """The variables that are written."""
     return frozenset(each.variable for each in components if each.named)

@@ -1,4 +1,4 @@
-"""The table of functions and aggregates, which binding, folding, the engine and the docs read."""
+"""The table of functions and aggregates, used by binding, folding, the engine and the docs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
 class Function:
     """A function of values.
 
-    `value` computes it of constants. The engine computes it by the `operation` of its kernels (a
-    function that takes any number of values has one of two); without one it takes one text, and
-    `value` is called once for each distinct text. NULL goes through, unless it `skips_null`.
+    `value` computes it for constants. The engine uses the `operation` of its kernels; a variadic
+    function is computed pairwise. Without an operation it takes one text, and `value` is called
+    once for each distinct text. NULL propagates, unless it `skips_null`.
     """
 
     form: str
@@ -29,7 +29,7 @@ class Function:
 
     @property
     def makes_text(self) -> bool:
-        """Whether its value is another text."""
+        """Whether its result is a text."""
         return self.operation is None and self.result([STRING]) == STRING
 
 
@@ -46,12 +46,12 @@ def _has_size(data_type: DataType) -> bool:
 
 
 def computed(data_type: DataType) -> DataType:
-    """The type of what is computed: arithmetic on decimals and floats is that of float64."""
+    """The type of an arithmetic result: float64 for decimals and floats."""
     return FLOAT if data_type.kind in (Kind.DECIMAL, Kind.FLOAT) else data_type
 
 
 def signed(data_type: DataType) -> DataType:
-    """The type of a value with another sign, which every float has, whatever its width."""
+    """The type of a value with its sign changed: a float keeps its width."""
     is_float = data_type.kind is Kind.FLOAT and data_type.scale is None
     return data_type if is_float else computed(data_type)
 
@@ -109,12 +109,12 @@ FUNCTIONS = {
 
 
 def chooses(name: str) -> bool:
-    """Whether an operation is a function that gives one of its values."""
+    """Whether an operation is a function that returns one of its arguments."""
     return name in FUNCTIONS and FUNCTIONS[name].most is None
 
 
 _BEFORE = "; compute what else is needed before, as a column"
-# Functions that other languages have, in lower case, and what to write instead.
+# Functions of other languages, in lower case, and their replacements.
 _FAMILIAR = (
     (
         "round floor ceil ceiling trunc truncate sqrt exp log ln power pow sign",
@@ -169,7 +169,7 @@ def _same(data_type: DataType) -> DataType:
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """A function over a range of a series: of what values, and what it gives."""
+    """A function over a range of a series: the types that it accepts, and its result's type."""
 
     accepts: Callable[[DataType], bool]
     result: Callable[[DataType], DataType]

@@ -1,4 +1,4 @@
-"""Resolve what is of a repeated group: `g[i].b.p`, `g.len`, and `b.p` of the iteration at hand."""
+"""Resolve references into repeated groups: `g[i].b.p`, `g.len`, and `b.p` in an iteration."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Referring: TypeAlias = ast.Attribute | ast.Indexed | ast.InGroup
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The events of an aggregate: of a series, or of a variable in iterations of a group.
+    """The events that an aggregate ranges over: a series, or a variable in iterations of a group.
 
-    `declares` is what has the attributes; None of iterations, which can be counted alone.
+    `declares` is the component with the attributes; None for iterations, which can only be counted.
     """
 
     component: int
@@ -46,7 +46,7 @@ class Range:
 
 
 def is_of_group(node: ast.Expression, scope: Scope) -> bool:
-    """Whether a reference is to a repeated group, or to what is in one."""
+    """Whether a reference is to a repeated group, or into one."""
     match node:
         case ast.InGroup():
             return True
@@ -62,7 +62,7 @@ def is_of_group(node: ast.Expression, scope: Scope) -> bool:
 
 
 def bind_of_group(node: Referring, scope: Scope) -> Expression:
-    """A value of an iteration, or the number of iterations; a range belongs into an aggregate."""
+    """A value of an iteration, or the number of iterations; ranges are valid only in aggregates."""
     match node:
         case ast.InGroup(reference=ast.Attribute() as reference) if is_forbidding(node, scope):
             return bind_attribute(reference, scope)
@@ -83,7 +83,7 @@ def bind_of_group(node: Referring, scope: Scope) -> Expression:
 
 
 def find_range(argument: ast.Indexed | ast.InGroup, scope: Scope) -> Range | None:
-    """What an aggregate is over, or an error."""
+    """The range of an aggregate's argument, or None after an error."""
     if isinstance(argument, ast.InGroup) and is_forbidding(argument, scope):
         assert isinstance(argument.reference, ast.Indexed), "what is of several events is indexed"
         argument = argument.reference
@@ -114,7 +114,7 @@ def find_range(argument: ast.Indexed | ast.InGroup, scope: Scope) -> Range | Non
 
 
 def has_range(argument: ast.Expression) -> bool:
-    """Whether it stands for several events."""
+    """Whether a reference means several events."""
     match argument:
         case ast.Indexed(index=index):
             return index.kind in RANGES
@@ -124,7 +124,7 @@ def has_range(argument: ast.Expression) -> bool:
 
 
 def attributes_of(argument: ast.Indexed | ast.InGroup) -> tuple[ast.Name, ...]:
-    """The attributes that an argument of an aggregate names."""
+    """The attributes in the argument of an aggregate."""
     match argument:
         case ast.InGroup(reference=ast.Attribute(name=name)):
             return (name,)
@@ -135,7 +135,7 @@ def attributes_of(argument: ast.Indexed | ast.InGroup) -> tuple[ast.Name, ...]:
 
 
 def variables_of(argument: ast.Indexed | ast.InGroup) -> tuple[ast.Name, ...]:
-    """The variables that it names: of an iteration the group, too."""
+    """The variables in the argument, with the group of an iteration."""
     if isinstance(argument, ast.Indexed):
         return (argument.variable,)
     inner = argument.reference.variable
@@ -146,7 +146,7 @@ def variables_of(argument: ast.Indexed | ast.InGroup) -> tuple[ast.Name, ...]:
 
 
 def _of_any(variable: BoundComponent) -> Inner:
-    """The event of a variable in an iteration that may have none."""
+    """The event of a variable that an iteration may lack."""
     part = Part.LAST if variable.is_optional else Part.EVENT
     return Inner(variable.index, part, variable.variable)
 
@@ -180,7 +180,7 @@ def _in_group(node: ast.InGroup, scope: Scope) -> Expression:
 
 
 def _at_hand(node: ast.Attribute | ast.Indexed, whole: Referring, scope: Scope) -> Expression:
-    """A value of the iteration at hand."""
+    """A value of the current iteration."""
     found = _found_at_hand(node, whole, scope)
     if found is None:
         return unknown(whole)
@@ -239,7 +239,7 @@ def _reference(
 
 
 def _range_at_hand(node: ast.Indexed, whole: Referring, scope: Scope) -> Range | None:
-    """A range of a series of the iteration at hand."""
+    """A range of a series of the current iteration."""
     found = _found_at_hand(node, whole, scope)
     if found is None or not _has_index(node, found[1], scope):
         return None
@@ -248,11 +248,11 @@ def _range_at_hand(node: ast.Indexed, whole: Referring, scope: Scope) -> Range |
     return Range(group.index, Part.CURRENT, variable, inner)
 
 
-# ---------------------------------------------------------------- what is there, and errors
+# ---------------------------------------------------------------- lookup and errors
 
 
 def _found_in(node: ast.InGroup, scope: Scope) -> tuple[BoundComponent, BoundComponent] | None:
-    """The group of `g[…].b.p`, and the variable in it; None where that is an error."""
+    """The group of `g[…].b.p` and the variable in it, or None after an error."""
     inside = scope.inside(node.group.text)
     group = find_component(node.group, scope) if inside is None else inside[1]
     if group is None or node.reference.variable is None:
@@ -283,7 +283,7 @@ def _found_in(node: ast.InGroup, scope: Scope) -> tuple[BoundComponent, BoundCom
 
 
 def _is_index(index: ast.Index, node: ast.Node, group: BoundComponent, scope: Scope) -> bool:
-    """Whether a group has an index, and here."""
+    """Whether an index is valid for a group in this clause, else an error."""
     name = some_inner(group, scope)
     if index.kind is IndexKind.OTHER:
         scope.problems.error(
@@ -330,7 +330,7 @@ def _found_at_hand(
 
 
 def _has_index(node: ast.Indexed, variable: BoundComponent, scope: Scope) -> bool:
-    """Whether an index is one that a series inside a group has."""
+    """Whether an index is valid for a variable inside a group, else an error."""
     name = node.attribute.text if node.attribute else some_attribute(variable, scope)
     if not variable.is_series and not variable.is_optional:
         scope.problems.error(
@@ -363,14 +363,14 @@ def _refuse_attribute(node: ast.Node, group: BoundComponent, what: str, scope: S
 
 
 def _refuse_iteration(node: ast.Indexed, group: BoundComponent, scope: Scope) -> None:
-    """`g[1].v`, `g[1]` or `g[]` where a value is needed."""
+    """Refuse `g[1].v`, `g[1]` or `g[]` in place of a value."""
     if _is_index(node.index, node, group, scope):
         which = f"{group.variable}[{node.index.kind.value}]"
         _refuse_attribute(node, group, f"an iteration `{which}`", scope)
 
 
 def some_inner(group: BoundComponent, scope: Scope) -> str:
-    """An attribute inside of a group, for an example."""
+    """An attribute inside a group, for an example."""
     assert group.group is not None
     positive = [each for each in group.group.variables if not each.negated and each.named]
     single = next((each for each in positive if not each.is_series), None)
@@ -378,7 +378,7 @@ def some_inner(group: BoundComponent, scope: Scope) -> str:
 
 
 def _iterations(group: BoundComponent, inner: str, scope: Scope) -> str:
-    """The ways to name an iteration."""
+    """The valid indexes of an iteration, as a hint."""
     name = group.variable
     indexes = ["1", "i", "i-1", f"{name}.len"]
     if scope.clause is not Clause.WHERE:

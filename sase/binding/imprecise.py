@@ -1,4 +1,4 @@
-"""Check queries on imprecise time: what has a meaning there, and the threshold of confidence."""
+"""Check queries on imprecise time: forms without a meaning there, and the confidence threshold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.binding.scope import Scope
 from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
 
-# The indexes that tell the events of a series apart by their order.
+# The indexes whose meaning depends on the order of a series.
 OF_ORDER = frozenset(IndexKind) - {IndexKind.CURRENT, IndexKind.ALL, IndexKind.OTHER}
 FIRST_OR_LAST = ("first", "last")
 
@@ -22,7 +22,7 @@ FIRST_OR_LAST = ("first", "last")
 def bind_confidence(
     query: ast.Query, pattern: BoundPattern, scope: Scope
 ) -> BoundConfidence | None:
-    """What WITH CONFIDENCE says, None of precise time; and every error of a query on imprecise."""
+    """Return the WITH CONFIDENCE clause, None for precise time; report errors of imprecise time."""
     clause, schema = query.confidence, scope.schema
     if not schema.is_imprecise:
         if clause is not None:
@@ -44,7 +44,7 @@ def bind_confidence(
 
 
 def with_sequences(bound: BoundQuery, query: ast.Query) -> BoundQuery:
-    """Mark the series of which something in the query depends on the order of the events."""
+    """Mark the series for which the query depends on the order of events."""
     ordered = ordered_series(query)
 
     def marked(one: BoundQuery) -> BoundQuery:
@@ -58,7 +58,7 @@ def with_sequences(bound: BoundQuery, query: ast.Query) -> BoundQuery:
 
 
 def ordered_series(query: ast.Query) -> frozenset[str]:
-    """The variables of which something is written that depends on the order of their events."""
+    """The variables for which the query depends on the order of their events."""
     found = set()
     for node in _nodes((query.where, query.having, query.output)):
         if isinstance(node, ast.Indexed) and node.index.kind in OF_ORDER:
@@ -69,7 +69,6 @@ def ordered_series(query: ast.Query) -> frozenset[str]:
 
 
 def _nodes(part: object) -> Iterator[ast.Node]:
-    """A node, and all those in it."""
     if isinstance(part, tuple):
         for each in part:
             yield from _nodes(each)
@@ -117,7 +116,7 @@ def _check_components(pattern: BoundPattern, scope: Scope) -> None:
 
 
 def _threshold(clause: ast.Confidence, scope: Scope) -> Fraction | Placeholder | None:
-    """The confidence to be reached, above 0 and at most 1."""
+    """The confidence to reach, above 0 and at most 1."""
     written = clause.threshold
     if isinstance(written, ast.Parameter):
         literal = bind_literal(written, scope)

@@ -1,4 +1,4 @@
-"""What callers say of the columns of events: one value, from public functions to the loader."""
+"""The caller's options for the columns of events, from public functions to the loader."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ class InputKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The columns with a role, the event types, the unit of integer time, what bad rows do.
+    """The columns with roles, event types, the unit of integer time, and the bad-row policy.
 
-    `null` are the texts of CSV that stand for a missing value, beside those that always do, and
-    `text` the columns of CSV that are text whatever their values are. Of imprecise time `longest`
-    is how long an interval may be, in raw units or with a unit.
+    `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
+    whatever their values are. With imprecise time `longest` is the greatest length of an interval,
+    in raw units or with a unit.
 
-    Another option for the input of all commands and functions is one more field here, and one more
-    keyword above.
+    To add an input option to all commands and functions, add one field here and one keyword above.
     """
 
     time: Times = "ts"
@@ -71,32 +70,32 @@ class InputOptions:
 
     @property
     def earliest(self) -> str:
-        """The column of time, of two the first."""
+        """The column of time, or of the earliest time."""
         return self.time if isinstance(self.time, str) else self.time[0]
 
     @property
     def until(self) -> str | None:
-        """The column of the latest time, where time is imprecise."""
+        """The column of the latest time, with imprecise time."""
         return None if isinstance(self.time, str) else self.time[1]
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """The texts that stand for a missing value, beside those that always do."""
+        """The further texts that mean a missing value."""
         return _texts_in(self.null)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns that are text, whatever their values are."""
+        """The columns that stay text whatever their values are."""
         return _texts_in(self.text)
 
     @property
     def quarantines(self) -> bool:
-        """Whether bad rows are put aside, and are no error."""
+        """Whether bad rows go into quarantine instead of raising an error."""
         return self.on_bad_row == "quarantine"
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is said of the columns, as `describe` takes it."""
+        """The options that `describe` takes."""
         other = ("on_bad_row", "null", "text", "longest")
         return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
@@ -129,7 +128,7 @@ def takes_input_options(function: F) -> F:
 
 
 def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
-    """Refuse what is no name."""
+    """Refuse a value that is not a column name."""
     if isinstance(given, str):
         _check_unicode(option, given)
         return
@@ -140,7 +139,7 @@ def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
 
 
 def _check_times(given: object) -> None:
-    """Refuse what is neither the column of time nor two of them."""
+    """Refuse anything but one time column or two."""
     names = given if isinstance(given, tuple) and len(given) == 2 else (given,)
     if not all(isinstance(name, str) for name in names):
         raise PlanError(
@@ -151,7 +150,6 @@ def _check_times(given: object) -> None:
 
 
 def _check_texts(option: str, given: object, what: str) -> None:
-    """Refuse what is neither a text nor a list of texts."""
     if not isinstance(given, str | list | tuple) or not all(
         isinstance(each, str) for each in given
     ):
@@ -160,7 +158,7 @@ def _check_texts(option: str, given: object, what: str) -> None:
 
 
 def _check_unicode(option: str, *given: str) -> None:
-    """Refuse what no column and no file can hold."""
+    """Refuse texts with surrogates."""
     for text in given:
         if not is_unicode(text):
             raise PlanError(
@@ -173,12 +171,12 @@ def _texts_in(given: Any) -> tuple[str, ...]:
 
 
 def check_on_bad_row(given: str) -> None:
-    """Refuse a policy for bad rows that there is not."""
+    """Refuse an unknown policy for bad rows."""
     check_choice("on_bad_row", given, ("error", "quarantine"))
 
 
 def check_choice(option: str, given: str, known: Sequence[str]) -> None:
-    """Refuse a value of an option that is none of those known."""
+    """Refuse a value of an option that is not among the allowed ones."""
     if given not in known:
         hint = did_you_mean(str(given), known) or ("",)
         names = " or ".join(f'"{each}"' for each in known)

@@ -1,4 +1,4 @@
-"""What conditions may name of another iteration, and of what must not occur in one."""
+"""Check references to other iterations, and to negative elements of iterations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sase.lang.ast import IndexKind
 
 
 def is_forbidding(node: ast.InGroup, scope: Scope) -> bool:
-    """Whether `g[i].b.p` is of a negative sequence in an iteration, where `g[i].` says nothing."""
+    """Whether `g[i].b.p` reads a negative sequence in an iteration, where `g[i].` has no effect."""
     group, variable = scope.component(node.group.text), node.reference.variable
     return (
         group is not None
@@ -21,13 +21,13 @@ def is_forbidding(node: ast.InGroup, scope: Scope) -> bool:
 
 
 def forbids(group: BoundComponent, name: str) -> bool:
-    """Whether a variable is of a negative sequence in iterations of a group."""
+    """Whether a variable belongs to a negative sequence in iterations of a group."""
     assert group.group is not None
     return any(each.key == (True, name) for each in group.group.forbidding)
 
 
 def refuse_absent(node: ast.InGroup, name: str, scope: Scope) -> None:
-    """The error of what must not occur, of another iteration than the one at hand."""
+    """Report a reference to a negative element of another iteration."""
     scope.problems.error(
         "negative-of-iteration",
         f"`{name}` must not occur in an iteration: it has no event in another",
@@ -37,7 +37,7 @@ def refuse_absent(node: ast.InGroup, name: str, scope: Scope) -> None:
 
 
 def is_of_any_iteration(node: ast.InGroup, variable: BoundComponent, scope: Scope) -> bool:
-    """Whether a variable can be asked of another iteration than the one at hand."""
+    """Whether a variable can be read in another iteration than the current one."""
     if variable.negated:
         refuse_absent(node, variable.variable, scope)
         return False

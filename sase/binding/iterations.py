@@ -1,9 +1,8 @@
-"""Bind conjuncts on repeated groups: each for the branches of the iterations at hand.
+"""Bind conjuncts on repeated groups, separately for each branch of the current iteration.
 
-What a branch of an iteration does not have is absent, so what remains of a conjunct may be another
-for each branch. Its last identifier says where it is checked: in the iteration at hand, when a
-group is left, or at a component behind the group, of every iteration (docs/semantics.md, Repeated
-groups).
+A branch of an iteration may lack variables, so the rest of a conjunct differs between branches. Its
+last identifier decides where it is checked: in the current iteration, when a group is left, or at a
+component behind the group, for every iteration (docs/semantics.md, Repeated groups).
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _CURRENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PlacedConjunct:
-    """A conjunct of an iteration, and for which branch of which group."""
+    """A conjunct of an iteration, with the group and branch that it belongs to."""
 
     component: int
     branch: int
@@ -57,7 +56,7 @@ class PlacedConjunct:
 
 @dataclass(frozen=True, slots=True)
 class _AtHand:
-    """Branches of a group that have alike what a conjunct mentions of the iteration at hand."""
+    """The branches of a group that have the same variables of a conjunct in an iteration."""
 
     component: BoundComponent
     group: RepeatedGroup
@@ -72,9 +71,9 @@ class _AtHand:
 
 
 def bind_on_iterations(node: ast.Expression, scope: Scope) -> Iterator[Conjunct | PlacedConjunct]:
-    """The conjuncts that an operand of WHERE comes to in a pattern with repeated groups."""
+    """Bind an operand of WHERE in a pattern with repeated groups, as one or more conjuncts."""
     before = len(scope.problems.found)
-    bind_condition(node, scope)  # for its errors, whatever is absent where
+    bind_condition(node, scope)  # reports errors, independent of branches
     if any(each.severity == "error" for each in scope.problems.found[before:]):
         return
     for conjunct in conjuncts_of(node):
@@ -87,7 +86,7 @@ def bind_on_iterations(node: ast.Expression, scope: Scope) -> Iterator[Conjunct 
 def with_conjuncts(
     components: tuple[BoundComponent, ...], placed: list[PlacedConjunct]
 ) -> tuple[BoundComponent, ...]:
-    """The components, in which each branch of a group has what is asked of it."""
+    """The components, where each branch of a group has its conjuncts."""
     return tuple(
         each if each.group is None else replace(each, group=_asked(each.index, each.group, placed))
         for each in components
@@ -109,7 +108,7 @@ def _asked(index: int, group: RepeatedGroup, placed: list[PlacedConjunct]) -> Re
 
 
 def _is_at_hand(component: BoundComponent, conjunct: ast.Expression) -> bool:
-    """Whether it is asked of each iteration of a group by itself."""
+    """Whether a conjunct applies to each iteration of a group separately."""
     assert component.group is not None
     if at_hand(conjunct) & component.group.names:
         return True
@@ -196,7 +195,7 @@ def _of_branches(
 def refuse_two_negatives(
     node: ast.Expression, negatives: list[BoundComponent], scope: Scope
 ) -> None:
-    """The error of a conjunct on several absences."""
+    """Report a conjunct on several negative elements."""
     names = " and ".join(component.variable for component in negatives)
     has_groups = any(each.inside is not None and not each.negated for each in negatives)
     what = "elements" if has_groups else "components"
@@ -223,14 +222,14 @@ def _refuse_elsewhere(node: ast.Expression, negative: BoundComponent, scope: Sco
 
 @dataclass(frozen=True)
 class _Placing:
-    """A condition as some branches of the iterations at hand are asked it."""
+    """A condition, reduced for some branches of the current iterations, and where it is checked."""
 
     condition: Condition
     chosen: tuple[_AtHand, ...]
     components: tuple[BoundComponent, ...]
-    # The groups of which it mentions the iteration at hand, or what precedes that.
+    # The groups of which it mentions the current iteration, or an earlier one.
     at_hand: frozenset[int]
-    # The group within whose iterations it is asked, of a negative sequence.
+    # For a negative sequence in a group: that group.
     given: BoundComponent | None = None
 
     @property
@@ -241,12 +240,12 @@ class _Placing:
         return [each for each in self._found if each.component == component]
 
     def looks_elsewhere(self, component: BoundComponent) -> bool:
-        """Whether it mentions single iterations of a group that are not at hand."""
+        """Whether it mentions single iterations of a group other than the current one."""
         parts = {each.part for each in self._of(component.index)}
         return bool(parts - {Part.CURRENT, Part.ALL})
 
     def positive(self) -> Iterator[Conjunct | PlacedConjunct]:
-        """Where it is decided if no absence is in it: by its last identifier."""
+        """Where it is decided if it mentions no negative element: at its last identifier."""
         at = {each.component.index: each for each in self.chosen}
         used = {each.component for each in self._found} | at.keys()
         if not used:
@@ -265,14 +264,14 @@ class _Placing:
                 yield self._in_iteration(last, last.group, number, When.FIRST)
 
     def _looks_back(self, component: int) -> bool:
-        """Whether it holds for every iteration of a group but the first."""
+        """Whether it applies to every iteration of a group but the first."""
         is_earlier = any(each.part.is_earlier for each in self._of(component))
         return is_earlier and component in self.at_hand
 
     def _iterations(self, component: int) -> tuple[When, ...]:
-        """At which iterations of a group it is decided, of which it mentions no end.
+        """At which iterations of a group it is decided, if it does not mention the last.
 
-        One on the first alone is known within that, and when a further one begins.
+        One on the first iteration is decided inside it, and again when a further iteration begins.
         """
         if self._looks_back(component):
             return (When.FURTHER,)
@@ -280,7 +279,7 @@ class _Placing:
         return (When.FIRST, When.FURTHER) if is_first else (When.EVERY,)
 
     def of_sequence(self) -> Conjunct:
-        """What events of a negative sequence must fulfil to forbid: asked at the last of them."""
+        """The condition for events of a negative sequence to forbid, checked at the last one."""
         used = [each.component for each in self._found]
         last = self.components[max(used)] if used else None
         if last is None or last.inside is None:
@@ -291,7 +290,7 @@ class _Placing:
     def of_negative(
         self, component: BoundComponent, negative: BoundComponent
     ) -> Iterator[PlacedConjunct]:
-        """What an event of an absence inside of a group must fulfil to forbid."""
+        """The condition for an event of a negative element in a group to forbid."""
         at = next(each for each in self.chosen if each.component == component)
         for number in at.branches:
             branch = at.group.branches[number]
@@ -304,7 +303,7 @@ class _Placing:
         when: When,
         kind: ConjunctClass = ConjunctClass.SEVERAL,
     ) -> Conjunct:
-        """It as a conjunct of the pattern, checked at one of its components."""
+        """Convert it to a conjunct of the pattern, checked at one of its components."""
         used = sorted(
             {each.component for each in self._found}
             | {each.component.index for each in self.chosen}
@@ -315,7 +314,7 @@ class _Placing:
         )
 
     def _ranges(self, last: BoundComponent | None, when: When) -> Iterator[Quantified]:
-        """All of whose every event or iteration it speaks, but what is being added."""
+        """The series and groups over which it ranges, except the event or iteration being added."""
         yield from self._series(last, when)
         if self.given is None:
             yield from self._groups()
@@ -368,7 +367,7 @@ class _Placing:
         return PlacedConjunct(at, number, conjunct)
 
     def _series(self, last: BoundComponent | None, when: When) -> Iterator[Quantified]:
-        """The series outside of groups of whose every event it speaks, but the one being added."""
+        """The series outside of groups over which it ranges, except the event being added."""
         for component in self.components:
             parts = [each.part for each in self._of(component.index)]
             ranges = component.group is None and any(p.rank == Part.CURRENT.rank for p in parts)
@@ -376,7 +375,7 @@ class _Placing:
                 yield Quantified(component.index, any(part.is_earlier for part in parts))
 
     def _groups(self, without: int | None = None) -> Iterator[Quantified]:
-        """The groups of whose every iteration it speaks, and the series in each."""
+        """The groups over whose iterations it ranges, and the series in each."""
         for each in self.chosen:
             index = each.component.index
             if index == without:
@@ -386,7 +385,7 @@ class _Placing:
                 yield replace(inner, branches=each.chosen)
 
     def _within(self, component: int) -> Iterator[Quantified]:
-        """The series of the iteration at hand of whose every event it speaks."""
+        """The series of the current iteration over whose events it ranges."""
         inner: dict[int, list[Part]] = {}
         for each in self._of(component):
             if each.part is Part.CURRENT and each.inner is not None:

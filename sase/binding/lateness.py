@@ -1,4 +1,4 @@
-"""Convert durations to raw units, such as an allowed lateness: numbers, timedeltas, or texts."""
+"""Convert durations to raw time units: numbers, timedeltas, or texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def duration_in(
     rounded: Callable[[Fraction], int] = math.ceil,
     hint: UnitHint = no_hint,
 ) -> int:
-    """A duration in raw units of the time column, rounded up; what is `negative` is refused."""
+    """A duration in raw units of the time column, rounded up.
+
+    `negative` is the message that refuses a negative one.
+    """
     reading = _Reading(option, given, negative)
     amount, unit = reading.read()
     if amount < 0:
@@ -77,7 +80,7 @@ def duration_in(
 def refuse_plain_number(
     given: object, column: str, time: DataType, option: str = "lateness"
 ) -> None:
-    """Refuse a duration without a unit where times are no integers, and propose one."""
+    """Refuse a duration without a unit unless times are integers, and suggest a unit."""
     if time.usual_unit is not None:
         raise PlanError(
             f"{option}={given!r} counts integer times, and `{column}` is {time.described()}: give a"
@@ -86,7 +89,7 @@ def refuse_plain_number(
 
 
 class _Reading(NamedTuple):
-    """What is given as an option, and why it cannot be negative."""
+    """An option's value, and the message if it is negative."""
 
     option: str
     given: object

@@ -33,11 +33,11 @@ from sase.lang.printer import to_text
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 from sase.nearest import did_you_mean
 
-# Digits that decide to which float a number is nearest, and the greatest exponents of floats.
+# Digits that decide the nearest float.
 MOST_PLACES = 800
-# Digits after the point that a decimal may have.
+# The most digits of a decimal after the point.
 MOST_SCALE = 18
-# Integers and decimals are not beyond.
+# No integer or decimal is greater.
 GREATEST_FLOAT = 2.0**63
 
 _TIMESTAMP = re.compile(
@@ -47,7 +47,7 @@ _TIMESTAMP = re.compile(
 
 
 def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder | None:
-    """The constant of a literal, or None where the node is something else."""
+    """The constant of a literal, or None for other nodes."""
     span = node.span
     match node:
         case ast.Integer(value=value):
@@ -73,7 +73,7 @@ def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder |
 
 
 def _warn_of_name(node: ast.String, text: str, scope: Scope) -> None:
-    """A text in double quotes that is also the name of an attribute."""
+    """Warn of a text in double quotes that is also the name of an attribute."""
     if scope.problems.source.text[node.span[0] : node.span[0] + 1] not in ('"', "“", "„"):
         return
     component = next((c for c in scope.inner_components if scope.declares(c, text)), None)
@@ -91,7 +91,7 @@ def _warn_of_name(node: ast.String, text: str, scope: Scope) -> None:
 
 
 def _integer(node: ast.Integer, value: int, scope: Scope) -> Constant | Placeholder:
-    # One more than the largest: the digits of the smallest, which have a minus before them.
+    # One more than the largest: a minus may precede it.
     if value <= INT64_MAX + 1:
         return Constant(INTEGER, value, span=node.span)
     return scope.refuse(
@@ -114,7 +114,7 @@ def _timestamp(node: ast.Timestamp | ast.Date, text: str, scope: Scope) -> Const
         try:
             moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
         except ValueError:
-            pass  # such as the 30th of February: the message below says so
+            pass  # an invalid date, such as the 30th of February, is reported below
         else:
             seconds = (moment - datetime.fromtimestamp(0, UTC)) // timedelta(seconds=1)
             nanoseconds = int((fraction or ".0")[1:].ljust(9, "0"))
@@ -147,12 +147,12 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
 
 
 def exact(amount: ast.Integer | ast.Float) -> Fraction:
-    """A number exactly as it is written."""
+    """The exact value of a number as written."""
     return as_written(amount.value)
 
 
 def as_written(number: int | float | Decimal) -> Fraction:
-    """A finite number as it is shown: 0.1 is a tenth."""
+    """The exact value of a finite number's shortest text: 0.1 is a tenth."""
     if isinstance(number, int):
         return Fraction(number)
     return Fraction(repr(min(max(float(number), -1e300), 1e300)))
@@ -207,21 +207,22 @@ def _decimal_type(scale: int) -> DataType:
 
 
 def is_of_width(value: Expression, width: int) -> bool:
-    """Whether a float of so many bits is the number that a literal is."""
+    """Whether a float of a width equals the literal."""
     number = value.value if isinstance(value, Constant) else None
     return not isinstance(number, Decimal) or nearest_float(number, width) == number
 
 
 def is_written(value: Expression) -> bool:
-    """Whether it is a number with a point, exactly as it is written."""
+    """Whether a value is a literal with a decimal point, still exact."""
     return isinstance(value, Constant) and isinstance(value.value, Decimal)
 
 
 def beside(value: Expression, other: DataType) -> Expression:
-    """A value beside one of a type: there a number with a point becomes what it is compared as.
+    """A value for comparison with a type: converts an exact literal with a decimal point.
 
-    That is the nearest float of the type's width, and the number itself beside what is exact, or
-    may be. Where a float has the same place among the values of the type, that is taken.
+    Beside floats it becomes the nearest float of their width; beside exact or unknown types it
+    stays exact. If a float has the same place in the order of the type's values, that float is
+    taken.
     """
     if not (isinstance(value, Constant) and isinstance(value.value, Decimal)):
         return value
@@ -234,14 +235,14 @@ def beside(value: Expression, other: DataType) -> Expression:
     elif other.kind is Kind.DECIMAL:
         is_as_good = abs(near) > GREATEST_FLOAT
     else:
-        # What is not known may be a float of fewer bits.
+        # An unknown type may be a float of fewer bits.
         is_for_all = other.scale is not None or nearest_float(number, 16) == near
         is_as_good = (near == number and is_for_all) or not _has_units(number)
     return Constant(FLOAT, near, span=value.span) if is_as_good else value
 
 
 def alike(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    """Values that one is chosen among, numbers with a point as they are beside the others."""
+    """Operands of which one is chosen, with literals converted as beside the others."""
     others = merged(each.type for each in operands if not is_written(each))
     if others == UNKNOWN:
         return tuple(each if _is_exact(each) else beside(each, others) for each in operands)
@@ -249,10 +250,10 @@ def alike(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 
 def units_of(number: Decimal) -> tuple[int, int, int]:
-    """As many units of 10 to the minus scale as int64 has room for, the scale, and a side.
+    """The most units of 10 to the minus scale that fit int64, the scale, and a side.
 
-    It is 0 if they are the number, 1 if that is more, -1 if it is less. No integer or decimal of 18
-    digits lies in between.
+    The side is 0 if the units are exactly the number, 1 if the number is above, -1 below. No
+    integer or decimal of 18 digits lies between.
     """
     exact = Fraction(number)
     scale = next((s for s in range(MOST_SCALE) if (exact * 10**s).denominator == 1), MOST_SCALE)
@@ -270,18 +271,18 @@ def _is_exact(value: Expression) -> bool:
 
 
 def _has_units(number: Decimal) -> bool:
-    """Whether the nearest float is that of its units, too."""
+    """Whether the number and its units have the same nearest float."""
     units, scale, side = units_of(number)
     return side == 0 or float(Fraction(units, 10**scale)) == float(number)
 
 
 def nearest_float(number: Decimal, width: int | None) -> float:
-    """The float of a width, 64 bits if there is none, that is nearest to a number."""
+    """The float of a width (None means 64 bits) that is nearest to a number."""
     near = float(number)
     if width is None or isinf(near):
         return near
     if near != number and unpack("<q", pack("<d", near))[0] % 2 == 0:
-        # It is rounded again: of the two floats around the number the odd one is never halfway.
+        # Rounding twice: choose the odd neighbour, which is never a midpoint of narrower floats.
         near = nextafter(near, inf if number > near else -inf)
     form = _FORMS[width]
     try:
@@ -294,7 +295,7 @@ _FORMS = {16: "<e", 32: "<f"}
 
 
 def constant(value: object) -> tuple[DataType, Scalar] | None:
-    """A Python value as a literal: its type and its constant; None where there is none."""
+    """The type and constant of a Python value, None if it has none."""
     from datetime import UTC, date, datetime, timedelta
 
     match value:
@@ -324,6 +325,6 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
 
 
 def constants(given: Mapping[str, object]) -> tuple[tuple[str, Constant], ...]:
-    """The values of parameters as constants by name, of those that are literals."""
+    """The parameters' values as constants by name, without values that are no literals."""
     found = ((name, constant(value)) for name, value in sorted(given.items()))
     return tuple((name, Constant(*known)) for name, known in found if known is not None)

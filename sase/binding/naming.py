@@ -1,4 +1,4 @@
-"""Check the variables of a pattern: each stands once in a branch, and for one kind of thing."""
+"""Check the variables of a pattern: once in a branch, and with one meaning everywhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sase.source import Span
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """A place where a variable is given, what it stands for there, and in which group."""
+    """An occurrence of a variable: its meaning there, and its group."""
 
     name: ast.Name
     way: str
@@ -28,7 +28,7 @@ class _Naming:
 
     @property
     def described(self) -> str:
-        """What it stands for, and where."""
+        """Its meaning and its group, for messages."""
         if self.home is None:
             return self.way
         variable = self.home.part.variable
@@ -36,14 +36,14 @@ class _Naming:
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """What is the same wherever a variable may stand again."""
+        """Equal for occurrences that may share a name."""
         if self.home is None:
             return self.way, None
         return self.way, _home_of(self.home)
 
 
 def check_variables(written: WrittenPattern, every: list[BoundComponent], scope: Scope) -> None:
-    """A variable stands once in a branch, and everywhere for one event, a series, or a group."""
+    """Check that variables occur once in a branch, and mean one event, a series, or a group."""
     homes = {each.place: group for group in written.groups for each in group.components}
     namings = {
         each.part.variable.span: _Naming(
@@ -80,7 +80,7 @@ def check_variables(written: WrittenPattern, every: list[BoundComponent], scope:
 
 
 def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
-    """Where a branch names what is in it already; each branch of an iteration by itself."""
+    """The spans of variables that occur twice in a branch, or in a branch of an iteration."""
     seen: set[str] = set()
     for each in components:
         if each.part.variable:
@@ -96,7 +96,7 @@ def _named_twice(components: Iterable[Placed]) -> Iterator[Span]:
 
 
 def _named_twice_in(branch: WrittenBranch) -> Iterator[Span]:
-    """The same, where alternatives of one negative group may have the same variables."""
+    """The same for a branch with negative groups, whose alternatives may share variables."""
     outside = [c for c in branch.components if isinstance(c, PlacedGroup) or c.group is None]
     yield from _named_twice(outside)
     taken = {each.part.variable.text for each in written_in(outside) if each.part.variable}
@@ -115,7 +115,7 @@ def _named_twice_in(branch: WrittenBranch) -> Iterator[Span]:
 
 
 def _way(component: BoundComponent, placed: PlacedComponent) -> str:
-    """What a variable stands for."""
+    """The meaning of a variable."""
     if component.negated and (placed.group is None or component.inside is not None):
         return "an event that must not occur"
     what = "a series of events" if component.is_series else "one event"
@@ -149,7 +149,7 @@ def _home_of(group: PlacedGroup) -> str:
 
 
 def written_in(components: Iterable[Placed]) -> list[PlacedComponent]:
-    """The components, and in the place of a repeated group those inside."""
+    """The components, with repeated groups replaced by the components inside."""
     return [
         part
         for each in components

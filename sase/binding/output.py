@@ -24,7 +24,7 @@ def reserved_columns(scope: Scope) -> tuple[str, ...]:
 
 
 def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
-    """The columns of RETURN."""
+    """Bind the columns of RETURN."""
     columns, seen = [], set(reserved_columns(scope))
     for place, item in enumerate(output.items, 1):
         name = item.alias.text if item.alias else default_name(item.expression, place)
@@ -39,7 +39,7 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
 
 
 def default_name(expression: ast.Expression, place: int) -> str:
-    """The name of a column that has none: from what it shows, or from its place."""
+    """The name of a column without an alias: from its expression, or its place."""
     match expression:
         case ast.Attribute(name=name, variable=variable):
             return f"{variable.text}_{name.text}" if variable else name.text
@@ -83,9 +83,9 @@ def _refuse_clash(name: str, span: Span, scope: Scope, *, is_itself: bool = Fals
 
 
 def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
-    """Whether the columns of a query without RETURN can be told apart."""
+    """Check that the columns of a query without RETURN have distinct names."""
     if len(set(scope.variables)) < len(scope.variables):
-        return  # that is the error
+        return  # already an error
     seen: dict[str, str] = {}
     for name, owner, span in _default_columns(query, scope, flat):
         if name in reserved_columns(scope) or seen.get(name, owner) != owner:
@@ -94,12 +94,12 @@ def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
 
 
 def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tuple[str, str, Span]]:
-    """The columns with what each comes from, and where that is written."""
+    """The default columns: name, source, and span."""
     for component in scope.components:
         if component.is_absent:
             continue
         span = component.span
-        if not flat or component.is_series:  # a series is a list also in the flat form
+        if not flat or component.is_series:  # a series stays a list in the flat form
             yield component.variable, str(component.index), span
             continue
         for attribute in scope.attribute_names(component):
@@ -107,7 +107,7 @@ def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tup
 
 
 def bind_limit(limit: ast.Integer | ast.Parameter, scope: Scope) -> int | Placeholder | None:
-    """The number of results, or the parameter that will say it."""
+    """The number of results, or the parameter for it."""
     if isinstance(limit, ast.Integer):
         return min(limit.value, INT64_MAX)
     bound = bind_literal(limit, scope)

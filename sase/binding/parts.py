@@ -1,4 +1,4 @@
-"""Collect the references to events in a condition, and substitute them."""
+"""Find the references to events in a condition, and substitute them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sase.binding.bound import (
 
 
 def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
-    """Every reference to an event in a condition or expression, from left to right."""
+    """All references to events in a condition or expression, from left to right."""
     match node:
         case Reference():
             yield node
@@ -43,19 +43,19 @@ def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
 
 
 def values_read(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
-    """The values of events in it: an aggregate over several attributes is one."""
+    """The values read from events; an aggregate over several attributes counts once."""
     return (r for r in references(node) if isinstance(r, Reference) or r.place == 0)
 
 
 def conjoined(condition: Condition | None) -> tuple[Condition, ...]:
-    """The conditions that all must hold for one to hold; nothing of none."""
+    """The operands of a conjunction; the condition itself if it is none; empty for None."""
     if condition is None:
         return ()
     return condition.operands if isinstance(condition, All) else (condition,)
 
 
 def with_references(condition: Condition, change: Callable[[Reference], Reference]) -> Condition:
-    """The same condition on other events, where it reads single ones."""
+    """A condition with its references to single events replaced."""
     return with_values(
         condition, lambda each: change(each) if isinstance(each, Reference) else each
     )
@@ -64,7 +64,7 @@ def with_references(condition: Condition, change: Callable[[Reference], Referenc
 def with_values(
     condition: Condition, change: Callable[[Reference | Aggregate], Expression]
 ) -> Condition:
-    """The same condition with other values for those that it reads."""
+    """A condition with its references and aggregates replaced."""
 
     def new(value: Expression) -> Expression:
         match value:

@@ -22,18 +22,18 @@ from sase.lang import ast
 from sase.nearest import did_you_mean
 from sase.source import Span
 
-# Each is a bit of what an event may be; a bit more says that it counts whatever it is.
+# Each component is a bit in the state of an event; one more bit means that it counts for all.
 MOST_COMPONENTS = 62
-# Codes of types have 16 bits; all that neither the query nor the schema names share one more.
+# Codes of types have 16 bits; all types that neither query nor schema name share one code.
 MOST_TYPES = 2**15 - 2
 
 
 @dataclass(frozen=True, slots=True)
 class BoundBranch:
-    """The components of a branch, and the variables of groups with `?` that it has.
+    """The components of a branch, and the variables of groups with `?` that it contains.
 
-    `negations` are its negative sequences, whose conjuncts are not bound yet. `alternatives` says
-    of which negative group a component is an alternative by itself.
+    `negations` are its negative sequences, without conjuncts. `alternatives` maps a component that
+    is a whole alternative to its negative group.
     """
 
     components: tuple[BoundComponent, ...]
@@ -43,7 +43,7 @@ class BoundBranch:
 
     @property
     def every(self) -> tuple[BoundComponent, ...]:
-        """Its components, and behind them those of its negative sequences, those of groups last."""
+        """Its components, then those of its negative sequences, then those inside groups."""
         inside = (each for negation in self.negations for each in negation.components)
         groups = (each.group for each in self.components if each.group is not None)
         return (*self.components, *inside, *(c for group in groups for c in group.forbidding))
@@ -53,8 +53,8 @@ class BoundBranch:
 class BoundPattern:
     """The components of the whole pattern, one for each variable, and its branches.
 
-    `written` is how many components are written; `choices` are the variables of groups with `?`.
-    `alternatives` says of which negative group a component is an alternative by itself.
+    `written` is the number of components in the text; `choices` are the variables of groups with
+    `?`. `alternatives` maps a component that is a whole alternative to its negative group.
     """
 
     components: tuple[BoundComponent, ...]
@@ -65,13 +65,13 @@ class BoundPattern:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there are neither several branches nor negative groups."""
+        """Whether it has a single branch and no negative groups."""
         has_groups = bool(self.alternatives) or any(c.inside is not None for c in self.components)
         return len(self.branches) == 1 and not has_groups
 
 
 def bind_pattern(pattern: ast.Pattern, scope: Scope) -> BoundPattern | None:
-    """The branches of a pattern, or None where there is an error."""
+    """Bind the branches of a pattern; None after an error."""
     written = written_out(pattern, scope)
     if written is None:
         return None
@@ -120,10 +120,10 @@ def _branch(
     differing: Set[tuple[bool, str]],
     optional: Set[tuple[bool, str]] = frozenset(),
 ) -> BoundBranch:
-    """The components of a branch, numbered in it.
+    """The components of a branch, numbered within it.
 
-    A variable that stands for other types elsewhere is treated as one of `ANY` of them all, and the
-    event of one that is `optional` elsewhere as a series.
+    A variable with other types in another branch is treated as `ANY` of them all, and one that is
+    `optional` elsewhere as a series.
     """
     own = [by_place[each.place] for each in branch.every]
     sets = list(dict.fromkeys(each.set_of for each in own if each.set_of is not None))
@@ -154,7 +154,7 @@ def _branch(
 
 
 def _ranked(branch: BoundBranch, whole: Sequence[BoundComponent]) -> BoundBranch:
-    """A branch with sets, in which variables know their order if the pattern has another one."""
+    """Number the variables of a branch with sets in pattern order, if that differs."""
     if all(each.set_of is None for each in branch.components):
         return branch
     positive = [each.key for each in whole if not each.is_absent]
@@ -169,7 +169,7 @@ def _ranked(branch: BoundBranch, whole: Sequence[BoundComponent]) -> BoundBranch
 def _numbered(
     component: BoundComponent, numbers: Iterator[int], differing: Set[tuple[bool, str]]
 ) -> BoundComponent:
-    """The component, with the next numbers for what is in the negative sequences of a group."""
+    """A component whose group's negative sequences get the next numbers."""
     if component.group is None:
         return component
 
@@ -188,7 +188,7 @@ def _numbered(
 
 
 def _group(group: PlacedGroup, every: list[BoundComponent], scope: Scope) -> BoundComponent:
-    """A repeated group as a component: its types are those of all that is in it."""
+    """A repeated group as a component that admits the types of everything inside."""
     inside = {each.place: every[each.place] for each in group.components}
     variables = by_variable([each for each in inside.values() if each.inside is None])
     keys = [each.key for each in variables]
@@ -234,9 +234,9 @@ def _refuse_too_many(written: Sequence[ast.Component], scope: Scope) -> None:
 
 
 def _elements(branch: BoundBranch) -> int:
-    """The positive components, those of a repeated group once for each branch that has them.
+    """Count the positive components; those of a repeated group once for each branch with them.
 
-    The longest negative sequence follows them, where each match is searched for one.
+    The longest negative sequence is added, since each match is searched for one.
     """
     inside = [b for each in branch.components if each.group for b in each.group.branches]
     elements = [each for b in inside for each in b.elements]

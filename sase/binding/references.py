@@ -1,4 +1,4 @@
-"""Resolve references to events (`x.a`, `a[i].p`, `a.len`), and check where each form may stand."""
+"""Resolve references to events (`x.a`, `a[i].p`, `a.len`), and check where each form is valid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RANGES = {
     IndexKind.BEFORE_CURRENT: Part.BEFORE_CURRENT,
     IndexKind.UP_TO_CURRENT: Part.UP_TO_CURRENT,
 }
-# Indexes that mean something only while a series is being taken.
+# Indexes that have a meaning only while a series is built.
 WHILE_TAKING = frozenset(
     (IndexKind.CURRENT, IndexKind.PREVIOUS, IndexKind.BEFORE_CURRENT, IndexKind.UP_TO_CURRENT)
 )
@@ -56,7 +56,7 @@ def bind_attribute(node: ast.Attribute, scope: Scope) -> Expression:
 
 
 def _of_choice(node: ast.Attribute, variable: str, scope: Scope) -> Expression:
-    """`g.len` of a group with `?`: 1 where it is there, else 0."""
+    """`g.len` of a group with `?`: 1 if it is present, else 0."""
     if node.name.text.lower() != "len":
         return scope.refuse(
             "choice-without-events",
@@ -71,7 +71,7 @@ def _of_choice(node: ast.Attribute, variable: str, scope: Scope) -> Expression:
 
 
 def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
-    """`a[1].p`, `a[i].p`, `a[i-1].p`, `a[a.len].p`; a range belongs into an aggregate."""
+    """`a[1].p`, `a[i].p`, `a[i-1].p`, `a[a.len].p`; a range is valid only in an aggregate."""
     component = find_series(node, scope)
     if component is None:
         return unknown(node)
@@ -106,7 +106,7 @@ def bind_indexed(node: ast.Indexed, scope: Scope) -> Expression:
 
 
 def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
-    """The component of an indexed reference, if the index is one that it can have here."""
+    """The component of an indexed reference, if the index is valid here."""
     component = find_component(node.variable, scope)
     if component is None:
         return None
@@ -143,7 +143,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
 
 
 def forms(variable: str, attribute: str, scope: Scope) -> str:
-    """The ways to refer to a series, as a hint."""
+    """The valid references to a series, as a hint."""
     return f"{_single_forms(variable, attribute, scope)} , avg({variable}[].{attribute})"
 
 
@@ -155,7 +155,7 @@ def _single_forms(variable: str, attribute: str, scope: Scope) -> str:
 
 
 def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
-    """The component of a variable, or an error that names the nearest."""
+    """The component of a variable; without one an error that suggests the nearest name."""
     component = scope.component(variable.text)
     if component is None and variable.text in scope.choices:
         scope.problems.error(
@@ -251,7 +251,7 @@ def _example(variable: str, scope: Scope) -> str:
 
 
 def some_attribute(component: BoundComponent | None, scope: Scope) -> str:
-    """An attribute for an example."""
+    """An attribute name for an example."""
     names = scope.attribute_names(component) if component else []
     return next((name for name in names if name not in scope.schema.roles), "p")
 
@@ -282,7 +282,7 @@ def _reference(
 def declared(
     component: BoundComponent, name: ast.Name, scope: Scope
 ) -> tuple[DataType, frozenset[str] | None]:
-    """The type of an attribute, and which types of the component do not declare it."""
+    """The type of an attribute, and the component's types that do not declare it."""
     schema, types = scope.schema, component.types or scope.schema.type_names
     if types is None and schema.attributes("") is None:
         common = schema.common.get(name.text)
@@ -295,20 +295,20 @@ def declared(
         return UNKNOWN, missing
     first = merged(found[:1])
     if not all(first.compares_with(other) for other in found):
-        return DataType(Kind.OTHER), missing  # comparing it is the error
+        return DataType(Kind.OTHER), missing  # a comparison reports it
     return merged(found), missing
 
 
 def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
     if scope.whole is not None:
-        return  # of the whole pattern it was told, or another branch has it
+        return  # reported for the whole pattern, or another branch has it
     names = scope.attribute_names(component)
     hints = scope.attribute_hints(name.text, names)
     report, code = scope.problems.error, "unknown-attribute"
     if scope.schema.is_wide:
         report(code, f"the events have no column `{name.text}`", name.span, *hints)
     elif component.is_any or component.types is None:
-        # The papers' rule for ANY makes such a condition true, which is hardly ever meant.
+        # The papers' rule for ANY makes such a condition true, which is rarely meant.
         report = scope.problems.warning
         message = f"no type of `{component.variable}` has an attribute `{name.text}`"
         follows = "it is NULL" if scope.clause is Clause.RETURN else "the condition is always true"

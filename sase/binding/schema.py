@@ -1,4 +1,4 @@
-"""The schema of an input: event types, their attributes, and the time column."""
+"""The schema of an input: event types, attributes, and the columns with roles."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sase.lang.units import NANOSECONDS, UNITS
 from sase.nearest import did_you_mean
 
 Attributes = tuple[tuple[str, DataType], ...]
-# As `seq`: the row in the input, in place of a column.
+# A value of `seq`: order by input row instead of a column.
 ROW_ORDER = "#row"
-# The columns of several streams that are read as one: their order, and no attributes of events.
-# Where times are imprecise in one of them the latest time stands in place of the order.
+# The columns added to several streams that are read as one; not attributes of events. With
+# imprecise times the latest time replaces the order.
 MERGED_TIME, MERGED_TYPE, MERGED_ORDER, MERGED_UNTIL = MERGED = (
     "#time", "#type", "#order", "#until"
 )  # fmt: skip
-# The name that stands for every type that is not listed.
+# The name for all types that are not listed.
 OTHERS = ""
 
 
 @dataclass(frozen=True)
 class EventType:
-    """An event type and the attributes that it declares, or None where any is allowed."""
+    """An event type and its attributes; None means any attribute is allowed."""
 
     name: str
     attributes: Attributes | None = None
@@ -36,14 +36,14 @@ class EventType:
 class Schema:
     """The event types and the columns of the input.
 
-    `columns` is one wide table, in which every type declares every column; `types` gives each type
-    its own attributes, or with a wide table only names the types that occur. Without either every
-    name is allowed and has no type: `Schema()` is the open schema. `definitions` are the conditions
-    that make the types where no column does. `seq` is the column that orders simultaneous events,
-    or "#row" for the row in the input. Where events have two times `time` is the column of the
-    earliest, and `until` that of the latest. Where it `has_others`, events may be of types that are
-    not listed, and have `columns`. Where no column says of which type times are, `clock` does. Of
-    imprecise time `longest` is how many raw units the latest time is after the earliest at most.
+    `columns` is one wide table, in which every type declares every column. `types` gives each type
+    its own attributes, or with a wide table only the names of types. Without both, any name is
+    allowed, with an unknown type: `Schema()` is the open schema. `definitions` are conditions that
+    define the types without a type column. `seq` is the column that orders simultaneous events, or
+    "#row" for the input row. With two times, `time` is the column of the earliest and `until` that
+    of the latest; `longest` is then the greatest distance of the two in raw units. If it
+    `has_others`, events may have types that are not listed, with `columns`. `clock` is the type of
+    time if no column declares it.
     """
 
     types: tuple[EventType, ...] | None = None
@@ -61,7 +61,7 @@ class Schema:
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
     time_type: DataType = field(init=False, repr=False, compare=False)
-    # The columns that every event has, whatever else its type declares.
+    # The columns that every event has, whatever its type declares.
     common: Mapping[str, DataType] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Schema:
                 "  or  sase.Script"
             )
         self._check_until()
-        derive = partial(object.__setattr__, self)  # the dataclass is frozen, its caches are not
+        derive = partial(object.__setattr__, self)  # sets caches of the frozen dataclass
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
         derive("time_type", self._time_type())
         common = dict(self._common())
@@ -91,7 +91,7 @@ class Schema:
 
     @property
     def type_names(self) -> tuple[str, ...] | None:
-        """The names of all types, or None where that is not known."""
+        """The names of all types, or None if unknown."""
         if self.definitions:
             return tuple(name for name, _ in self.definitions)
         others = (OTHERS,) if self.has_others else ()
@@ -99,7 +99,7 @@ class Schema:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The columns that are text wherever they are declared."""
+        """The columns that are text in every type that declares them."""
         everywhere = [
             *(self.columns or ()),
             *(a for t in self.types or () for a in t.attributes or ()),
@@ -109,28 +109,28 @@ class Schema:
 
     @property
     def is_wide(self) -> bool:
-        """Whether every type has every column of one table."""
+        """Whether every type has all columns of one table."""
         return self.columns is not None and not self._declared
 
     def admits_unknown_types(self, attribute: str) -> bool:
-        """Whether events may have types that the schema does not list, and lack attributes."""
+        """Whether events may have types that are not listed and lack an attribute."""
         if attribute in self.roles or (self.has_others and self.declares(OTHERS, attribute)):
             return False
         return self.type is not None and bool(self._declared)
 
     @property
     def is_imprecise(self) -> bool:
-        """Whether events have two times, and are at one of those between."""
+        """Whether events have an earliest and a latest time."""
         return self.until is not None
 
     @property
     def times(self) -> tuple[str, ...]:
-        """The column of time, or both of them."""
+        """The time column, or both."""
         return (self.time,) if self.until is None else (self.time, self.until)
 
     @property
     def is_merged(self) -> bool:
-        """Whether it is of several streams that are read as one."""
+        """Whether it describes several streams that are read as one."""
         return self.time == MERGED_TIME
 
     @property
@@ -140,19 +140,19 @@ class Schema:
         return (*self.times, *others)
 
     def attributes(self, type_name: str) -> Mapping[str, DataType] | None:
-        """The attributes of a type with those that every event has; None where any is allowed."""
+        """The attributes of a type, with those of every event; None if any is allowed."""
         return self._declared.get(type_name, self._wide)
 
     def declares(self, type_name: str | None, attribute: str) -> bool:
-        """Whether events of a type have an attribute; of a type that is not known, any."""
+        """Whether events of a type have an attribute; unknown types have any."""
         declared = self.attributes(type_name or OTHERS)
         return declared is None or attribute in declared
 
     def _common(self) -> Iterator[tuple[str, DataType]]:
-        """The time, type and sequence columns: attributes of every event."""
+        """The attributes of every event: the columns of time, type and sequence."""
         if self.is_merged:
             return
-        # Seconds as floats are counted in whole microseconds (docs/semantics.md, Time).
+        # Float seconds are whole microseconds (docs/semantics.md, Time).
         for name in self.times:
             yield name, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
@@ -161,7 +161,7 @@ class Schema:
             yield self.seq_column, INTEGER
 
     def _time_type(self) -> DataType:
-        """The type of time, of several columns the finest."""
+        """The type of time: the finest of several columns."""
         if self.clock is not None:
             return self.clock
         everywhere = [self.columns or (), *(t.attributes or () for t in self.types or ())]
@@ -177,7 +177,7 @@ class Schema:
         return merged(found) if found else INTEGER if self.time_unit else UNKNOWN
 
     def _check_until(self) -> None:
-        """Refuse two times that are one column, an order beside them, and bounds of no interval."""
+        """Refuse equal time columns, a sequence column with two times, and an invalid `longest`."""
         if self.longest is not None and (self.until is None or self.longest < 0):
             raise SchemaError(
                 f"longest={self.longest!r} is how long intervals of imprecise time may be: give two"
@@ -195,22 +195,22 @@ class Schema:
 
     @property
     def seq_column(self) -> str | None:
-        """The column of sequence numbers, None where there is none or the row stands for it."""
+        """The column of sequence numbers, None if rows order events, or nothing does."""
         return None if self.is_ordered_by_row else self.seq
 
     @property
     def is_ordered_by_row(self) -> bool:
-        """Whether no events are simultaneous: of those of one time the earlier row is before."""
+        """Whether the input row orders simultaneous events."""
         return self.seq == ROW_ORDER
 
     @property
     def has_raw_time(self) -> bool:
-        """Whether times are plain integers to conditions: integers, or floats as microseconds."""
+        """Whether conditions see times as integers: integers, or floats as microseconds."""
         return self.time_type.kind in (Kind.INTEGER, Kind.FLOAT)
 
     @property
     def nanoseconds(self) -> int | None:
-        """How many nanoseconds a raw unit of time is, where that is known."""
+        """The nanoseconds of a raw unit of time, None if unknown."""
         kind = self.time_type.kind
         unit = {Kind.FLOAT: "us", Kind.INTEGER: self.time_unit}.get(kind, self.time_type.resolution)
         return NANOSECONDS[UNITS[unit.lower()]] if unit else None

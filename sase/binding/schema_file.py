@@ -35,7 +35,7 @@ _FORM = re.compile(r"([a-z]+)(?:\((s|ms|us|ns)\))?")
 
 
 def read_schema(path: Path, *, time_unit: str | None = None) -> Schema:
-    """The schema in a file, JSON by its ending, otherwise TOML; a unit given here prevails."""
+    """Read a schema from a JSON file (by suffix) or a TOML file; `time_unit` overrides it."""
     data = plain_data(path)
     try:
         given = {"time_unit": time_unit} if time_unit else {}
@@ -45,7 +45,7 @@ def read_schema(path: Path, *, time_unit: str | None = None) -> Schema:
 
 
 def plain_data(path: Path) -> Any:
-    """What a file holds, JSON by its ending, otherwise TOML."""
+    """Read the plain data of a JSON or TOML file."""
     try:
         text = read_text(path)
         return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
@@ -58,7 +58,7 @@ def plain_data(path: Path) -> Any:
 
 
 def schema_from(data: object) -> Schema:
-    """The schema that plain data describes."""
+    """Build the schema that plain data describes."""
     top = _table(data, "a schema")
     for key in top:
         if key not in _TOP_LEVEL:
@@ -93,7 +93,7 @@ def _are_two(time: object) -> TypeGuard[list[str]]:
 
 
 def _types(data: object) -> tuple[EventType, ...]:
-    if isinstance(data, list):  # names alone: the columns are those of the one table
+    if isinstance(data, list):  # names only: the columns are those of the one table
         return tuple(EventType(str(name)) for name in data)
     named = _table(data, "types").items()
     return tuple(EventType(name, _attributes(table, f"types.{name}")) for name, table in named)
@@ -107,7 +107,7 @@ def _attributes(data: object, where: str) -> Attributes:
 
 
 def parse_type(text: str, where: str) -> DataType:
-    """The data type of its name, such as `integer`, `timestamp(ms)` or `date`."""
+    """The data type with a name, such as `integer`, `timestamp(ms)` or `date`."""
     if text.lower() == "date":
         return DataType(Kind.TIMESTAMP, "d")
     if text.lower() == "float32":

@@ -16,7 +16,7 @@ from sase.source import Source, Span
 
 
 class Clause(Enum):
-    """Where an expression stands, since not every form is allowed everywhere."""
+    """The clause of an expression, since some forms are valid only in some clauses."""
 
     WHERE = "WHERE"
     HAVING = "HAVING"
@@ -26,47 +26,47 @@ class Clause(Enum):
 
 @dataclass
 class Problems:
-    """Collects every diagnostic of a query, so that all are reported at once."""
+    """Collects the diagnostics of a query, so that all are reported at once."""
 
     source: Source
     found: list[Diagnostic] = field(default_factory=list)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """A diagnostic that was made elsewhere."""
+        """Add a diagnostic made elsewhere."""
         self.found.append(diagnostic)
 
     def error(self, code: str, message: str, span: Span, *hints: str) -> None:
-        """Something that makes the query unusable."""
+        """Add an error: the query is unusable."""
         self.found.append(Diagnostic(code, message, span, self.source, hints))
 
     def warning(self, code: str, message: str, span: Span, *hints: str) -> None:
-        """Something that is allowed and was probably not meant."""
+        """Add a warning: the text is valid, but probably not meant."""
         self.found.append(Diagnostic(code, message, span, self.source, hints, "warning"))
 
     def in_order(self, severity: str) -> list[Diagnostic]:
-        """The diagnostics of a severity, each once, in the order of their places."""
+        """The diagnostics of a severity without duplicates, in text order."""
         chosen = dict.fromkeys(d for d in self.found if d.severity == severity)
         return sorted(chosen, key=lambda diagnostic: diagnostic.span)
 
 
 @dataclass
 class Scope:
-    """The components, the schema and the parameters that the clauses of a query refer to."""
+    """The components, schema and parameters that the clauses of a query refer to."""
 
     schema: Schema
     problems: Problems
     components: tuple[BoundComponent, ...] = ()
     parameters: Mapping[str, object] | None = None
     clause: Clause = Clause.WHERE
-    # How often each group with `?` is there: in the whole pattern that is open.
+    # How often each group with `?` occurs: 0, 1, or None for the whole pattern.
     choices: Mapping[str, int | None] = field(default_factory=dict)
     # The conjuncts of WHERE that are never true.
     never_true: list[Span] = field(default_factory=list)
-    # Of which negative group a component is an alternative by itself.
+    # By component that is a whole alternative: its negative group.
     alternatives: Mapping[int, int] = field(default_factory=dict)
-    # Of a branch: the scope of the whole pattern, with the variables that the branch lacks.
+    # For a branch: the scope of the whole pattern, which has the variables that the branch lacks.
     whole: Scope | None = None
-    # Of what is asked within iterations of one branch of a group: the component, and the branch.
+    # For conditions within iterations of a group's branch: the component and the branch.
     iteration: tuple[int, int] | None = None
 
     def of_branch(
@@ -75,7 +75,7 @@ class Scope:
         choices: Mapping[str, int | None],
         alternatives: Mapping[int, int],
     ) -> Scope:
-        """The scope of a branch of the pattern that this is of."""
+        """The scope of a branch of this pattern."""
         return replace(
             self,
             components=components,
@@ -86,25 +86,25 @@ class Scope:
         )
 
     def hiding(self, hidden: Container[int]) -> Scope:
-        """The scope in which some components, by their index, have no names."""
+        """A scope in which some components, by index, have no names."""
         components = tuple(
             replace(each, named=False) if each.index in hidden else each for each in self.components
         )
         return replace(self, components=components, never_true=[])
 
     def element_of(self, component: BoundComponent) -> int:
-        """Which negative element an absent component is of: the same of all of a group."""
+        """The negative element of an absent component: equal for all components of a group."""
         group = self.alternatives.get(component.index, component.inside)
         return component.index if group is None else -1 - group
 
     def lacks(self, variable: ast.Name | None) -> bool:
-        """Whether a variable is of the pattern, and this branch does not have it."""
+        """Whether the pattern has a variable, but this branch does not."""
         if variable is None or self.whole is None or self.has(variable.text):
             return False
         return self.whole.has(variable.text)
 
     def has(self, variable: str) -> bool:
-        """Whether a variable is of a component, or in a repeated group."""
+        """Whether a variable belongs to a component, or is in a repeated group."""
         return self.component(variable) is not None or self.inside(variable) is not None
 
     @property
@@ -113,7 +113,7 @@ class Scope:
         return [component for component in self.components if component.group is not None]
 
     def inside(self, variable: str) -> tuple[BoundComponent, BoundComponent] | None:
-        """The repeated group in which a variable is, and the component of the variable there."""
+        """The repeated group that contains a variable, and the variable's component in it."""
         for each in self.components:
             found = None if each.group is None else each.group.variable(variable)
             if found is not None:
@@ -127,12 +127,12 @@ class Scope:
 
     @property
     def variables(self) -> list[str]:
-        """Every variable, in the order of the pattern."""
+        """The variables outside of groups, in pattern order."""
         return [component.variable for component in self.components if component.named]
 
     @property
     def inner_components(self) -> list[BoundComponent]:
-        """All components, and in the place of a repeated group those inside."""
+        """All components, with repeated groups replaced by the components inside."""
         inside = [
             (each,) if each.group is None else each.group.variables for each in self.components
         ]
@@ -140,7 +140,7 @@ class Scope:
 
     @property
     def names(self) -> list[str]:
-        """Every variable, those inside of repeated groups behind the others."""
+        """All variables, those inside repeated groups last."""
         inside = (each.variable for each in self.inner_components if each.named)
         return list(dict.fromkeys((*self.variables, *inside)))
 
@@ -150,19 +150,19 @@ class Scope:
         return [each.variable for each in self.components if each.named and not each.is_absent]
 
     def refuse(self, code: str, message: str, span: Span, *hints: str) -> Placeholder:
-        """An error, and the value that replaces what is wrong, so that it causes no others."""
+        """Report an error; return a value in place of the wrong one, so that no error follows."""
         self.problems.error(code, message, span, *hints)
         return Placeholder(UNKNOWN, "", span=span)
 
     def attribute_hints(self, name: str, known: list[str]) -> tuple[str, ...]:
-        """What an unknown attribute may have meant, or all that there are."""
+        """Hints for an unknown attribute: a similar one, or the list of all."""
         every = (f"the attributes are {', '.join(known)}",) if known else ()
         return did_you_mean(name, known) or every
 
     def declarations(self, component: BoundComponent, attribute: str) -> dict[str, DataType | None]:
-        """By type of a component that of the attribute, None where it has none.
+        """The type of an attribute by event type of a component; None for types without it.
 
-        Where nothing is known of types one without a name stands for them all.
+        If types are unknown, one entry with an empty name means all.
         """
         schema = self.schema
         types = schema.type_names if component.types is None else component.types
@@ -186,7 +186,7 @@ class Scope:
 
 
 def unit_of_integer_time(span: Span, scope: Scope) -> None:
-    """The error for a time with a unit where the time column holds integers of an unknown one."""
+    """Report a duration with a unit, where the time column has integers of an unknown unit."""
     times = f"the time column `{scope.schema.time}` holds"
     if scope.schema.is_merged:
         times = "the time columns of these streams hold"
@@ -199,10 +199,10 @@ def unit_of_integer_time(span: Span, scope: Scope) -> None:
 
 
 def unknown(node: ast.Node) -> Placeholder:
-    """The value that replaces an expression with an error, so that it causes no others."""
+    """The value in place of an erroneous expression, so that no error follows."""
     return Placeholder(UNKNOWN, "", span=node.span)
 
 
 def is_unknown(value: object) -> bool:
-    """Whether an expression stands for one that has an error."""
+    """Whether an expression replaces an erroneous one."""
     return isinstance(value, Placeholder) and not value.name

@@ -1,4 +1,4 @@
-"""The statements of a script: their names, what each reads, and the order in which they run."""
+"""The statements of a script: their names, the streams that each reads, and the execution order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sase.source import Source, Span
 
 @dataclass(frozen=True)
 class NamedQuery:
-    """A statement: the name of its results, and the names of what it reads.
+    """A statement: the name of its results, and the names of the streams that it reads.
 
-    None is the input that has no name. Its `text` is that of the query from EVENT on, with blanks
-    in place of all else, so that its places are those of the script.
+    None is the unnamed input. `text` is the query from EVENT on, padded with blanks, so that its
+    positions are those in the script.
     """
 
     name: str
@@ -35,7 +35,7 @@ class NamedQuery:
 
 @dataclass(frozen=True)
 class StatementGraph:
-    """The statements of a script, and what they read of each other."""
+    """The statements of a script, connected by the streams that they read."""
 
     source: Source
     statements: tuple[NamedQuery, ...]
@@ -46,7 +46,7 @@ class StatementGraph:
     def of(
         cls, text: str, given: Collection[str | None] | None = None, *, name: str = "script"
     ) -> StatementGraph:
-        """The statements of a text, or a `BindingError` with all that is wrong with their names.
+        """Parse a script; raise a `BindingError` with all problems of names.
 
         The inputs that are `given` are known by these names; otherwise by those that are read.
         Statements that read others are `lacking` these.
@@ -72,7 +72,7 @@ class StatementGraph:
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
-        """The inputs that some statement reads, as they are first named."""
+        """The inputs that statements read, in the order of first use."""
         streams = {each.name for each in self.statements if each.is_stream}
         known = [each for each in self.statements if each.name not in self.lacking]
         read = (name for each in known for name in each.sources if name not in streams)
@@ -80,7 +80,7 @@ class StatementGraph:
 
     @property
     def order(self) -> tuple[NamedQuery, ...]:
-        """The statements, each behind those that it reads, and otherwise as they are written."""
+        """The statements, each after those that it reads, otherwise in text order."""
         return tuple(_placed(self.statements).values())
 
     @property
@@ -93,17 +93,17 @@ class StatementGraph:
         return tuple(each for each in self.statements if name in each.sources)
 
     def without(self, names: Collection[str]) -> StatementGraph:
-        """The other statements, under the names that they have."""
+        """The graph without some statements; the others keep their names."""
         kept = tuple(each for each in self.statements if each.name not in names)
         return replace(self, statements=kept)
 
     @property
     def result(self) -> NamedQuery:
-        """The only statement that no other reads, or an error that names them all."""
+        """The only statement that no other reads; an error lists them if there are several."""
         return self.only_result("run it with  sase.Script(text).run(…)  , which has them all")
 
     def chosen(self, name: str | None, of_all: str = "") -> NamedQuery:
-        """The statement of a name, or without one the only result; what tells `of_all` is named."""
+        """The statement of a name, or by default the only result; `of_all` is a hint."""
         if name is None:
             other = f", or use  {of_all}  , which tells of all" if of_all else ""
             return self.only_result(f"choose with  statement=…{other}")
@@ -115,7 +115,7 @@ class StatementGraph:
         return found
 
     def only_result(self, remedy: str) -> NamedQuery:
-        """The only statement that no other reads; an error names them all, and a remedy."""
+        """The only statement that no other reads; else an error that lists them, with a remedy."""
         read = {name for each in self.statements for name in each.sources}
         found = [e for e in self.statements if not (e.is_stream and e.name in read)]
         if len(found) > 1:
@@ -126,7 +126,7 @@ class StatementGraph:
         return found[0]
 
     def schema_read(self, query: NamedQuery, streams: Mapping[str | None, NamedStream]) -> Schema:
-        """The schema of what a statement reads, or an error if that cannot be read as one."""
+        """The schema of a statement's input; an error if its streams cannot be read as one."""
         read = [streams[name] for name in query.sources]
         if len(read) == 1:
             return read[0].schema
@@ -138,7 +138,7 @@ class StatementGraph:
     def stream_of(
         self, query: NamedQuery, bound: BoundQuery, streams: Mapping[str | None, NamedStream]
     ) -> NamedStream:
-        """What a statement finds, as those read it who name its stream."""
+        """The stream of a statement's results, as its readers see it."""
         schema = self.schema_read(query, streams)
         time = streams[query.sources[0]].schema.time
         if time in (returned(bound, schema) or {}) and self.readers(query.name):
@@ -151,11 +151,11 @@ class StatementGraph:
         return NamedStream(query.name, composite_schema(bound, query.name, schema, time), True)
 
     def error(self, code: str, message: str, query: NamedQuery, *hints: str) -> BindingError:
-        """The error at what a statement reads."""
+        """An error at the last source of a statement."""
         return BindingError([Diagnostic(code, message, query.places[-1], self.source, hints)])
 
     def in_script(self, problem: QueryError) -> QueryError:
-        """The error of the text of a statement, shown in the script."""
+        """An error of a statement's text, shown in the script."""
         found = (replace(each, source=self.source) for each in problem.diagnostics)
         return type(problem)(found)
 
@@ -168,10 +168,10 @@ def check_script(
     parameters: Mapping[str, object] | None = None,
     flat: bool = False,
 ) -> list[Diagnostic]:
-    """The errors and warnings of a text's statements, in order; a text must parse for that.
+    """The errors and warnings of a script's statements, in order; raises if it does not parse.
 
-    Every input is taken to have the schema; of schemas by name there are no other inputs.
-    `parameters` and `flat` are those of `bind`.
+    A single schema applies to every input; schemas by name define all inputs. `parameters` and
+    `flat` are those of `bind`.
     """
     given = None if isinstance(schema, Schema) else schema
     try:
@@ -209,7 +209,7 @@ def _names(
     given: Collection[str | None] | None,
     found: list[Diagnostic],
 ) -> Iterator[str]:
-    """The name of each statement; of two of one name it is an error."""
+    """The name of each statement; a duplicate is an error."""
     taken = {name: "an input" for name in given or () if name is not None}
     for number, statement in enumerate(tree.statements, start=1):
         stream = statement.stream
@@ -228,7 +228,7 @@ def _span(statement: ast.Statement) -> Span:
 
 
 def _inputs(tree: ast.Script, names: Collection[str]) -> set[str | None]:
-    """The inputs that are read beside the statements of some names, where none are given."""
+    """The inputs that are read, if none are given: all names that no statement defines."""
     named = {name.text for each in tree.statements for name in each.query.sources}
     inputs: set[str | None] = set(named - set(names))
     unnamed = any(not each.query.sources for each in tree.statements)
@@ -305,7 +305,7 @@ def _only(
     source: Source,
     found: list[Diagnostic],
 ) -> tuple[str | None, ...]:
-    """What a query without FROM reads: the input that has no name, or the only one."""
+    """The input of a query without FROM: the unnamed one, or the only one."""
     if None in inputs:
         return (None,)
     if len(inputs) != 1:
@@ -317,12 +317,12 @@ def _only(
 
 
 def _blank(text: str) -> str:
-    """Blanks in place of a text, and the same lines."""
+    """Replace a text by blanks, keeping its lines."""
     return "".join(each if each in "\r\n" else " " for each in text)
 
 
 def _placed(queries: Iterable[NamedQuery]) -> dict[str, NamedQuery]:
-    """Statements, each behind those that it reads; not all if some read themselves."""
+    """The statements, each after those that it reads; statements in cycles are missing."""
     by_name = {each.name: each for each in queries if each.is_stream}
     found: dict[str, NamedQuery] = {}
     for each in queries:
@@ -344,7 +344,7 @@ def _placed(queries: Iterable[NamedQuery]) -> dict[str, NamedQuery]:
 def _cycles(
     tree: ast.Script, statements: Iterable[NamedQuery], source: Source
 ) -> Iterator[Diagnostic]:
-    """Each cycle once, by the statement of it that is written first."""
+    """Report each cycle once, at its first statement in the text."""
     by_name = {each.name: each for each in statements if each.is_stream}
     seen: set[str] = set()
     for each, written in zip(statements, tree.statements, strict=True):
@@ -359,7 +359,7 @@ def _cycles(
 
 
 def _way_to(name: str, begin: NamedQuery, by_name: dict[str, NamedQuery]) -> tuple[str, ...] | None:
-    """The shortest way by which a statement reads a stream."""
+    """The shortest path from a statement to a stream that it reads."""
     ways: list[tuple[str, ...]] = [(begin.name,)]
     seen: set[str | None] = set()
     while ways:

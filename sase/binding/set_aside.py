@@ -1,4 +1,4 @@
-"""Statements of a script that do not run, as the events lack what they name."""
+"""Statements of a script that are skipped, because the events lack names that they use."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def fits_other_events(
     streams: Mapping[str | None, NamedStream],
     params: Mapping[str, object] | None,
 ) -> bool:
-    """Whether a statement would be right for events with other types and attributes.
+    """Whether a statement would be valid for events with other types and attributes.
 
-    Those of streams the script says itself, but not of which type they are.
+    The script defines the attributes of its own streams, but not their types.
     """
     made = {each.name for each in graph.statements if each.is_stream}
     if made.issuperset(query.sources):
@@ -53,7 +53,6 @@ def fits_other_events(
 
 
 def _untyped(schema: Schema) -> Schema:
-    """A schema whose attributes may have any type."""
     types = tuple(
         each
         if each.attributes is None
@@ -64,10 +63,10 @@ def _untyped(schema: Schema) -> Schema:
 
 
 def without_source(query: NamedQuery, name: str | None, graph: StatementGraph) -> BindingError:
-    """The error of a statement that reads one that is set aside."""
+    """The error of a statement that reads a skipped one."""
     return graph.error("set-aside", f"this reads `{name}`, which is set aside", query)
 
 
 def reason_of(problem: BindingError) -> str:
-    """What is wrong with a statement, on one line."""
+    """The errors of a statement, on one line."""
     return "; ".join(each.sentence for each in problem.diagnostics if each.severity == "error")

@@ -1,4 +1,4 @@
-"""Check sets: their members are single events and series, of which one must occur."""
+"""Check sets: members are single events and series, and at least one must occur."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sase.lang import ast
 
 
 def members_of(written: ast.SetOf, scope: Scope) -> tuple[ast.Component, ...]:
-    """The members of a set; none where there is an error."""
+    """The members of a set; empty after an error."""
     members = tuple(each for each in written.members if _is_member(each, scope))
     if written.negated:
         scope.problems.error(
@@ -36,7 +36,7 @@ def _must_occur(member: ast.Component) -> bool:
 
 
 def _is_member(part: ast.PatternPart, scope: Scope) -> TypeGuard[ast.Component]:
-    """Whether a part can be a member of a set; or an error."""
+    """Whether a part can be a member of a set; else an error."""
     if isinstance(part, ast.Component) and not part.negated:
         return True
     what, hint = _what(part)
@@ -50,7 +50,7 @@ def _is_member(part: ast.PatternPart, scope: Scope) -> TypeGuard[ast.Component]:
 
 
 def _what(part: ast.PatternPart) -> tuple[str, str]:
-    """What a part is that cannot be a member, and what to write instead."""
+    """The name of a part that cannot be a member, and a replacement."""
     if part.negated:
         beside = "SEQ(!X x, SET(A a, B b), !Y y)"
         return "what must not occur", f"put the absence before or behind the SET:  {beside}"

@@ -1,4 +1,4 @@
-"""The variables of a pattern: what each is in all of its places, in several branches, together."""
+"""Merge the occurrences of each variable in several branches into one component."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sase.binding.bound import BoundComponent, RepeatedGroup
 
 
 def by_variable(every: Sequence[BoundComponent]) -> tuple[BoundComponent, ...]:
-    """A component for each variable, in the order of first writing: with all types of any place.
+    """A component for each variable, in the order of first occurrence, with the types of all.
 
-    Those of negative sequences come behind all others.
+    Those of negative sequences come last.
     """
     every = sorted(every, key=lambda each: each.inside is not None)
     found: dict[tuple[bool, str], BoundComponent] = {}
@@ -39,9 +39,9 @@ def _united(one: BoundComponent, other: BoundComponent) -> BoundComponent:
 
 
 def _united_groups(one: RepeatedGroup | None, other: RepeatedGroup | None) -> RepeatedGroup | None:
-    """What may be in an iteration of a group of several places."""
+    """Merge two occurrences of a repeated group."""
     if one is None or other is None:
-        return None  # of which one is an error
+        return None  # one of them is an error
     variables = by_variable([*one.variables, *other.variables])
     keys = [each.key for each in variables]
     branches = (

@@ -1,4 +1,4 @@
-"""The text of a script to which statements are added, or from which one is taken away."""
+"""Add statements to the text of a script, or remove one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sase.lang.parser import parse_script
 from sase.lang.printer import to_text
 
 NUMBERED = re.compile(r"query_([0-9]+)")
-# On a line of its own: a statement may end in a comment.
+# On its own line: a statement may end with a comment.
 BETWEEN = "\n;\n"
 
 
 def numbered(graph: StatementGraph) -> int:
-    """The greatest number that a statement has, or that its place gives it."""
+    """The greatest number of a statement, by its name or its place."""
     names = (NUMBERED.fullmatch(each.name) for each in graph.statements)
     return max((int(found[1]) for found in names if found), default=0)
 
 
 def with_statements(graph: StatementGraph, text: str, used: int) -> str:
-    """The text of a script with more statements; no number up to those `used` is used again."""
+    """The text of a script with more statements; numbers up to `used` are not reused."""
     first, used = len(graph.statements), max(used, numbered(graph))
     added = []
     for number, statement in enumerate(parse_script(text, "script").statements, start=1):
@@ -36,7 +36,7 @@ def with_statements(graph: StatementGraph, text: str, used: int) -> str:
 
 
 def without_statement(graph: StatementGraph, name: str) -> str:
-    """The text of a script without one of its statements; the others keep their names."""
+    """The text of a script without one statement; the others keep their names."""
     return BETWEEN.join(_texts(each for each in graph.statements if each.name != name))
 
 
@@ -45,7 +45,7 @@ def _texts(queries: Iterable[NamedQuery]) -> list[str]:
 
 
 def _text(query: NamedQuery, number: int) -> str:
-    """A statement; without a name of its own only where its number gives it that."""
+    """The text of a statement; it gets an explicit name unless its number implies that."""
     head = ""
     if query.is_stream or query.name != f"query_{number}":
         head = f"CREATE STREAM {to_text(ast.Name(query.name))} AS "

@@ -1,4 +1,4 @@
-"""The schemas of what statements read: composite events, and several streams as one."""
+"""The schemas of statements' inputs: composite events, and several streams as one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED = DataType(Kind.OTHER)
 
 
 class NamedStream(NamedTuple):
-    """An input or a composite stream, as statements name it."""
+    """An input or a composite stream, with the name that statements use."""
 
     name: str | None
     schema: Schema
@@ -31,7 +31,7 @@ class NamedStream(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Its name in messages."""
+        """Its name for messages."""
         return "the input without a name" if self.name is None else f"`{self.name}`"
 
 
@@ -39,9 +39,9 @@ class NamedStream(NamedTuple):
 
 
 def composite_schema(bound: BoundQuery, name: str, schema: Schema, time: str) -> Schema:
-    """The schema of what a query over events of a schema finds: one type, in the order of results.
+    """The schema of the results of a query: one type, in the order of results.
 
-    Its attributes are the columns of RETURN, without RETURN those of the flat form, and the time.
+    Its attributes are the columns of RETURN, by default those of the flat form, and the time.
     """
     found = returned(bound, schema)
     own = None if found is None else (*found.items(), (time, schema.time_type))
@@ -56,7 +56,7 @@ def composite_schema(bound: BoundQuery, name: str, schema: Schema, time: str) ->
 
 
 def returned(bound: BoundQuery, schema: Schema) -> Mapping[str, DataType] | None:
-    """The columns of results as events; None where nothing says which there are."""
+    """The result columns as attributes; None if they are unknown."""
     if bound.columns is not None:
         return {column.name: column.value.type for column in bound.columns}
     found: dict[str, DataType] = {}
@@ -72,7 +72,7 @@ def returned(bound: BoundQuery, schema: Schema) -> Mapping[str, DataType] | None
 
 
 def _declared(types: tuple[str, ...] | None, schema: Schema) -> Iterator[tuple[str, DataType]]:
-    """The attributes that some type declares."""
+    """The attributes that any of the types declares."""
     for name in types or schema.type_names or ("",):
         yield from (schema.attributes(name) or {}).items()
 
@@ -81,15 +81,15 @@ def _declared(types: tuple[str, ...] | None, schema: Schema) -> Iterator[tuple[s
 
 
 def ranked(streams: Sequence[NamedStream]) -> tuple[NamedStream, ...]:
-    """Streams in the order of their events of one time: primitive ones come before composite."""
+    """Sort streams by precedence among simultaneous events: primitive before composite."""
     return tuple(sorted(streams, key=lambda each: each.is_composite))
 
 
 def merged_schema(streams: Sequence[NamedStream]) -> Schema:
-    """The schema of several streams that are read as one, or a `SchemaError` why that cannot be.
+    """The schema of several streams read as one; raises `SchemaError` if that is impossible.
 
-    A type has the attributes that it has in any of them. Where the times of one are imprecise those
-    of all are.
+    A type has the attributes that it has in any stream. If times are imprecise in one stream, they
+    are in all.
     """
     types: dict[str, dict[str, DataType] | None] = {}
     columns: dict[str, DataType] | None = {}
@@ -129,7 +129,7 @@ def _united(
 
 
 def _is_imprecise(streams: Sequence[NamedStream]) -> bool:
-    """Whether times are, and refuse an order of simultaneous events beside that."""
+    """Whether times are imprecise; refuses sequence columns in that case."""
     imprecise = next((each for each in streams if each.schema.is_imprecise), None)
     if imprecise is None:
         return False
@@ -148,7 +148,7 @@ def _is_imprecise(streams: Sequence[NamedStream]) -> bool:
 
 
 def _check_kinds(streams: Iterable[NamedStream]) -> None:
-    """Refuse columns of one name that do not compare."""
+    """Refuse columns of one name with incomparable types."""
     seen: dict[str, tuple[NamedStream, DataType]] = {}
     for stream in streams:
         for name, kind in _declared(None, stream.schema):
@@ -166,7 +166,7 @@ def _compare(one: DataType, two: DataType) -> bool:
 
 
 def _clock(streams: Sequence[NamedStream]) -> tuple[DataType, str | None]:
-    """The type of times in all streams, and what integers of them count: the finest of each."""
+    """The type and integer unit of time, the finest of all streams."""
     known = [each for each in streams if each.schema.time_type != UNKNOWN]
     kinds = {each.schema.time_type.kind for each in known}
     if len(kinds) > 1:

@@ -1,4 +1,4 @@
-"""Print bound conditions and values, much as a query would write them."""
+"""Print bound conditions and values in the syntax of queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDEX = {bound.Part.EVENT: "", bound.Part.ALL: "[]"}
 
 
 def condition_text(condition: bound.Condition, names: Names) -> str:
-    """A condition; `names` are the variables of components by their index."""
+    """The text of a condition; `names` are the variables by component index."""
     heed()
     match condition:
         case bound.Truth(value=value):
@@ -42,7 +42,7 @@ def condition_text(condition: bound.Condition, names: Names) -> str:
 
 
 def value_text(value: bound.Expression, names: Names) -> str:
-    """A value."""
+    """The text of a value."""
     match value:
         case bound.Constant(value=None):
             return "NULL"
@@ -62,7 +62,7 @@ def value_text(value: bound.Expression, names: Names) -> str:
         case bound.Constant(value=number):
             return str(number)
         case bound.Placeholder(name=name):
-            # The length of a group with `?`, a number once a branch is chosen, has a dot.
+            # The length of a group with `?`, known per branch, has a dot in its name.
             return name if "." in name else f":{name}"
         case bound.Reference(attribute=attribute):
             return f"{_events(value, names)}.{attribute}"
@@ -81,13 +81,13 @@ def value_text(value: bound.Expression, names: Names) -> str:
 
 
 def test_text(test: bound.EquivalenceTest) -> str:
-    """What an equivalence test asks for, without its brackets."""
+    """The text of an equivalence test, without brackets."""
     fixed = "" if test.value is None else f" = {value_text(test.value, {})}"
     return f"{test.attribute}{fixed}"
 
 
 def quantifier_text(component: bound.BoundComponent) -> str:
-    """How many events a component may bind, as a pattern writes it; nothing for one event."""
+    """The quantifier of a component; empty for one event."""
     least, most = component.minimum, component.maximum
     if not component.is_series:
         return "" if least else "?"
@@ -97,7 +97,7 @@ def quantifier_text(component: bound.BoundComponent) -> str:
 
 
 def window_text(window: bound.BoundWindow, form: str = ".12g", unit: str = "") -> str:
-    """A window as a query writes it; an amount without a unit is of `unit`."""
+    """The text of a window; `unit` is that of an amount without one."""
     amount, kind = window.amount, window.kind
     if isinstance(amount, bound.Placeholder):
         number = f":{amount.name}"
@@ -111,24 +111,24 @@ def window_text(window: bound.BoundWindow, form: str = ".12g", unit: str = "") -
 
 
 def quoted(text: str) -> str:
-    """A text as a query writes it."""
+    """A text as a literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def interval_text(nanoseconds: int) -> str:
-    """A length of time in the greatest unit of which it is a whole number."""
+    """A duration in the greatest unit of which it is a multiple."""
     sizes = reversed(NANOSECONDS.items()) if nanoseconds else [("seconds", 1)]
     unit, size = next((unit, size) for unit, size in sizes if nanoseconds % size == 0)
     return in_units(nanoseconds // size, unit)
 
 
 def in_units(count: int, unit: str) -> str:
-    """A number of units, of one in the singular."""
+    """A number with its unit, singular for one."""
     return f"{count} {unit.removesuffix('s') if abs(count) == 1 else unit}"
 
 
 def _timestamp(nanoseconds: int) -> str:
-    """A point in time; those that no calendar shows are their nanoseconds."""
+    """A point in time; nanoseconds if no calendar date exists."""
     seconds, rest = divmod(nanoseconds, 10**9)
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
@@ -139,7 +139,7 @@ def _timestamp(nanoseconds: int) -> str:
 
 
 def _events(value: bound.Reference | bound.Aggregate, names: Names) -> str:
-    """What a value is of: events of a component, or of an iteration of a group."""
+    """The events of a value, as an indexed variable."""
     series = _series(names.get(value.component, f"#{value.component}"), value.part)
     if value.inner is None:
         return series

@@ -1,4 +1,4 @@
-"""Warn of timestamps with a time zone beside such without one."""
+"""Warn of comparisons between timestamps with and without a time zone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sase.binding.types import Kind, merged
 
 
 def warn_of_zones(values: Sequence[Expression], scope: Scope) -> None:
-    """Literals among compared values that have a time zone where the others have none, or not."""
+    """Warn of literals with a time zone among values without one, or the reverse."""
     moments = [each for each in values if each.type.kind is Kind.TIMESTAMP]
     others = merged(each.type for each in moments if not isinstance(each, Constant)).zoned
     for each in moments:

@@ -1,4 +1,4 @@
-"""The types of values in a query, and which of them compare."""
+"""The types of values in a query, and which types are comparable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What a value is; kinds of one family compare with each other."""
+    """The kind of a value; kinds of one family are comparable."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -18,28 +18,28 @@ class Kind(Enum):
     TIMESTAMP = "timestamp"
     INTERVAL = "interval"
     NULL = "null"
-    # A column of a type that conditions cannot read, such as a list.
+    # A column that conditions cannot read, such as a list.
     OTHER = "other"
-    # Nothing is known: an open schema, a parameter that is not given yet, or an earlier mistake.
+    # Unknown: an open schema, an open parameter, or an earlier error.
     UNKNOWN = "unknown"
 
-    # Each member is there once: to hash by identity is many times as fast as by name.
+    # Members are unique: hashing by identity is many times as fast as by name.
     __hash__ = object.__hash__
 
 
 NUMBERS = frozenset((Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL))
 TIMES = frozenset((Kind.TIMESTAMP, Kind.INTERVAL))
-# Kinds that say nothing against being used with any other.
+# Kinds that may be used with any other.
 WILD = frozenset((Kind.UNKNOWN, Kind.NULL))
 
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A kind, for time the unit of its resolution (`s`, `ms`, `us`, `ns`, or `d` for dates).
+    """A kind; for time the unit of its resolution (`s`, `ms`, `us`, `ns`, or `d` for dates).
 
-    For a decimal `scale` is the number of digits after the point, where that is known; a float
-    with a scale may be a decimal. `width` is the number of bits of a float that has fewer than 64,
-    and `zoned` says whether a timestamp has a time zone, where that is known.
+    `scale` is a decimal's number of digits after the point, if known; a float with a scale may be a
+    decimal. `width` is the number of bits of a float with fewer than 64. `zoned` says whether a
+    timestamp has a time zone, if known.
     """
 
     kind: Kind
@@ -50,11 +50,11 @@ class DataType:
 
     @property
     def is_number(self) -> bool:
-        """Whether arithmetic makes sense, as far as is known."""
+        """Whether arithmetic is valid, as far as known."""
         return self.kind in NUMBERS or self.kind in WILD
 
     def compares_with(self, other: DataType) -> bool:
-        """Whether a comparison of the two makes sense, as far as is known."""
+        """Whether a comparison of the two types is valid, as far as known."""
         if Kind.OTHER in (self.kind, other.kind):
             return False
         if self.kind in WILD or other.kind in WILD or self.kind is other.kind:
@@ -62,7 +62,7 @@ class DataType:
         return self.kind in NUMBERS and other.kind in NUMBERS
 
     def described(self) -> str:
-        """The type with its article, for a message."""
+        """The type with its article, for messages."""
         if self.kind is Kind.NULL:
             return "NULL"
         if self.kind is Kind.OTHER:
@@ -71,7 +71,7 @@ class DataType:
 
     @property
     def usual_unit(self) -> str | None:
-        """The unit to propose for an amount of time without any, which only integer times count."""
+        """The unit to suggest for a plain number; None for integer times."""
         if self.kind not in (Kind.TIMESTAMP, Kind.FLOAT):
             return None
         return "days" if self.resolution == "d" else "seconds"
@@ -99,13 +99,13 @@ BOOLEAN, INTEGER, FLOAT, STRING, TIMESTAMP, INTERVAL, NULL, UNKNOWN = (
 )
 
 
-RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # from the coarsest
+RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # coarsest first
 
 
 def merged(types: Iterable[DataType]) -> DataType:
-    """The type of a value that is one of several comparable ones: finest unit, largest scale.
+    """The common type of comparable values: finest unit, largest scale.
 
-    Decimals hold integers. Floats of different widths are float64.
+    Decimals include integers. Floats of different widths become float64.
     """
     found = list(types)
     known = [candidate for candidate in found if candidate.kind not in WILD]

@@ -1,4 +1,4 @@
-"""Type the expressions that have a value, and fold their constant parts."""
+"""Type the expressions with a value, and fold their constant parts."""
 
 # long because: it is the one recursion over the forms of an expression.
 
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 
 
 def bind_value(node: ast.Expression, scope: Scope) -> Expression:
-    """The typed expression of a syntax node; an error leaves an unknown value."""
+    """The typed expression of a syntax node; after an error an unknown value."""
     return beside(bind_operand(node, scope), FLOAT)
 
 
 def bind_operand(node: ast.Expression, scope: Scope) -> Expression:
-    """The same of what is `beside` other values, where a number with a point is still exact."""
+    """The same for an operand, in which literals with a decimal point stay exact."""
     heed()
     literal = bind_literal(node, scope)
     if literal is not None:
@@ -99,7 +99,7 @@ def bind_operand(node: ast.Expression, scope: Scope) -> Expression:
 
 
 def joined_texts(node: ast.Expression, scope: Scope) -> Iterator[str]:
-    """The remedy where `||` in or beside a value may be meant to join texts."""
+    """A remedy if `||` in or next to a value may be meant to concatenate texts."""
     text, (start, end) = scope.problems.source.text, node.span
     near = text[:start].rstrip()[-2:], text[end:].lstrip()[:2]
     if "||" in near or "||" in text[start:end]:
@@ -122,21 +122,21 @@ def _checked_range(literal: Expression, scope: Scope) -> Expression:
 
 
 def _absent(node: ast.Expression, scope: Scope) -> Expression:
-    """What a finished match has of a variable that its branch lacks: NULL, or the length 0."""
+    """The value of a variable that a finished match's branch lacks: NULL, or length 0."""
     assert scope.whole is not None
     value = bind_value(node, scope.whole)
     is_count = isinstance(value, Aggregate) and value.function == "count"
     return Constant(value.type, 0 if is_count else None, span=node.span)
 
 
-# Terms of one sum or product: it becomes as many operations, each inside the next.
+# The most terms of a sum or product: each becomes an operation nested in the next.
 MOST_TERMS = 100
 
 
 def _operation(
     name: str, data_type: DataType, operands: tuple[Expression, ...], node: ast.Node, scope: Scope
 ) -> Expression:
-    """The operation, or its value where the operands are constants."""
+    """The operation, or its value if all operands are constants."""
     if any(map(is_unknown, operands)):
         return unknown(node)
     values = [operand.value for operand in operands if isinstance(operand, Constant)]
@@ -167,7 +167,7 @@ def _negative(node: ast.Negative, scope: Scope) -> Expression:
 
 
 def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
-    """`a + b - c` as operations on two operands, from left to right."""
+    """`a + b - c` as binary operations, from left to right."""
     if len(node.operands) > MOST_TERMS:
         return scope.refuse(
             "too-many-terms",
@@ -191,7 +191,7 @@ def _chain(node: ast.Sum | ast.Product, scope: Scope) -> Expression:
 
 
 def on_raw_time(left: Expression, right: Expression, scope: Scope) -> tuple[Expression, Expression]:
-    """On integer time an interval beside a number is a plain number of raw units."""
+    """Convert an interval beside a number to raw units, if time is an integer."""
     if scope.schema.has_raw_time:
         if left.type.kind is Kind.INTERVAL and right.type.kind in NUMBERS:
             left = _raw(left, scope)
@@ -220,12 +220,12 @@ def _raw(interval: Expression, scope: Scope) -> Expression:
 
 
 def arithmetic(operator: str, left: DataType, right: DataType) -> DataType | None:
-    """The type of what two values make; None if the operator cannot join them."""
+    """The type of an operator's result; None if the operator does not accept the operands."""
     kinds = (left.kind, right.kind)
     if Kind.UNKNOWN in kinds and not {Kind.STRING, Kind.BOOLEAN, Kind.OTHER} & set(kinds):
         return UNKNOWN
     if Kind.NULL in kinds and {*kinds} <= {*NUMBERS, *TIMES, Kind.NULL}:
-        return NULL  # it goes through every operator
+        return NULL  # NULL propagates through every operator
     if left.is_number and right.is_number:
         if operator == "/":
             return FLOAT
@@ -289,14 +289,13 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
 
 
 def _added(name: str) -> UserAggregate | None:
-    """The aggregate that a user has added under a name."""
     from sase.binding.aggregates import find
 
     return find(name)
 
 
 def _on_one_clock(operands: tuple[Expression, ...], scope: Scope) -> tuple[Expression, ...]:
-    """Intervals among numbers as numbers, on integer time."""
+    """Convert intervals among numbers to raw units, if time is an integer."""
     number = next((o for o in operands if o.type.kind in NUMBERS), None)
     if number is None:
         return operands
@@ -394,12 +393,12 @@ def _aggregate(node: ast.Call, scope: Scope) -> Expression:
 
 
 def _example(over: Range, scope: Scope) -> str:
-    """What may stand behind a range."""
+    """An attribute that may follow a range, for an example."""
     return "p" if over.declares else some_inner(scope.components[over.component], scope)
 
 
 def _takes(count: int, argument: ast.Indexed | ast.InGroup, node: ast.Call, scope: Scope) -> bool:
-    """Whether so many attributes are named; none is another mistake."""
+    """Whether a call names the right number of attributes; none is reported elsewhere."""
     name, found = node.function.text, len(attributes_of(argument))
     if found in (0, count):
         return True

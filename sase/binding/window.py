@@ -27,7 +27,7 @@ from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 
 
 def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
-    """The window, its size in raw units where the unit of the time column is known."""
+    """The window, with its size in raw units if the unit of the time column is known."""
     amount = _amount(window, scope)
     unit = _unit(window, scope)
     if amount is None:
@@ -100,7 +100,7 @@ def _unit(window: ast.Window, scope: Scope) -> str | None:
 
 
 def _check_plain_number(window: ast.Window, scope: Scope) -> None:
-    """Without a unit a window counts integer times: what others count is a matter of storage."""
+    """Refuse a window without a unit unless times are integers: only these count raw units."""
     time = scope.schema.time_type
     if window.unit is None and not window.events and time.usual_unit is not None:
         written = to_text(replace(window, unit=ast.Name(time.usual_unit)))
@@ -114,7 +114,7 @@ def _check_plain_number(window: ast.Window, scope: Scope) -> None:
 
 
 def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) -> int | None:
-    """The window in raw units: rounded so that the comparison stays exact."""
+    """The window in raw units, rounded so that comparisons stay exact."""
     if unit is not None:
         if scope.schema.nanoseconds is None:
             return None
@@ -131,9 +131,9 @@ def _size(amount: Fraction, unit: str | None, window: ast.Window, scope: Scope) 
 
 
 def check_negations(branch: BoundBranch, window: ast.Window | None, scope: Scope) -> None:
-    """A negated start or end needs a window, and an end one in time."""
+    """Check that a negated start or end has a window, and a negated end one in time."""
     if all(component.negated for component in branch.components):
-        return  # that is the error
+        return  # already an error
     for component in branch.components:
         if component.negated:
             _check_place(branch.components, component, component.index, window, scope)
@@ -148,7 +148,7 @@ def _check_place(
     window: ast.Window | None,
     scope: Scope,
 ) -> None:
-    """Check a negative element with so many components before it."""
+    """Check the place of a negative element; `position` is the number of components before it."""
     before = [c for c in components[:position] if not c.negated]
     after = [c for c in components[position:] if not c.negated]
     if all(c.minimum == 0 for c in after):

@@ -1,1 +1,1 @@
-"""What there is to learn of a query from runs of others: why nothing matched, what differs."""
+"""Diagnose a query by running related ones: why nothing matched, how strategies differ."""

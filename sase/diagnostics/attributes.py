@@ -1,4 +1,4 @@
-"""Attributes of events as diagnostics read them: truth of conditions, codes, Python values."""
+"""Read attributes of events for diagnostics: truth of conditions, codes, Python values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sase.engine.expressions.constants import NANOSECOND
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT
 from sase.engine.kernels.sentinels import NOTHING
 
-# Events whose attributes are decoded together.
+# Events decoded at a time.
 PIECE = 1 << 18
 
 
@@ -41,7 +41,7 @@ class Attributes:
         self._coding = PlanDictionary(self._types)
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
-        """Evaluate a condition on one event of a component for the events at some places."""
+        """Evaluate a condition on one component's event, for the events at some places."""
         known = self._types
         lacking = frozenset(
             need
@@ -59,7 +59,7 @@ class Attributes:
         return found
 
     def vector(self, attribute: str, places: Numbers) -> Vector:
-        """An attribute of the events at some places, strings by their codes."""
+        """Read an attribute of the events at some places; strings as codes."""
         return self._block(places).vector(attribute)
 
     def encoded(self, attribute: str, places: Numbers) -> EventColumn | None:
@@ -68,11 +68,11 @@ class Attributes:
         return None if column is None or column.dictionary is None else column.take(places)
 
     def text_of(self, code: int) -> str | None:
-        """The text that a vector of strings has as a code."""
+        """The text of a code in a vector of strings."""
         return None if code == NOTHING else self._coding.texts.texts[code]
 
     def count_nulls(self, reference: Reference, places: Numbers) -> int:
-        """Count the events in which an attribute is NULL, though their type declares it."""
+        """Count events with NULL in an attribute that their type declares."""
         lacking = reference.undeclared_by or ()
         declares = np.array([*(name not in lacking for name in self.events.type_names), True])
         places = places[declares[self.events.types[places]]]
@@ -81,7 +81,7 @@ class Attributes:
         return 0 if read.valid is None else int((~read.valid).sum())
 
     def values(self, attribute: str, places: Numbers, kind: Kind) -> list[Any]:
-        """An attribute as Python values: times in nanoseconds, decimals as fractions."""
+        """Read an attribute as Python values: times in nanoseconds, decimals as fractions."""
         if not len(places):
             return []
         column = self.encoded(attribute, places)
@@ -92,7 +92,7 @@ class Attributes:
         tags = np.broadcast_to(np.asarray(vector.tag), len(places)).tolist()
         valid = [True] * len(places) if vector.valid is None else vector.valid.tolist()
         numbers = vector.values.tolist()
-        if not isinstance(vector.tag, int):  # of several types: floats are told by their bits
+        if not isinstance(vector.tag, int):  # mixed types: tags mark the floats
             floats = vector.values.view(np.float64).tolist()
             numbers = [
                 f if tag == FLOAT else n for n, f, tag in zip(numbers, floats, tags, strict=True)
@@ -106,16 +106,16 @@ class Attributes:
     # ------------------------------------------------------------ partitions and windows
 
     def codes(self, tests: Sequence[EquivalenceTest]) -> Numbers:
-        """The key codes of all events under tests, negative where they have none."""
+        """The key codes of all events under tests, negative without a key."""
         block = self._block(np.arange(len(self.events)))
         return block.codes(self._coding.key(tuple(tests)))
 
     def codes_of(self, test: EquivalenceTest) -> Numbers:
-        """The key codes of all events under a test, whatever value it fixes."""
+        """The key codes of all events under a test, without its fixed value."""
         return self.codes([replace(test, value=None)])
 
     def measures(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Numbers:
-        """What a window measures of every event: time, position, or rank in its partition."""
+        """The window's measure of every event: time, position, or rank in its partition."""
         if window.kind is WindowKind.TIME:
             return self.events.ts
         positions = np.arange(len(self.events))
@@ -130,7 +130,7 @@ class Attributes:
         return ranks
 
     def are_measured(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Mask:
-        """Which events a window measures: one per partition does not those without a key."""
+        """Mark the events with a measure; a window per partition needs a key."""
         found = np.ones(len(self.events), np.bool_)
         if window.kind is WindowKind.PARTITION_EVENTS:
             found &= self.codes(tests) >= 0
@@ -143,7 +143,7 @@ class Attributes:
 
 
 def python_value(bits: Any, tag: int, kind: Kind) -> Any:
-    """A number, time or truth value of a vector, of a float the float itself."""
+    """Convert a number, time or truth value of a vector to Python; a float is given as such."""
     if tag >= EXACT:
         exact = Fraction(bits, 10 ** (tag - EXACT))
         return int(exact * 10**NANOSECOND) if kind in TIMES else exact
@@ -151,6 +151,6 @@ def python_value(bits: Any, tag: int, kind: Kind) -> Any:
 
 
 def of_types(events: Events, types: Collection[str]) -> Numbers:
-    """The places of the events of some types."""
+    """The places of the events of certain types."""
     admitted = np.array([*(name in types for name in events.type_names), False])
     return np.flatnonzero(admitted[events.types])

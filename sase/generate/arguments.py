@@ -17,7 +17,7 @@ class GeneratorError(SaseError):
 
 
 def whole(name: str, value: SupportsIndex, at_least: int = 0, at_most: int = 2**63 - 1) -> int:
-    """An integer between two bounds, both included."""
+    """Check an integer between two bounds, both included."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -31,21 +31,21 @@ def whole(name: str, value: SupportsIndex, at_least: int = 0, at_most: int = 2**
 def wholes(
     name: str, one: str, values: Sequence[SupportsIndex], at_least: int, at_most: int
 ) -> list[int]:
-    """A list of integers between two bounds."""
+    """Check a list of integers between two bounds."""
     if not isinstance(values, Iterable):
         raise GeneratorError(f"{name} is {values!r}, and should be a list of whole numbers")
     return [whole(one, value, at_least, at_most) for value in values]
 
 
 def skew(name: str, value: float) -> float:
-    """The exponent of a Zipf distribution: 0 draws all values equally often."""
+    """Check the exponent of a Zipf distribution: 0 means uniform."""
     if not _is_number(value) or not 0 <= value <= 100:
         raise GeneratorError(f"{name} is {value!r}, and should be 0 for no skew, or up to 100")
     return float(value)
 
 
 def shares(name: str, values: Sequence[float], count: int) -> tuple[float, ...]:
-    """Probabilities that add up to 1."""
+    """Check probabilities that add up to 1."""
     given = tuple(values) if isinstance(values, Iterable) else ()
     if len(given) != count or not all(_is_number(value) and value >= 0 for value in given):
         raise GeneratorError(f"{name} is {values!r}, and should be {count} probabilities")
@@ -55,14 +55,14 @@ def shares(name: str, values: Sequence[float], count: int) -> tuple[float, ...]:
 
 
 def moment(name: str, value: datetime) -> int:
-    """A time with a zone, in microseconds since 1970."""
+    """Convert a time with a zone to microseconds since 1970."""
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise GeneratorError(f"{name} is {value!r}, and should be a datetime with a time zone")
     return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def one_of(name: str, value: str, known: Sequence[str]) -> str:
-    """One of the names that are known."""
+    """Check that a name is a known one."""
     if value not in known:
         listed = ", ".join(repr(each) for each in known)
         raise GeneratorError(f"{name} is {value!r}, and should be one of {listed}")

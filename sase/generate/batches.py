@@ -1,4 +1,4 @@
-"""Draw long streams in batches, with the same events as when drawn at once."""
+"""Generate long streams in batches; the events do not depend on the batch size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from sase.generate.arguments import GeneratorError, one_of, whole
 
 Int64s = npt.NDArray[np.int64]
-# So many values of a column, the next that the generator gives.
+# Draws the next values of a column from a generator.
 Draw = Callable[[np.random.Generator, int], Int64s]
 # A dictionary with indices of one or four bytes, or strings.
 TypeLayout = Literal["int8", "int32", "string"]
@@ -25,7 +25,7 @@ _MOST_NAMES = {"int8": 2**7, "int32": 2**31, "string": 2**31}
 
 
 def check_layout(layout: str, count: int) -> None:
-    """Refuse a layout that there is not, or that has no room for so many types."""
+    """Refuse an unknown layout, or one with too few codes for the types."""
     one_of("type_layout", layout, get_args(TypeLayout))
     if count > _MOST_NAMES[layout]:
         raise GeneratorError(
@@ -42,7 +42,7 @@ def layout_type(layout: str) -> pa.DataType:
 
 
 def type_column(codes: npt.NDArray[np.integer], names: Sequence[str], layout: str) -> pa.Array:
-    """The names of the types of all events, from their places in the list of names."""
+    """The type column, from indexes into the list of names."""
     if layout == "string":
         return pa.array(names, pa.string()).take(pa.array(codes))
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(layout)), pa.array(names))
@@ -51,7 +51,7 @@ def type_column(codes: npt.NDArray[np.integer], names: Sequence[str], layout: st
 def event_reader(
     types: Sequence[str], layout: str, attributes: Sequence[str], drawn: Iterable[list[Int64s]]
 ) -> pa.RecordBatchReader:
-    """The stream of batches that are `drawn`: the places of types, and the values of attributes."""
+    """A reader of batches with drawn columns: the codes of types, and the values of attributes."""
     numbers = [pa.field(name, pa.int32()) for name in attributes]
     schema = pa.schema([("ts", pa.int64()), ("type", layout_type(layout)), *numbers])
 
@@ -66,7 +66,7 @@ def event_reader(
 
 
 def at_once(reader: Callable[..., pa.RecordBatchReader]) -> Callable[..., pa.Table]:
-    """The generator of the same stream as one table, which takes all but the `rows` of batches."""
+    """A generator of the same stream as one table; it has all parameters but `rows`."""
     own = signature(reader)
     shown = own.replace(parameters=[p for p in own.parameters.values() if p.name != "rows"])
 
@@ -83,7 +83,7 @@ def at_once(reader: Callable[..., pa.RecordBatchReader]) -> Callable[..., pa.Tab
 def drawn_columns(
     rng: np.random.Generator, draws: Sequence[Draw], events: int, rows: int
 ) -> Iterator[list[Int64s]]:
-    """The columns of one batch after the other, each column as one draw of all events gives it."""
+    """Yield the columns of each batch; a column's values are those of a single draw."""
     counts = [min(rows, events - first) for first in range(0, events, rows)]
     generators = _one_for_each(rng, draws, counts)
     for count in counts:
@@ -93,8 +93,8 @@ def drawn_columns(
 def _one_for_each(
     rng: np.random.Generator, draws: Sequence[Draw], counts: list[int]
 ) -> list[np.random.Generator]:
-    """For each column a generator at its beginning, which is where the column before it ends."""
-    if len(counts) < 2:  # then they are drawn in that order anyway
+    """A generator for each column, positioned where the previous column's draw ends."""
+    if len(counts) < 2:  # a single batch is drawn in that order
         return [rng] * len(draws)
     generators = []
     for draw in draws:

@@ -22,7 +22,7 @@ OPENING = datetime(2026, 1, 1, 8, tzinfo=UTC)
 
 
 class Shop(NamedTuple):
-    """The readings of a shop in order of time, and the tags of the items that were stolen."""
+    """The readings of a shop in time order, and the tags of the stolen items."""
 
     table: pa.Table
     stolen: frozenset[str] | frozenset[int]
@@ -43,11 +43,11 @@ def retail_events(
     seed: int = 0,
     type_layout: TypeLayout = "int8",
 ) -> Shop:
-    """Readings of items with `ts`, `type` and `tag_id`: at a shelf, the counter and the exit.
+    """Readings of items with `ts`, `type` and `tag_id`, at a shelf, the counter and the exit.
 
-    As many items as `thefts` says skip the counter. As many as `shelved_again` says, stolen or not,
-    are put back and read at a shelf twice. The first readings spread over `hours`; an item leaves
-    within three hours of its first reading. Each has a tag of its own.
+    `thefts` items skip the counter. `shelved_again` items, stolen or not, are put back and read at
+    a shelf twice. The first readings spread over `hours`; an item leaves within three hours of its
+    first reading. Each item has its own tag.
     """
     items = arguments.whole("items", items, 0, 2**31 - 1)
     thefts = arguments.whole("thefts", thefts, 0, items)
@@ -80,7 +80,7 @@ def _walks(
     is_stolen: npt.NDArray[np.bool_],
     is_back: npt.NDArray[np.bool_],
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """Item, place and time of all readings; each item less than an hour after its last."""
+    """Item, place and time of all readings; each less than an hour after the item's last one."""
     always = np.ones(len(seen), dtype=np.bool_)
     items, places, times = [], [], []
     for place, here in (SHELF, always), (SHELF, is_back), (COUNTER, ~is_stolen), (EXIT, always):

@@ -1,4 +1,4 @@
-"""Generate the stock stream of the SASE+ experiments: a random walk of the price of each symbol."""
+"""Generate the stock stream of the SASE+ experiments: a random walk of each symbol's price."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ def stock_reader(
     type_layout: TypeLayout = "int8",
     rows: int = ROWS,
 ) -> pa.RecordBatchReader:
-    """Events of the one type Stock with symbol, price and volume, each counted from 1.
+    """Events of the type Stock with symbol, price and volume, each counted from 1.
 
-    Symbol and volume are uniform. The price of a symbol goes up by 1, down by 1 or stays with the
-    probabilities `moves`, and goes round from `prices` to 1 and back; the symbols start evenly
-    spread over that range. The time is the number of the row. Events come in batches of so many
-    `rows`, made as they are read.
+    Symbol and volume are uniform. The price of a symbol goes up by 1, down by 1 or stays, with the
+    probabilities `moves`; it wraps around between `prices` and 1. The symbols start evenly spread
+    over that range. The time is the row number. Events come in batches of `rows`, made when read.
     """
     events = arguments.whole("events", events)
     symbols = arguments.whole("symbols", symbols, 1, 2**31 - 1)
@@ -54,7 +53,7 @@ def stock_reader(
     ]
 
     def drawn() -> Iterator[list[Int64s]]:
-        walked: dict[int, int] = {}  # how far each symbol has come
+        walked: dict[int, int] = {}  # sum of each symbol's steps
         for symbol, volume, step in drawn_columns(rng, draws, events, rows):
             start = np.maximum((symbol - 1) * prices // symbols, 1)
             price = (start - 1 + _walk(symbol, step, walked)) % prices + 1
@@ -67,7 +66,7 @@ stock_events = at_once(stock_reader)
 
 
 def _walk(symbol: Int64s, step: Int64s, walked: dict[int, int]) -> Int64s:
-    """For each event the sum of the steps of its symbol so far, its own included."""
+    """For each event the sum of its symbol's steps so far, including its own."""
     order = np.argsort(symbol, kind="stable")
     known, first, place = np.unique(symbol[order], return_index=True, return_inverse=True)
     total = np.cumsum(step[order])

@@ -1,4 +1,4 @@
-"""Generate the streams of SASE 2006's experiments: types and attributes drawn independently."""
+"""Generate the streams of SASE 2006's experiments, with independent types and attributes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def uniform_reader(
     type_layout: TypeLayout = "int8",
     rows: int = ROWS,
 ) -> pa.RecordBatchReader:
-    """One event per unit of time, of the types E1, E2, … with the attributes attr1, attr2, ….
+    """One event per unit of time, of types E1, E2, … with attributes attr1, attr2, ….
 
-    `attr1` has as many values as `domains` says first: 0, 1, …, and so on. The parameters are those
-    of Table 1: `types` is T, `type_skew` θ₁, the length of `domains` A, its members V₁, V₂, …. With
-    a skew above 0 the k-th type, or the k-th value of each attribute, occurs in proportion to
-    1 / k^skew (Zipf). Events come in batches of so many `rows`, made as they are read.
+    The i-th entry of `domains` is the number of values of attribute i: 0, 1, …. The parameters are
+    those of Table 1: `types` is T, `type_skew` θ₁, the length of `domains` A, its entries V₁, V₂,
+    …. With a skew above 0 the k-th type, or the k-th value of each attribute, has a frequency
+    proportional to 1 / k^skew (Zipf). Events come in batches of `rows`, made when read.
     """
     events = arguments.whole("events", events)
     types = arguments.whole("types", types, 1)
@@ -58,14 +58,14 @@ uniform_events = at_once(uniform_reader)
 
 
 def _drawing(size: int, skew: float) -> Draw:
-    """Draws values out of 0, 1, …, size - 1."""
+    """Return a function that draws values from 0, 1, …, size - 1."""
     if skew == 0:
         return lambda rng, count: rng.integers(0, size, size=count)
     weights: npt.NDArray[np.float64] = np.arange(1, size + 1, dtype=np.float64) ** -skew
     bounds = np.cumsum(weights)
 
     def draw(rng: np.random.Generator, count: int) -> Int64s:
-        # Searched without the last bound, so that no rounding leads beyond the last value.
+        # Without the last bound, so that rounding cannot exceed the last value.
         drawn = rng.random(count) * bounds[-1]
         values: Int64s = np.searchsorted(bounds[:-1], drawn, side="right")
         return values

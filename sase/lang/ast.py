@@ -1,11 +1,11 @@
-"""The syntax tree: what a query says, as frozen values, before anything is known of its names.
+"""The syntax tree: a query as frozen values, before its names are resolved.
 
-Every node has the `span` of the text it stands for; equality ignores it, so two texts that say the
-same in another layout have equal trees. Brackets leave no trace but where they change the grouping
-of the same operator. The builder makes these nodes, the printer turns them back into text.
+Every node has the `span` of its text; equality ignores it, so two texts with different layout have
+equal trees. Brackets are not stored, unless they change the grouping of the same operator. The
+builder makes these nodes; the printer turns them back into text.
 """
 
-# long because: it is the one list of what the language can say, a few lines for each node.
+# long because: it is the one list of the language's constructs, a few lines for each node.
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A name as the user wrote it, without backquotes."""
+    """A name as written, without backquotes."""
 
     text: str
 
@@ -43,7 +43,7 @@ class Integer(Node):
 
 @dataclass(frozen=True, slots=True)
 class Float(Node):
-    """A number with a point or an exponent, as it is written; never negative."""
+    """A number with a point or an exponent, as written; never negative."""
 
     value: Decimal
 
@@ -126,7 +126,7 @@ class IndexKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """What stands in the brackets of `a[…]`; `text` is kept for the indexes that do not exist."""
+    """The index in the brackets of `a[…]`; `text` is kept for invalid indexes."""
 
     kind: IndexKind
     text: str = ""
@@ -143,13 +143,13 @@ class Indexed(Node):
 
     @property
     def attributes(self) -> tuple[Name, ...]:
-        """All attributes that it names."""
+        """All attributes named."""
         return (self.attribute, *self.others) if self.attribute else ()
 
 
 @dataclass(frozen=True, slots=True)
 class InGroup(Node):
-    """`g[i].b.p`, `g[i].s[1].p`: what an iteration of a repeated group has (level 3)."""
+    """`g[i].b.p`, `g[i].s[1].p`: a reference into an iteration of a repeated group (level 3)."""
 
     group: Name
     index: Index
@@ -190,7 +190,7 @@ class Product(Node):
 # ---------------------------------------------------------------- conditions
 
 ComparisonOperator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-# The operator that means the same when the sides change places.
+# The operator with the same meaning when the sides are swapped.
 TURNED: dict[ComparisonOperator, ComparisonOperator] = {
     "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
@@ -280,7 +280,8 @@ class Or(Node):
 LITERALS = (Integer, Float, String, Boolean, Null, Timestamp, Date, Interval, Percentage, Parameter)
 VALUES = (Attribute, Index, Indexed, InGroup, Call, Negative, Sum, Product)
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
-# The grammar does not tell values from conditions (a bracket may hold either); binding does.
+# The grammar does not distinguish values and conditions, since brackets may contain either; binding
+# does.
 Expression: TypeAlias = (
     Integer | Float | String | Boolean | Null | Timestamp | Date | Interval | Percentage
     | Parameter | Attribute | Indexed | InGroup | Call | Negative | Sum | Product
@@ -307,7 +308,7 @@ class AnyTest(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """`+ * ? {n} {n,} {n,m}`; `?` binds one event or none, all other forms bind lists."""
+    """`+ * ? {n} {n,} {n,m}`; `?` binds one event or none, all others bind lists."""
 
     symbol: Literal["+", "*", "?", "{}"]
     minimum: int
@@ -336,7 +337,7 @@ class Group(Node):
 
 @dataclass(frozen=True, slots=True)
 class SetOf(Node):
-    """`SET(…)`: its members come in any order (level 3)."""
+    """`SET(…)`: its members match in any order (level 3)."""
 
     members: tuple[PatternPart, ...]
     negated: bool = False
@@ -374,7 +375,7 @@ class StrategyName(Enum):
     EARLIEST_MAXIMAL = "earliest_maximal"
 
 
-# Those that form a scale, each more permissive than the one before.
+# The strategies that form a scale; each permits more than the one before.
 STRATEGIES = (
     StrategyName.STRICT_CONTIGUITY,
     StrategyName.PARTITION_CONTIGUITY,
@@ -393,7 +394,7 @@ class Strategy(Node):
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """WITHIN: a time (without a unit, in those of an integer time column) or a number of events."""
+    """WITHIN: a time (without a unit: in raw units of integer time), or a number of events."""
 
     amount: Integer | Float | Negative | Parameter
     unit: Name | None = None

@@ -1,9 +1,9 @@
-"""Build the syntax tree from the parser's raw tree: each rule has its fields here, or its method.
+"""Build the syntax tree from the parser's raw tree; each rule has fields or a method here.
 
-Nothing here recurses, so that no depth of brackets can exhaust Python's stack; a query whose tree
-would be nested more deeply than `DEEPEST` is refused, so that nothing later needs to care.
+Nothing here recurses, so deeply nested brackets cannot exhaust Python's stack. A query whose tree
+is nested deeper than `DEEPEST` is refused, so later code may recurse.
 """
-# long because: it is the one list of what becomes of each rule of the grammar.
+# long because: it is the one list of how each grammar rule is built.
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from sase.lang.names import spelled
 from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
-# Far above int64, far below where Python refuses to convert.
+# The most digits of an integer: far more than int64 has, and far fewer than Python can convert.
 MOST_DIGITS = 100
-# Rules that open a level. Brackets are counted apart from operators, since they leave no node, and
-# the printer puts some where the source has none: `- - x` is written `-(-x)`.
+# Rules that add a level of nesting. Brackets are counted separately from operators: they leave no
+# node, and the printer adds some, such as `-(-x)` for `- - x`.
 BRACKETS = frozenset(("parentheses", "call", "group"))
 OPERATORS = frozenset((
     "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
@@ -38,8 +38,8 @@ OPERATORS = frozenset((
 OPERATOR_SPELLINGS = {
     "==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "×": "*", "÷": "/", "−": "-",
 }  # fmt: skip
-# The rules whose children are the fields of a node: a keyword `_` says nothing more, an optional
-# one sets a flag, and `*` takes all that follow.
+# Rules whose children are the fields of a node: `_` skips a keyword, an optional keyword sets a
+# flag, and `*` takes all remaining children.
 _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "script": (ast.Script, "*statements"),
     "statement": (ast.Statement, "stream query"),
@@ -69,7 +69,7 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "null": (ast.Null, ""),
     "interval": (ast.Interval, "amount unit"),
 }
-# The rules of which each match is the same node.
+# Rules that always make the same node.
 _FIXED: dict[str, Callable[..., ast.Node]] = {
     "one_or_more": partial(ast.Quantifier, "+", 1, None),
     "zero_or_more": partial(ast.Quantifier, "*", 0, None),
@@ -107,7 +107,7 @@ def build(tree: Tree[Token], source: Source) -> Any:
 
 
 def _node(rule: str, span: Span, *children: Any) -> ast.Node:
-    """The node of a rule whose children are its fields, or that has none."""
+    """The node of a rule whose children are its fields."""
     if rule in _FIXED:
         return _FIXED[rule](span=span)
     kind, names = _NODES[rule]
@@ -141,7 +141,7 @@ def _nested_too_deeply(node: Tree[Token], source: Source) -> QuerySyntaxError:
 def syntax_error(
     code: str, message: str, span: Span, source: Source, *hints: str
 ) -> QuerySyntaxError:
-    """An error that carries one diagnostic."""
+    """An error with one diagnostic."""
     return QuerySyntaxError([Diagnostic(code, message, span, source, hints)])
 
 
@@ -151,7 +151,7 @@ class _Qualification(NamedTuple):
 
 
 class _Builder:
-    """A method for each other rule, of its name; `span` is the text of the rule's match."""
+    """A method for each other rule, with its name; `span` is the text that the rule matched."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -360,7 +360,7 @@ class _Builder:
         return ast.Parameter(name.text, span=span)
 
     def unit(self, span: Span, name: Token) -> ast.Name:
-        # Lower case has another number of letters for some, and is then no name any more.
+        # Lower case can change the number of letters, which makes some names invalid.
         return ast.Name(name.lower() if name.isascii() else str(name), span=span)
 
     # -- names

@@ -1,4 +1,4 @@
-"""Describe what could stand at a place of a query, in the words of its author."""
+"""Describe what may follow at a place of a query, in terms of the language."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import chain
 
 from sase.lang.ast import StrategyName
 
-# In the order in which a query has them.
+# In the order of a query.
 CLAUSES = ("FROM", "EVENT", "WHERE", "WITHIN", "WITH", "HAVING", "RETURN", "LIMIT")
 STRATEGY_WORDS = tuple(strategy.value for strategy in StrategyName)
-# The words of each keyword terminal, as a user writes them.
+# The keywords of each terminal, as users write them.
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "_CREATE": ("CREATE",), "_STREAM": ("STREAM",), "_AS": ("AS",), "_FROM": ("FROM",),
     "_EVENT": ("EVENT", "PATTERN"), "SEQ": ("SEQ",), "SET": ("SET",), "_ANY": ("ANY",),
@@ -42,8 +42,8 @@ _COMPARISONS = {
 _QUANTIFIERS = {"PLUS", "STAR", "QMARK", "LBRACE"}
 _CLAUSES = {"_FROM", "_WHERE", "_WITHIN", "_WITH", "_HAVING", "_RETURN", "_LIMIT"}
 
-# What a place accepts, by the terminals that give it away; those that each covers. The first that
-# applies speaks, and what it covers is not said again.
+# Phrases for sets of accepted terminals: the terminals that identify the phrase, those that it
+# covers, and its text. The first match is used, and what it covers is not repeated.
 _PHRASES: tuple[tuple[set[str], set[str], str], ...] = (
     ({"_CREATE", "_EVENT"}, {"_CREATE", "_EVENT", "_FROM", "SEMICOLON", "$END"},
      "a query, such as  EVENT SEQ(A x, B y) WITHIN 1 hour"),
@@ -70,7 +70,7 @@ _PHRASES: tuple[tuple[set[str], set[str], str], ...] = (
 
 
 def expected(terminals: Set[str]) -> list[str]:
-    """The things that could stand here, the most telling first."""
+    """The phrases for what may follow, most specific first."""
     left, phrases = set(terminals), []
     for telling, covered, phrase in _PHRASES:
         if telling <= left:

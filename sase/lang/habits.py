@@ -1,4 +1,4 @@
-"""A table of forms from other languages that this one writes otherwise, with the remedy of each."""
+"""Forms of other languages that have another syntax here, each with a remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sase.errors import Diagnostic
 from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
 
-# How many tokens before the place a form may reach back.
+# Tokens before the error that a form may include.
 REACH = 12
 
 
@@ -51,10 +51,10 @@ def _in_bare_condition(scene: Scene) -> bool:
 
 @dataclass(frozen=True)
 class Habit:
-    """A form: the tokens before the place, what stands there, and what to write instead.
+    """A form of another language: the tokens before the error, the text there, and the remedy.
 
-    `before` is searched at the end of the tokens, joined by blanks; its named groups, and `here`,
-    may be used in the texts. `back` moves the caret to an earlier token.
+    `before` is matched at the end of the tokens, joined by blanks; texts may use its named groups,
+    and `here`. `back` moves the caret to an earlier token.
     """
 
     before: str
@@ -65,7 +65,7 @@ class Habit:
     back: int = 0
 
     def __call__(self, scene: Scene) -> Diagnostic | None:
-        """The diagnostic, where the form is found."""
+        """The diagnostic, if the form occurs."""
         if not scene.found or not re.fullmatch(self.here, scene.found, re.IGNORECASE):
             return None
         tail = " ".join(scene.before[-REACH:])
@@ -82,7 +82,7 @@ class Habit:
 NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
 STRATEGY = r"\w+_(?:contiguity|match|maximal)(?: \( [^)]* \))?"
 
-# Looked at only where the text does not parse, in this order.
+# Tried in this order if a text does not parse.
 HABITS = (
     Habit("", "select", "a query begins with EVENT, not with SELECT",
           "EVENT SEQ(A x, B y) WHERE x.id = y.id WITHIN 1 hour RETURN x.id", _in_script),

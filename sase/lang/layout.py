@@ -1,4 +1,4 @@
-"""Lay out a script over lines, and keep its comments where they belong."""
+"""Format a script over several lines, keeping its comments in place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of output and the offset in the source of what it begins with."""
+    """A line of output, and the source offset of its first part."""
 
     text: str
     start: int
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment of the source; one that follows something on its line is trailing."""
+    """A comment of the source; it is trailing if other text precedes it on its line."""
 
     text: str
     start: int
@@ -44,9 +44,9 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The places in the source that decide where lines break: its comments and its brackets.
+    """Positions of comments and brackets in the source, which decide where lines break.
 
-    Brackets are by their sign; all are in the order of the source.
+    Brackets are listed by sign; all positions are in source order.
     """
 
     comments: list[Comment]
@@ -58,20 +58,20 @@ class Marks:
         return place < len(self.comments) and self.comments[place].start < end
 
     def opening(self, offset: int) -> int:
-        """Where the last bracket opens before an offset."""
+        """The last opening bracket before an offset."""
         places = self.brackets["("]
         return places[bisect_left(places, offset) - 1]
 
     def closing(self, offset: int, sign: str = ")") -> int:
-        """Where the first bracket closes from an offset on."""
+        """The first closing bracket from an offset on."""
         places = self.brackets[sign]
         return places[bisect_left(places, offset)]
 
 
 def format_text(text: str, name: str = "query") -> str:
-    """A script in its standard layout, ending with a line end."""
+    """A script in the standard layout, with a final line end."""
     formatted = _formatted(text, name)
-    # A comment that moves to the end of its line may leave room to join what it kept apart.
+    # A comment that moves to the end of its line may allow lines to be joined, so repeat.
     while formatted != (text := _formatted(formatted, name)):
         formatted = text
     return formatted
@@ -120,7 +120,7 @@ def _statement(statement: ast.Statement, marks: Marks) -> Iterator[Line]:
 
 
 def _fits(text: str, start: int, end: int, marks: Marks) -> bool:
-    """Whether a text may stay on one line: it is short, and no comment stands inside it."""
+    """Whether a text can stay on one line: it is short, without comments inside."""
     return len(text) <= WIDTH and not marks.comment_between(start, end)
 
 
@@ -161,7 +161,7 @@ def _where(query: ast.Query, marks: Marks) -> Iterator[Line]:
 
 
 def _condition(lead: str, condition: ast.Expression, indent: str, marks: Marks) -> Iterator[Line]:
-    """A condition after its keyword: one line, or an operand of AND or OR a line."""
+    """A condition after its keyword: on one line, or a line for each operand of AND or OR."""
     text = f"{indent}{lead}{condition_text(condition)}"
     if not isinstance(condition, ast.And | ast.Or) or (
         len(text) <= WIDTH and not _is_split(condition, marks)
@@ -176,7 +176,7 @@ def _condition(lead: str, condition: ast.Expression, indent: str, marks: Marks) 
         if isinstance(operand, ast.And | ast.Or):
             first, last = _extent(operand, condition, marks)
             if len(one_line) > WIDTH or marks.comment_between(first, last):
-                # Brackets on the lines around it: the operand is itself an AND or an OR.
+                # The operand is an AND or OR itself: brackets on lines of their own.
                 yield Line(f"{start}(", first)
                 yield from _condition("", operand, deeper + INDENT, marks)
                 yield Line(f"{deeper})", last)
@@ -185,7 +185,7 @@ def _condition(lead: str, condition: ast.Expression, indent: str, marks: Marks) 
 
 
 def _extent(operand: ast.Expression, condition: ast.And | ast.Or, marks: Marks) -> tuple[int, int]:
-    """Where the brackets of an operand stand; without any, where its first and last line do."""
+    """The positions of an operand's brackets; without brackets, of its first and last line."""
     if LEVELS.get(type(operand), ATOM) <= LEVELS[type(condition)]:
         return marks.opening(operand.span.start), marks.closing(operand.span.end)
     if isinstance(operand, ast.And | ast.Or):
@@ -194,7 +194,7 @@ def _extent(operand: ast.Expression, condition: ast.And | ast.Or, marks: Marks) 
 
 
 def _is_split(condition: ast.And | ast.Or, marks: Marks) -> bool:
-    """Whether a comment stands before the end of a condition: one inside its last line does not."""
+    """Whether a comment precedes the end of a condition, other than inside its last line."""
     _, end = _extent(condition.operands[-1], condition, marks)
     return marks.comment_between(condition.operands[0].span.start, end)
 
@@ -202,7 +202,7 @@ def _is_split(condition: ast.And | ast.Or, marks: Marks) -> bool:
 def _output(output: ast.Output, marks: Marks) -> Iterator[Line]:
     text = f"RETURN {to_text(output)}"
     start = output.span.start
-    # Without a bracket at the end, what follows the beginning of the last column follows it.
+    # Without a final bracket, comments after the last column's begin follow it.
     end = output.span.end if output.type_name else output.items[-1].span.start
     if _fits(text, start, end, marks):
         yield Line(text, start)
@@ -236,15 +236,15 @@ def _marks(text: str) -> Marks:
 
 
 def _woven(lines: list[Line], comments: list[Comment]) -> Iterator[str]:
-    """The lines with each comment at the end of its line, or on its own before the next."""
+    """The lines, with each comment at the end of its line, or on a line of its own."""
     waiting = deque(comments)
     for line, following in zip_longest(lines, lines[1:]):
-        # The blank line between statements stands before what is said about the second.
+        # The blank line between statements precedes comments on the second.
         while line.text and waiting and not waiting[0].trailing and waiting[0].start <= line.start:
             yield _indent(line.text) + waiting.popleft().text
         text, closed = line.text, False
         while waiting and waiting[0].trailing and _belongs(waiting[0], following):
-            if closed:  # nothing may follow a comment that reaches to the end of its line
+            if closed:  # nothing may follow on the line of such a comment
                 waiting[0] = replace(waiting[0], trailing=False)
                 break
             closed = waiting[0].text.startswith("--")

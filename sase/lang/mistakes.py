@@ -1,4 +1,4 @@
-"""Recognize the syntax mistakes that have a shape of their own, one function each."""
+"""Recognize syntax mistakes of known shapes, one function for each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CLOSERS = {"‘": "’", "“": "”", "/*": "*/"}
 
 
 def _never_closed(scene: Scene) -> Diagnostic | None:
-    """A quote, a backquote or a comment that is open at the end of the text."""
+    """A quote, backquote or comment that is still open at the end of the text."""
     text = scene.source.text
     opener = next((sign for sign in _OPENERS if text.startswith(sign, scene.span.start)), None)
     if opener is None:
@@ -51,7 +51,7 @@ def _never_closed(scene: Scene) -> Diagnostic | None:
 
 
 def _ran_on(scene: Scene) -> Diagnostic | None:
-    """A text that ran on to the quote that should have opened the next one."""
+    """A text that extends to the opening quote of the next one."""
     for token in reversed(scene.before[-2:]):
         start, end = token_span(token)
         if token.type == "STRING" and re.match(r"\w", scene.source.text[end : end + 1]):
@@ -67,7 +67,7 @@ def _ran_on(scene: Scene) -> Diagnostic | None:
 
 
 def _not_a_unit(scene: Scene) -> Diagnostic | None:
-    """A word behind a number, taken for a unit though it is none: `x > 3 ADN y < 4`."""
+    """A word after a number that parses as a unit but is none: `x > 3 ADN y < 4`."""
     for number, word in pairwise(scene.before[-3:]):
         if number.type not in ("INTEGER", "FLOAT") or word.type != "NAME":
             continue
@@ -94,7 +94,7 @@ _TYPES = re.compile(rf"({_TYPE}(?:\s*\|\|?\s*{_TYPE})+)\)?(\s*[+*?])?")
 
 
 def _joined_types(scene: Scene) -> Diagnostic | None:
-    """`B|C b`: types joined as regular expressions join what they match."""
+    """`B|C b`: types joined as in regular expressions."""
     if not scene.found.startswith("|") or not scene.before or not in_pattern(scene):
         return None
     begin = token_span(scene.before[-1]).start
@@ -111,7 +111,7 @@ def _joined_types(scene: Scene) -> Diagnostic | None:
 
 
 def _mistyped_sign(scene: Scene) -> Diagnostic | None:
-    """A sign of another language: `=<`, `&`, `===`."""
+    """An operator of another language: `=<`, `&`, `===`."""
     place, text = scene.span.start, scene.source.text
     for start in (place, place - 1, place - 2):
         for sign in sorted(_SIGNS, key=len, reverse=True):
@@ -147,8 +147,8 @@ def _chained_comparison(scene: Scene) -> Diagnostic | None:
 
 
 def _clause_out_of_place(scene: Scene) -> Diagnostic | None:
-    """A clause given twice, or after one that comes later."""
-    # `WITHIN 5 WHERE …`: the word is taken for a unit, and the parser stops behind it.
+    """A clause that is repeated, or after a later clause."""
+    # `WITHIN 5 WHERE …`: the word parses as a unit, and the parser stops after it.
     last = scene.before[-1:]
     candidates = [(scene.found, scene.span), *((str(t), token_span(t)) for t in last)]
     clauses = ((_clause_meant(found, scene), span) for found, span in candidates)
@@ -184,7 +184,7 @@ def _clause(word: str) -> str | None:
 
 
 def _clause_meant(word: str, scene: Scene) -> str | None:
-    """The clause that a word begins or, misspelled, should begin where it cannot."""
+    """The clause that a word begins, or resembles, where it is not allowed."""
     if not word.isidentifier() or word.lower() in UNITS:
         return None
     resembled = _clause(word) or nearest(word, CLAUSES)
@@ -192,7 +192,7 @@ def _clause_meant(word: str, scene: Scene) -> str | None:
 
 
 def _current_statement(tokens: list[Token], place: Span) -> list[Token]:
-    """The tokens of the statement before a place, without those inside brackets or after a dot."""
+    """The tokens of the statement before a place, except in brackets or after a dot."""
     kept: list[Token] = []
     depth, previous = 0, ""
     for token in tokens:
@@ -208,7 +208,7 @@ def _current_statement(tokens: list[Token], place: Span) -> list[Token]:
 
 
 def _no_event_clause(scene: Scene) -> Diagnostic | None:
-    """A text that begins with the pattern, or with a condition."""
+    """A text that begins with the pattern or a condition, without EVENT."""
     known = (*CLAUSES, "PATTERN", "CREATE")
     if scene.entry != "script" or scene.before or nearest(scene.found, known) is not None:
         return None
@@ -224,7 +224,7 @@ _NO_OPERAND = RESERVED - {"any", "not", "true", "false", "null"}
 
 
 def _keyword_as_name(scene: Scene) -> Diagnostic | None:
-    """`WHERE AND …`, `EVENT WHERE …`: a keyword taken for a name, since nothing else fits there."""
+    """`WHERE AND …`, `EVENT WHERE …`: a keyword that parses as a name, since only a name fits."""
     tokens = scene.before[-5:]
     for before, previous, token in zip(["", *tokens], tokens, tokens[1:], strict=False):
         if before in (".", ":"):
@@ -240,7 +240,7 @@ def _keyword_as_name(scene: Scene) -> Diagnostic | None:
 
 
 def _reserved_variable(scene: Scene) -> Diagnostic | None:
-    """`SEQ(A within, B y)`: a keyword where a variable should be."""
+    """`SEQ(A within, B y)`: a keyword in the place of a variable."""
     in_brackets = open_bracket(scene.before) is not None
     if scene.found.lower() not in RESERVED or not in_brackets or "QMARK" not in scene.accepted:
         return None
@@ -255,7 +255,7 @@ def _reserved_variable(scene: Scene) -> Diagnostic | None:
 
 
 def _series_without_quantifier(scene: Scene) -> Diagnostic | None:
-    """`A a[]` where `A+ a[]` was meant."""
+    """`A a[]` in place of `A+ a[]`."""
     if scene.found != "[" or len(scene.before) < 2 or not in_pattern(scene):
         return None
     *_, test, variable = scene.before
@@ -266,7 +266,7 @@ def _series_without_quantifier(scene: Scene) -> Diagnostic | None:
     )
 
 
-# In this order; the first that recognises its shape speaks.
+# Tried in this order; the first match is reported.
 SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     _nothing_here,
     _never_closed,
@@ -276,7 +276,7 @@ SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     _no_event_clause,
     _reserved_variable,
     _joined_types,
-    _mistyped_sign,  # before repairs, which would leave out a character of `=<`
+    _mistyped_sign,  # before repairs, which would delete a character of `=<`
     _clause_out_of_place,
     _not_a_unit,
     _keyword_as_name,

@@ -1,4 +1,4 @@
-"""Spell names in the text of a query, in backquotes where they need them."""
+"""Write names in the text of a query, with backquotes where necessary."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from sase.lang.ast import StrategyName
 
-# Words that some place of the grammar takes for a keyword where a name could stand as well. A name
-# after a dot or a colon is never among them, so that `x.limit` needs no backquotes.
+# Keywords at places where the grammar also allows a name. Names after a dot or a colon are never
+# keywords, so that `x.limit` needs no backquotes.
 _KEYWORDS = (
     "and any as between false having in is like limit not null or return true where with within"
 )
@@ -18,7 +18,7 @@ _HYPHENATED = re.compile(r"[^\W\d]\w*(-\w+)*")
 
 
 def spelled(name: str) -> str:
-    """A name as it stands in a condition or a clause."""
+    """A name in a condition or a clause."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in RESERVED else _quoted(name)
 
 
@@ -28,7 +28,7 @@ def spelled_field(name: str) -> str:
 
 
 def spelled_type(name: str) -> str:
-    """A type name in the EVENT clause, where hyphens are part of it."""
+    """A type name in the EVENT clause, where hyphens are allowed."""
     return name if _HYPHENATED.fullmatch(name) and name.lower() not in RESERVED else _quoted(name)
 
 

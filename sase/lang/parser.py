@@ -1,4 +1,4 @@
-"""Parse text to a syntax tree, and explain why a text does not parse."""
+"""Parse text to a syntax tree, or explain why it does not parse."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sase.lang.tables import parser
 from sase.source import Source, Span
 from sase.text_file import MOST
 
-# Of so many texts that are no longer than this the trees are kept, which nobody changes: a query
-# comes again for other inputs, recipes and strategies, and all of a script when it is explained.
+# Trees of up to KEPT texts of at most LENGTH characters are cached, as they are immutable: queries
+# recur for other inputs, recipes and strategies, and in explanations of scripts.
 KEPT, LENGTH = 256, 2_000
 
 
 def parse_script(text: str, name: str = "query") -> ast.Script:
-    """The statements of a script; `name` is how messages call the text."""
+    """The statements of a script; messages call the text `name`."""
     script: ast.Script = _parse(Source(text, name), "script")
     return script
 
 
 def is_script(text: str) -> bool:
-    """Whether a text that parses is more than one query by itself: several, or some with names."""
+    """Whether a text that parses has several statements, or uses names of streams."""
     if not any(mark in text.upper() for mark in (";", "FROM", "CREATE")):
         return False
     try:
@@ -38,7 +38,7 @@ def is_script(text: str) -> bool:
 
 
 def parse_query(text: str, name: str = "query") -> ast.Query:
-    """The one query of a text: a script of several statements is refused."""
+    """The query of a text; a script of several statements is refused."""
     source = Source(text, name)
     script: ast.Script = _parse(source, "script")
     first, *others = script.statements
@@ -62,7 +62,7 @@ def parse_query(text: str, name: str = "query") -> ast.Query:
 
 
 def parse_condition(text: str, name: str = "condition") -> ast.Expression:
-    """A condition by itself, such as one that defines an event type."""
+    """A condition on its own, such as one that defines an event type."""
     condition: ast.Expression = _parse(Source(text, name), "condition")
     return condition
 
@@ -78,12 +78,12 @@ def _parsed(source: Source, start: str) -> Any:
     steps: Any = parser().parse_interactive(source.text, start=start)
     token = None
     try:
-        for token in steps.iter_parse():  # noqa: B007 - the end is told where the last one stands
+        for token in steps.iter_parse():  # noqa: B007 - the end needs the last token
             heed()
         tree = steps.feed_eof(token)
     except UnexpectedInput as problem:
         problem.interactive_parser = steps
-        # Imported here, since a query that parses has no use for it.
+        # Imported on demand: valid queries do not need it.
         from sase.lang.syntax_errors import explain
 
         raise explain(problem, source, start) from None

@@ -1,4 +1,4 @@
-"""Clauses and operators of SQL, MATCH_RECOGNIZE and pattern APIs: what they are called here."""
+"""Clauses and operators of SQL, MATCH_RECOGNIZE and pattern APIs, with their equivalents here."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sase.source import Span
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words as a regular expression, and the remedy, in which its groups may be used.
+    """A regular expression of words, and the remedy, which may use its groups.
 
-    It is looked for at the place, at the three tokens before, and at the function whose bracket is
-    open there. `is_in_pattern` says whether it stands inside the brackets of a pattern.
+    It is matched at the error, at the three tokens before, and at the function whose bracket is
+    open. `is_in_pattern` requires that the place is inside the brackets of a pattern.
     """
 
     words: str
@@ -94,7 +94,7 @@ PHRASES = (
 
 
 def foreign_phrase(scene: Scene) -> Diagnostic | None:
-    """Words of another language at the place, or just before, where they were taken for names."""
+    """Words of another language at the error, or shortly before if they parsed as names."""
     bracket, text = open_bracket(scene.before), scene.source.text
     is_in_pattern = bracket is not None and in_pattern(scene)
     for start in _starts(scene, bracket):
@@ -106,7 +106,7 @@ def foreign_phrase(scene: Scene) -> Diagnostic | None:
 
 
 def _starts(scene: Scene, bracket: Token | None) -> Iterator[int]:
-    """Where a phrase may begin: at the place, before it, or at the function whose list is open."""
+    """Places where a phrase may begin: the error, tokens before, the open function."""
     yield scene.span.start
     behind = list(pairwise(["", *scene.before]))
     near = behind[-3:]

@@ -1,4 +1,4 @@
-"""Print a syntax tree on one line that parses back to an equal tree."""
+"""Print a syntax tree on one line that parses to an equal tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sase.lang import ast
 from sase.lang.names import spelled, spelled_field, spelled_type
 
-# How tightly a node binds; whatever is not listed is an atom.
+# The precedence of nodes; all others are atoms.
 LEVELS: dict[type[ast.Node], int] = {
     ast.Or: 1,
     ast.And: 2,
@@ -33,10 +33,10 @@ def to_text(node: ast.Node) -> str:
 
 
 def bracketed(node: ast.Node, loosest: int) -> str:
-    """The text of an operand, in brackets if it binds more loosely than its place allows."""
-    # Straight to the function of the node: every frame saved here is one less in a deep tree.
+    """The text of an operand, in brackets if its precedence is too low for its place."""
+    # A direct call of the writer: fewer stack frames for deep trees.
     text = _writer(node)(node)
-    # `-` and `%` after a percentage would make a modulo of it; `--` would begin a comment.
+    # `-` and `%` after a percentage would parse as a modulo, and `--` begins a comment.
     alone = isinstance(node, ast.Percentage)
     return f"({text})" if alone or LEVELS.get(type(node), ATOM) < loosest else text
 
@@ -65,7 +65,7 @@ def _literal(node: Any) -> str:
         case ast.Percentage(amount=ast.Integer(value=value)):
             return f"{value}%"
         case ast.Percentage(amount=amount):
-            digits = format(amount.value, "f")  # a percentage has no exponent
+            digits = format(amount.value, "f")  # percentages have no exponent
             return f"{digits if '.' in digits else digits + '.0'}%"
         case ast.Parameter(name=name):
             return f":{spelled_field(name)}"
@@ -154,12 +154,12 @@ def _pattern(node: Any) -> str:
 
 
 def bounds_text(least: int, most: int | None) -> str:
-    """The least and the most events of a series, as a quantifier."""
+    """The least and greatest number of events of a series, as a quantifier."""
     return f"{{{least}}}" if most == least else f"{{{least},{'' if most is None else most}}}"
 
 
 def _declared(node: ast.Component | ast.Group) -> str:
-    """The quantifier and the variable of a component; a series shows that it is one."""
+    """The quantifier and variable of a component; a series is marked."""
     quantifier = to_text(node.quantifier) if node.quantifier else ""
     is_list = quantifier not in ("", "?")
     variable = f" {to_text(node.variable)}{'[]' if is_list else ''}" if node.variable else ""
@@ -215,12 +215,12 @@ def _query(node: ast.Query) -> str:
 
 
 def condition_text(node: ast.Expression | None) -> str:
-    """The text of a condition or a value that fills a clause; empty where there is none."""
+    """The text of a whole clause's condition or value; empty for None."""
     return "" if node is None else bracketed(node, LEVELS[ast.Or])
 
 
 def strategy_text(query: ast.Query) -> str:
-    """The strategy with its variables, a series written as one."""
+    """The strategy with its variables; series are marked."""
     if query.strategy is None or not query.strategy.variables:
         return query.strategy.name.value if query.strategy else ""
     series = set(_series(query.pattern))
@@ -246,7 +246,7 @@ def _series(pattern: ast.Pattern) -> Iterator[str]:
 
 
 def qualification(query: ast.Query) -> str:
-    """The text of a WHERE clause without its keyword; empty where there is none."""
+    """The text of a WHERE clause without its keyword; empty without one."""
     condition, strategy = condition_text(query.where), strategy_text(query)
     if not strategy:
         return condition

@@ -1,4 +1,4 @@
-"""Try small edits of a text that does not parse; the one that parses furthest names the mistake."""
+"""Try small edits of a text that does not parse; the best edit identifies the mistake."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sase.source import Span
 
 
 class _Repair(NamedTuple):
-    """An edit of the text, how far it then parses, and the diagnostic if it is the best one."""
+    """An edit of the text, and the diagnostic if it is the best one."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class _Repair(NamedTuple):
 
 
 def repaired(scene: Scene) -> Diagnostic | None:
-    """The small edit with which the text parses furthest."""
+    """Find the small edit with which the text parses furthest."""
     text = scene.source.text
     if len(text) > LONGEST_STUDIED:
         return None
@@ -46,7 +46,7 @@ def repaired(scene: Scene) -> Diagnostic | None:
         edited = text[: repair.start] + repair.text + text[repair.end :]
         shift = len(edited) - len(text)
         reached = _parses_up_to(edited, scene.entry)
-        # Behind the end nothing is wrong any more; otherwise it must pass what stood in the way.
+        # Parsing to the end is best; otherwise the edit must pass the error.
         gained = reached - shift if reached <= len(edited) else len(text) + 1
         if gained > scene.span.end and (best is None or gained > best[0]):
             best = gained, repair
@@ -80,11 +80,11 @@ def _end_of(tokens: list[Token]) -> int:
 
 
 def _keyword_repairs(scene: Scene) -> Iterator[_Repair]:
-    """The word at the place, and the two words before it, as the keywords they resemble."""
+    """Replace the word at the error, or one of the two before, by a similar keyword."""
     words = [(scene.span, scene.found)]
     words += [(token_span(token), str(token)) for token in reversed(scene.before[-2:])]
     if scene.found == "{" or not scene.found:
-        # A strategy that is misspelled reads as a function or an attribute up to its brace.
+        # A misspelled strategy parses as a function or an attribute up to its brace.
         words += [
             (token_span(token), str(token))
             for where, token in pairwise(scene.before)
@@ -103,7 +103,7 @@ EVERY_KEYWORD = frozenset(word.upper() for words in KEYWORDS.values() for word i
 
 
 def misspelled(span: Span, word: str, keyword: str, scene: Scene) -> Diagnostic:
-    """A word that resembles a keyword."""
+    """The diagnostic of a word that resembles a keyword."""
     is_strategy = keyword in STRATEGY_WORDS
     code = "unknown-strategy" if is_strategy else "misspelled-keyword"
     kind = "a strategy" if is_strategy else "understood here"
@@ -142,7 +142,7 @@ def _missing_comma(scene: Scene) -> Diagnostic:
 
 
 def missing_and(scene: Scene) -> Diagnostic:
-    """Two conditions without a word between them."""
+    """The diagnostic of two adjacent conditions."""
     return scene.error(
         "missing-operator",
         f"two conditions stand side by side: nothing joins the first to {scene.shown}",

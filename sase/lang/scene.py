@@ -1,4 +1,4 @@
-"""The parser's state at a syntax error: the place, the token there, and the tokens accepted."""
+"""The parser's state at a syntax error: the place, its token, and the accepted tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sase.lang.expectations import expected
 from sase.lang.tables import parser
 from sase.source import Source, Span
 
-# What an error message does by parsing again, it does not do with a longer text than this.
+# Longer texts are not parsed again for a better message.
 LONGEST_STUDIED = 20_000
 SHOWN_PHRASES = 4
 PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -25,7 +25,7 @@ PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class Scene:
-    """Where the parser stopped: the place, what stands there, and what could stand there."""
+    """The place where the parser stopped, and the terminals accepted there."""
 
     source: Source
     entry: str
@@ -34,7 +34,7 @@ class Scene:
 
     @classmethod
     def of(cls, problem: UnexpectedInput, source: Source, entry: str) -> Scene:
-        """The scene of what the parser raised."""
+        """Make the scene of a parser's exception."""
         place = stopped_at(problem, source.text)
         return cls(source, entry, word_at(source.text, place), _accepted(problem, source, entry))
 
@@ -50,18 +50,18 @@ class Scene:
 
     @cached_property
     def shown(self) -> str:
-        """What stands at the place, as a message calls it."""
+        """The text at the place, for messages."""
         if not self.found:
             return "the end of the query" if self.entry == "script" else "the end of the condition"
         return f"`{self.found}`" if self.found.isprintable() else repr(self.found)
 
     def error(self, code: str, message: str, *hints: str, span: Span | None = None) -> Diagnostic:
-        """A diagnostic at the place, or at another."""
+        """A diagnostic at the place, or at another one."""
         return Diagnostic(code, message, span or self.span, self.source, hints)
 
 
 def stopped_at(problem: UnexpectedInput, text: str) -> int:
-    """The offset at which the parser gave up; at the end, that of the last thing there is."""
+    """The offset where the parser stopped; at the end of the text, that of its last character."""
     if isinstance(problem, UnexpectedToken) and problem.token.type != "$END":
         return problem.token.start_pos or 0
     if isinstance(problem, UnexpectedCharacters):
@@ -70,11 +70,11 @@ def stopped_at(problem: UnexpectedInput, text: str) -> int:
 
 
 def _accepted(problem: UnexpectedInput, source: Source, entry: str) -> Set[str]:
-    """The terminals that could stand where the parser stopped."""
+    """The terminals accepted where the parser stopped."""
     if len(source.text) > LONGEST_STUDIED:
         state: Any = problem.interactive_parser
     else:
-        # The parser itself has closed what the wrong token could close before it gave up.
+        # Parse again up to the error: the parser may have reduced rules before it failed.
         before = source.text[: stopped_at(problem, source.text)]
         state = parser().parse_interactive(before, start=entry)
         state.exhaust_lexer()
@@ -82,15 +82,15 @@ def _accepted(problem: UnexpectedInput, source: Source, entry: str) -> Set[str]:
 
 
 def word_at(text: str, start: int) -> Span:
-    """The word at an offset, or the run of signs that reads as one."""
+    """The word at an offset, or a run of signs."""
     found = re.compile(r"\w+|=[<>]|[=!<>]{1,3}|&+|\|+|->|\S").match(text, start)
     return Span(*found.span()) if found else Span(start, start)
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text as far as they can be told without a parser."""
+    """The tokens of a text, as far as the lexer alone can recognize them."""
     tokens: list[Token] = []
-    # The text may stop in the middle of something: what came before it is what is wanted.
+    # The text may be incomplete; the tokens before are enough.
     with suppress(UnexpectedInput):
         tokens.extend(parser().lex(text, dont_ignore=True))
     return [token for token in tokens if token.type not in ("COMMENT", "WHITESPACE")]
@@ -102,7 +102,7 @@ def token_span(token: Token) -> Span:
 
 
 def open_bracket(tokens: list[Token]) -> Token | None:
-    """The innermost bracket that the tokens leave open."""
+    """The innermost bracket that is still open."""
     still_open: list[Token] = []
     for token in tokens:
         if token in PAIRS:
@@ -113,12 +113,12 @@ def open_bracket(tokens: list[Token]) -> Token | None:
 
 
 def in_pattern(scene: Scene) -> bool:
-    """Whether the place is in the EVENT clause, behind something that could be a component."""
+    """Whether the place is in the EVENT clause, after a possible component."""
     return scene.accepted <= {"COMMA", "RPAR"} or bool({"QMARK", "_WHERE"} & scene.accepted)
 
 
 def unexpected(scene: Scene) -> Diagnostic:
-    """The diagnostic that says what stands at the place and what could."""
+    """The diagnostic with the text at the place, and what is expected."""
     message = f"{scene.shown} is not expected here"
     if not scene.found:
         message = f"{scene.shown} comes too soon"

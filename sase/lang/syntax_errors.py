@@ -1,10 +1,9 @@
-"""Explain why a text does not parse, so that reading the message is enough to mend it.
+"""Explain why a text does not parse, so that the message is enough to correct it.
 
-The parser stops at the first token that fits nothing. From there `explain` first looks for the
-mistakes with a shape of their own (a quote left open, `=<`, clauses in the wrong order); then it
-*tries* small repairs, a keyword for the word that resembles it, a comma or a bracket put in or left
-out, and proposes the one with which the text parses furthest; and if none helps it says what could
-stand at the place.
+The parser stops at the first token that does not fit. `explain` first looks for mistakes of known
+shapes (an open quote, `=<`, clauses in the wrong order). Then it tries small repairs: a keyword for
+a similar word, a comma or bracket added or removed; it suggests the one with which the text parses
+furthest. If none helps, it lists what is expected.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from sase.source import Source
 
 
 def explain(problem: UnexpectedInput, source: Source, start: str) -> QuerySyntaxError:
-    """The error that says what is wrong with a text that does not parse."""
+    """The error for a text that does not parse."""
     scene = Scene.of(problem, source, start)
     for diagnose in (*SHAPES, repaired):
         diagnostic = diagnose(scene)

@@ -1,8 +1,8 @@
-"""The parser tables: of the wheel, or built once and kept where only their user can write.
+"""The parser tables: from the wheel, or built once and cached in a private folder.
 
-Building them takes 0.4 s, loading them 20 ms. What is kept is a pickle, so it is read only from a
-folder that belongs to this user and that nobody else may write; where there is no such folder the
-tables are built anew, which is slower and otherwise the same.
+Building them takes 0.4 s, loading them 20 ms. The cache is a pickle, so it is only read from a
+folder that belongs to this user and that nobody else may write. Without such a folder the tables
+are built each time.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def parser() -> lark.Lark:
 
 
 def file_of_tables() -> tuple[str, bytes]:
-    """The name and the content of the file that comes with the wheel, beside the grammar."""
+    """The name and content of the tables' file in the wheel."""
     grammar, name, digest = _grammar()
     return name, _stamped(_build(grammar), digest)
 
 
 def _grammar() -> tuple[str, str, str]:
-    """The grammar, the name of a file with its tables, and the digest of what they depend on."""
+    """The grammar, the name of the tables' file, and the digest of all they depend on."""
     came = _shipped("sase.lark")
     assert came is not None, "the package has its grammar"
     grammar = came.decode().replace("\r\n", "\n")
@@ -55,7 +55,7 @@ def _grammar() -> tuple[str, str, str]:
 
 
 def _shipped(name: str) -> bytes | None:
-    """A file that comes with the package, beside the grammar, if it does."""
+    """A file of the package beside the grammar, or None."""
     try:
         return get_data("sase.grammar", name)
     except OSError:
@@ -76,8 +76,8 @@ def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
     from sase.partial_file import PRIVATE, write_whole
 
     built = _build(grammar)
-    # A failure to write (a full disk, a read-only folder, another writer) costs time at the next
-    # start, no more.
+    # A failed write (full disk, read-only folder, another writer) only costs time at the next
+    # start.
     with contextlib.suppress(OSError, SaseError):
         write_whole(path, _stamped(built, digest), mode=PRIVATE)
     return built
@@ -90,12 +90,12 @@ def _stamped(built: lark.Lark, digest: str) -> bytes:
 
 
 def _stamp(digest: str, tables: bytes) -> bytes:
-    """What stands before the tables: whose they are, and that they are whole."""
+    """The header of the tables: the digest of their origin, and a checksum."""
     return f"{digest} {hashlib.sha256(tables).hexdigest()}\n".encode()
 
 
 def _load(path: Path, digest: str) -> lark.Lark | None:
-    """The tables in a file, or None where it is absent, damaged, or another grammar's."""
+    """The tables in a file; None if it is absent, damaged, or for another grammar."""
     try:
         if not is_private(path):
             return None
@@ -106,9 +106,9 @@ def _load(path: Path, digest: str) -> lark.Lark | None:
 
 
 def _opened(content: bytes, digest: str) -> lark.Lark | None:
-    """The tables in a file, or None where it is damaged, or another grammar's."""
+    """The tables in bytes; None if they are damaged, or for another grammar."""
     stamp, _, tables = content.partition(b"\n")
-    # Only what is certainly our own is unpickled.
+    # Unpickle only our own data.
     if stamp + b"\n" != _stamp(digest, tables):
         return None
     return lark.Lark.load(io.BytesIO(tables))

@@ -35,7 +35,7 @@ UNITS = {
 
 
 def unknown_unit(word: str, span: Span, source: Source) -> Diagnostic:
-    """The error for a word that stands where a unit of time should."""
+    """The error for a word in the place of a time unit."""
     return Diagnostic(
         "unknown-unit",
         f"`{word}` is not a unit of time",

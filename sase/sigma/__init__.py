@@ -1,7 +1,7 @@
-"""Sigma's rules as scripts: detections become filters, correlations patterns over them.
+"""Convert Sigma rules to scripts: detections become filters, correlations become patterns.
 
-`script_of` turns texts of YAML documents into the text of a script. What has no equal in the
-language is an error at its place: nothing is left out, and nothing is made nearly the same.
+`script_of` converts YAML documents to the text of a script. A construct without an exact equivalent
+is an error at its place; nothing is dropped or approximated.
 """
 
 from sase.sigma.script import script_of

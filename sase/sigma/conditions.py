@@ -1,4 +1,4 @@
-"""The `condition` of a rule: names of searches with and, or, not, brackets, and `1 of …`."""
+"""Parse a rule's `condition`: names of searches with and, or, not, brackets, and `1 of …`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"\s*([()|]|[^\s()|]+)")
 
 @dataclass(frozen=True)
 class SearchName:
-    """What a name stands for."""
+    """The name of a search."""
 
     name: str
 
@@ -45,7 +45,7 @@ MOST_LEVELS = 100
 
 
 class ConditionReader:
-    """Reads a condition from left to right; `names` are those that it may have."""
+    """Parses a condition from left to right; `names` are the valid ones."""
 
     def __init__(self, part: YamlPart, names: Collection[str]) -> None:
         self._part, self._names = part, names
@@ -127,7 +127,7 @@ class ConditionReader:
 
 
 def _fits(name: str, parts: Sequence[str]) -> bool:
-    """Whether a name is these parts with anything between them, each as early as can be."""
+    """Whether a name matches parts with any text between them."""
     first, *others = parts
     if not others:
         return name == first

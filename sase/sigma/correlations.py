@@ -1,7 +1,7 @@
-"""A correlation as a query over the streams of the rules to which it refers.
+"""Convert a correlation to a query over the streams of the rules that it refers to.
 
-Queries are under skip till next match, so there is one match for each event that begins a time
-frame in which the condition holds: its run takes the next events that help.
+Queries use skip till next match, so there is one match for each event that begins a time frame in
+which the condition holds: its run takes the next useful events.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sase.sigma.documents import YamlPart
 from sase.sigma.rules import Correlation, Rule
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-# How many more than the number make a condition hold; there is no other that a run can wait for.
+# Conditions on a count, with what they add to it; a run cannot wait for other conditions.
 LEAST = {"gte": 0, "gt": 1}
 UPPER = ("lt", "lte", "eq", "neq")
 SERIES = "a"
-MOST_VALUES = 62  # components of a pattern
+MOST_VALUES = 62  # the most components of a pattern
 Referred = Sequence[Rule]
-# Of the stream of a rule: the name of a column, and of the field of its events that it has.
+# Columns of a rule's stream: column name to event field.
 Columns = dict[str, str]
 
 
 def query_of(correlation: Correlation, referred: Referred, columns: Columns) -> ast.Query:
-    """The query of a correlation of other rules, with the columns of its stream."""
+    """The query of a correlation; `columns` are those of its stream."""
     kind = correlation.kind.text("the type")
     if kind not in KINDS:
         message = f"a correlation of the type {kind} has no equal in a script"
@@ -40,7 +40,8 @@ def query_of(correlation: Correlation, referred: Referred, columns: Columns) -> 
     is_series = isinstance(pattern, ast.Component) and pattern.quantifier is not None
     is_single = isinstance(pattern, ast.Component) and not is_series
     if is_single:
-        # An equivalence test asks nothing of a single event, and an event without a group has none.
+        # An equivalence test does not exclude a single event without a group, so the test for NULL
+        # does.
         conditions = [*(ast.NullTest(first(name), negated=True) for name in names), *conditions]
     elif names:
         test = ast.Equivalence(tuple(ast.EqualAttribute(name) for name in names))
@@ -57,7 +58,7 @@ def query_of(correlation: Correlation, referred: Referred, columns: Columns) -> 
 
 
 def counted_field(correlation: Correlation) -> list[YamlPart]:
-    """The field whose values are counted, if there is one."""
+    """The field whose values are counted, or none."""
     condition = correlation.condition
     if condition is None or not condition.is_mapping:
         return []
@@ -65,7 +66,7 @@ def counted_field(correlation: Correlation) -> list[YamlPart]:
 
 
 def _number_of_events() -> ast.OutputItem:
-    """What a stream has where no field is the same in all events of a series."""
+    """The column of a stream if no field is equal in all events of a series."""
     length = ast.Attribute(ast.Name("len"), ast.Name(SERIES))
     return ast.OutputItem(length, ast.Name("events"))
 
@@ -99,7 +100,7 @@ def _of_first_in_series(name: ast.Name) -> ast.Expression:
 
 
 def _value_count(correlation: Correlation, referred: Referred) -> Made:
-    """As many events as values, any two of which differ: a run waits for a value that is new."""
+    """A component for each distinct value, pairwise different: a run waits for a new value."""
     count, given = _least(correlation, ("gt", "gte", "field"))
     if "field" not in given:
         raise _condition(correlation).error("sigma-rule", "the condition lacks the `field`")
@@ -163,7 +164,7 @@ def _temporal_ordered(correlation: Correlation, referred: Referred) -> Made:
 
 
 def _each(correlation: Correlation, referred: Referred) -> tuple[ast.Component, ...]:
-    """A component for each rule; the condition may only say that all of them are meant."""
+    """A component for each rule; a condition may only state that all are meant."""
     part = correlation.condition
     if part is not None and not _means_all(part, referred):
         message = "only that all rules find something has an equal in a script"

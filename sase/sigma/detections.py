@@ -1,7 +1,7 @@
-"""A detection as a condition on one event.
+"""Convert a detection to a condition on one event.
 
-Sigma's logic has two values: a search for a field that an event lacks fails, and its negation
-holds. So `not` is pushed down to single fields, where it becomes `IS NULL OR …`.
+Sigma's logic is two-valued: a search for a missing field fails, and its negation holds. So `not` is
+pushed down to single fields, where it becomes `IS NULL OR …`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ AFFIXES = {"contains": ("%", "%"), "startswith": ("", "%"), "endswith": ("%", ""
 MODIFIERS = (*ORDER, *AFFIXES, "all", "cased", "exists", "neq")
 _SIGNS = re.compile(r"\\([*?\\])|([*?])", re.DOTALL)
 
-# A condition, and the same negated.
+# Makes a condition, or its negation.
 Condition = Callable[[bool], ast.Expression]
 
 
 def condition_of(detection: YamlPart) -> ast.Expression:
-    """The condition on an event that a detection stands for."""
+    """The condition on an event for a detection."""
     searches = detection.fields("a detection")
     written = searches.pop("condition", None)
     if "timeframe" in searches:
@@ -77,7 +77,7 @@ def _several(conditions: Sequence[Condition], *, is_all: bool) -> Condition:
 
 
 def _search(part: YamlPart) -> Condition:
-    """The fields of a mapping all, of a list of mappings one."""
+    """AND over the fields of a mapping, OR over a list of mappings."""
     if part.is_list:
         return _several([_search(each) for each in part.items()], is_all=False)
     if not part.is_mapping:
@@ -107,7 +107,7 @@ class Field:
         return ast.Attribute(ast.Name(self.name), ast.Name(EVENT))
 
     def folded(self, text: str) -> tuple[ast.Expression, ast.String]:
-        """Its value and a text, in lower case unless case counts."""
+        """Its value and a text, in lower case unless the field is `cased`."""
         if "cased" in self.modifiers:
             return self.attribute, ast.String(text)
         return ast.Call(ast.Name("lower"), (self.attribute,)), ast.String(text.lower())
@@ -143,7 +143,7 @@ def _check_modifiers(field: Field) -> None:
 
 
 def _is_plain(value: Scalar, field: Field) -> bool:
-    """Whether IN can have it."""
+    """Whether a value can be in an IN list."""
     if any(each != "cased" for each in field.modifiers) or value is None:
         return False
     if isinstance(value, str):
@@ -233,7 +233,7 @@ def _unescaped(text: str) -> str:
 
 
 def _pattern(text: str) -> str:
-    """The text as a pattern of LIKE: `*` and `?` become `%` and `_`."""
+    """A text as a LIKE pattern: `*` and `?` become `%` and `_`."""
     pattern, place = "", 0
     for found in _SIGNS.finditer(text):
         pattern += _escaped(text[place : found.start()])

@@ -1,4 +1,4 @@
-"""YAML documents of rules, in which every part knows its place in the text."""
+"""YAML documents of rules whose parts know their positions in the text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class YamlPart:
 
     @property
     def span(self) -> Span:
-        """Where it stands; of what takes several lines the first."""
+        """Its position; only the first line if it has several."""
         start, end = self.node.start_mark.index, self.node.end_mark.index
         return Span(start, max(end, start + 1))
 
@@ -35,16 +35,16 @@ class YamlPart:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether it has keys."""
+        """Whether it is a mapping."""
         return str(self.node.id) == "mapping"
 
     @property
     def is_list(self) -> bool:
-        """Whether it has items without keys."""
+        """Whether it is a list."""
         return str(self.node.id) == "sequence"
 
     def entries(self) -> Iterator[tuple[YamlPart, YamlPart]]:
-        """The keys and values of a mapping; a key that stands twice is an error."""
+        """The keys and values of a mapping; a duplicate key is an error."""
         seen = set[str]()
         for key, value in self.node.value:
             part = YamlPart(key, self.source)
@@ -63,7 +63,7 @@ class YamlPart:
         return {key.node.value: value for key, value in self.entries()}
 
     def items(self) -> list[YamlPart]:
-        """The items of a list; of anything else itself, as Sigma takes one for a list of one."""
+        """The items of a list; any other part is a list of one, as in Sigma."""
         if not self.is_list:
             return [self]
         if not self.node.value:
@@ -72,7 +72,7 @@ class YamlPart:
 
     @property
     def value(self) -> Scalar:
-        """The value of a scalar, as YAML 1.1 reads it; dates are texts."""
+        """The value of a scalar by YAML 1.1, with dates as texts."""
         if self.node.id != "scalar":
             raise self.error("sigma-rule", "a value is expected here, and not several")
         if self.node.tag == NULL:
@@ -82,7 +82,7 @@ class YamlPart:
         return str(self.node.value)
 
     def text(self, what: str) -> str:
-        """A scalar that should be a text, or a number that stands for one."""
+        """A scalar as text; numbers are accepted."""
         value = self.value
         if value is None or isinstance(value, bool):
             raise self.error("sigma-rule", f"{what} should be a text")
@@ -90,7 +90,7 @@ class YamlPart:
 
 
 def documents(source: Source) -> list[YamlPart]:
-    """The documents of a text; a RuleError says where it is no YAML."""
+    """The documents of a text; raises a RuleError if it is not YAML."""
     yaml = _yaml()
     try:
         _refuse_anchors(source, yaml)
@@ -114,7 +114,7 @@ def _yaml() -> Any:
 
 
 def _refuse_anchors(source: Source, yaml: Any) -> None:
-    """A few of them can stand for a document of any size; tags say that a value is none of ours."""
+    """Refuse anchors, which can expand to documents of any size, and unknown tags."""
     for event in yaml.parse(source.text, yaml.SafeLoader):
         tag = getattr(event, "tag", None)
         if tag not in (None, "!") and tag.removeprefix(_TAG) not in _TAGS:

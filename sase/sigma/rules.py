@@ -1,4 +1,4 @@
-"""The rules of documents: detections of events, and correlations of what other rules find."""
+"""The rules in documents: detections of events, and correlations of other rules' results."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from sase.nearest import did_you_mean
 from sase.sigma.documents import YamlPart
 
 CORRELATION = ("type", "rules", "group-by", "timespan", "condition", "aliases", "generate")
-# Other documents of Sigma's collections, which change what rules mean.
+# Other documents of Sigma collections, which change the meaning of rules.
 OTHERS = {"filter": "a filter of other rules", "action": "an action on the documents that follow"}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What all rules have; `name` is that of the stream that is made of it."""
+    """The properties of all rules; `name` is that of the rule's stream."""
 
     name: str
     title: str
     level: str | None
-    keys: tuple[str, ...]  # by which other rules refer to it
+    keys: tuple[str, ...]  # names that other rules use for it
     place: YamlPart
 
 
 @dataclass(frozen=True)
 class Detection(Rule):
-    """A rule about one event; `fields` are worth seeing."""
+    """A rule about one event; `fields` are worth showing."""
 
     log_source: str
     detection: YamlPart
@@ -37,7 +37,7 @@ class Detection(Rule):
 
 @dataclass(frozen=True)
 class Correlation(Rule):
-    """A rule about what the rules find to which it refers."""
+    """A rule about the results of other rules."""
 
     kind: YamlPart
     rules: tuple[YamlPart, ...]
@@ -48,11 +48,11 @@ class Correlation(Rule):
 
     @property
     def group_names(self) -> dict[str, None]:
-        """The names in `group-by`, in their order."""
+        """The names in `group-by`, in order."""
         return dict.fromkeys(part.text("the name of a field") for part in self.group_by)
 
     def field(self, alias: YamlPart, rule: Rule) -> str:
-        """What a name in `group-by` or `field` is called in the events of a rule."""
+        """The field of a rule's events for a name in `group-by` or `field`."""
         name = alias.text("the name of a field")
         if name not in self.aliases:
             return name
@@ -65,7 +65,7 @@ class Correlation(Rule):
 
 
 def read_rules(documents: Iterable[YamlPart]) -> list[Rule]:
-    """The rules, each with a name of its own; a RuleError has what is wrong with any of them."""
+    """The rules, with unique names; a RuleError has the problems of all."""
     rules, problems = list[Rule](), list[Diagnostic]()
     taken = dict[str, Rule]()
     for document in documents:
@@ -109,7 +109,7 @@ def _stream_name(title: str) -> str:
 
 
 def _log_source(part: YamlPart) -> str:
-    """The name of the input that a log source stands for."""
+    """The name of the input for a log source."""
     given = part.fields("a log source")
     names = [given[key].text(f"the {key}") for key in ("product", "category", "service")
              if key in given]  # fmt: skip

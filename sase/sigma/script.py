@@ -1,4 +1,4 @@
-"""The script that a collection of rules stands for: a stream for each of them."""
+"""Convert a collection of rules to a script, with a stream for each rule."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TITLE = 200
 def script_of(
     texts: Iterable[tuple[str, str]], *, one_input: bool = False, type: str | None = None
 ) -> str:
-    """The script of rules in texts, each with its name; a RuleError has what is wrong with any.
+    """The script of the rules in texts with names; a RuleError has the problems of all.
 
-    A detection reads the input that is called as its log source, with `one_input` the only one;
-    events of any type, or of the one that is named.
+    A detection reads the input with the name of its log source, or with `one_input` the only input;
+    events of the given type, or of any.
     """
     rules = read_rules(part for text, name in texts for part in documents(Source(text, name)))
     statements, problems = list[str](), list[Diagnostic]()
@@ -41,7 +41,7 @@ def script_of(
 
 
 class _Converter:
-    """Knows all rules, and what correlations want of those to which they refer."""
+    """Converts rules, and tracks the columns that correlations need of other rules."""
 
     def __init__(self, rules: Sequence[Rule], *, one_input: bool, type: str | None) -> None:
         self._one_input, self._type = one_input, type
@@ -57,7 +57,7 @@ class _Converter:
                 raise rule.place.error("sigma-rule", message, "give the rule another `name`")
 
     def statement(self, rule: Rule) -> str:
-        """The statement of a rule, with its title above it."""
+        """The statement of a rule, with its title as comment."""
         columns = self._columns[rule.name]
         if isinstance(rule, Correlation):
             self._refuse_cycle(rule)
@@ -85,7 +85,7 @@ class _Converter:
         )
 
     def _referred(self, correlation: Correlation) -> list[Rule]:
-        """The rules to which a correlation refers, each once."""
+        """The rules that a correlation refers to, without duplicates."""
         found = list[Rule]()
         for part in correlation.rules:
             key = part.text("the name of a rule")
@@ -99,7 +99,7 @@ class _Converter:
         return found
 
     def _want_columns(self, correlation: Correlation) -> None:
-        """Note what a correlation wants of the events of each rule to which it refers."""
+        """Record the columns that a correlation needs of each rule that it refers to."""
         parts = [*correlation.group_by, *counted_field(correlation)]
         for rule in self._referred(correlation):
             columns = self._columns[rule.name]

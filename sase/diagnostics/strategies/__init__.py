@@ -1,1 +1,1 @@
-"""Compare strategies: what each finds beyond a stricter one, and what that one forbids."""
+"""Compare strategies: the matches that each finds beyond a stricter one, and the reasons."""

@@ -1,4 +1,4 @@
-"""The comparison of strategies: what each finds beyond a stricter one, as a value and as text."""
+"""Compare strategies: matches of each beyond a stricter one, as a value and as text."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from sase.printable import printable, printable_lines
 EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]
 SEVERAL = "several branches may bind these events: why not is not told"
 GROUPS = "which of the skipped events an iteration could have taken is not told"
-# The rows that a component binds; of a repeated group a tuple of series for each iteration.
+# The rows that a component binds; for a repeated group a tuple of series per iteration.
 BoundRows: TypeAlias = tuple[Any, ...]
 BoundMatch: TypeAlias = tuple[BoundRows, ...]
-# The matches of each strategy, by input rows; the strictest strategy first.
+# The matches of each strategy, by input rows; strictest strategy first.
 Sets = Sequence[tuple[StrategyName, Sequence[BoundMatch]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyResult:
-    """What a strategy finds in a form of output, in which time, with how many runs.
+    """The matches of a strategy in one form of output, with time and number of runs.
 
-    `ended` says which bound ended the search, if one did: that of "matches", the memory of "runs",
-    or a limit of "time" or "memory". `runs` is None where the plan keeps none, or was ended.
+    `ended` says what stopped the search, if anything: the limit of "matches", the memory of "runs",
+    or a limit of "time" or "memory". `runs` is None if the plan keeps no runs, or the search was
+    stopped.
     """
 
     strategy: str
@@ -48,7 +49,7 @@ class StrategyResult:
 
     @property
     def found(self) -> str:
-        """The number of matches in words."""
+        """The number of matches as text."""
         if self.ended == "runs":
             return "too many runs"
         if self.ended in ("time", "memory"):
@@ -58,13 +59,13 @@ class StrategyResult:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedMatch:
-    """A match by its input rows, under each variable, and why the other strategy lacks it."""
+    """A match by its input rows under each variable, and why the other strategy lacks it."""
 
     rows: tuple[tuple[str, BoundRows], ...]
     reasons: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain data."""
+        """Return the match as plain data."""
         rows = {name: _listed(rows) for name, rows in self.rows}
         return {"rows": rows, "reasons": list(self.reasons)}
 
@@ -75,7 +76,7 @@ class ExplainedMatch:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The matches of one strategy that another one does not have; the first ones are shown."""
+    """The matches of one strategy that another lacks; only the first ones are listed."""
 
     strategy: str
     other: str
@@ -85,10 +86,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A pattern under each strategy: the numbers, and what each finds beyond a stricter one.
+    """A pattern under each strategy: the counts, and the matches beyond a stricter one.
 
-    The strictest strategy is the first; `differences` between neighbours are there where the input
-    is small or they were asked for, and `notes` say what is left out.
+    The strictest strategy is first. `differences` between neighbours are computed for small inputs,
+    or on demand; `notes` name what was left out.
     """
 
     rows: int
@@ -97,7 +98,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """The same: what a session shows, where values of events would act on the terminal."""
+        """Return the text, as its event values are escaped for terminals."""
         return str(self)
 
     def __str__(self) -> str:
@@ -106,7 +107,7 @@ class Comparison:
         return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain data."""
+        """Return the comparison as plain data."""
         return {
             "rows": self.rows,
             "measured": [asdict(each) for each in self.measured],
@@ -129,7 +130,6 @@ class Comparison:
 
 
 def _lines(difference: Difference) -> Sequence[str]:
-    """Write a difference, the matches with their reasons under them."""
     number = difference.number
     matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"
     lines = [f"{difference.strategy} has {matches} that {difference.other} lacks"]
@@ -162,7 +162,7 @@ def _series(rows: int | list[Any] | None) -> BoundRows:
 
 
 def _events(bound: BoundRows) -> Iterator[int]:
-    """The rows that a component binds, iteration by iteration."""
+    """The rows of a component, iteration by iteration."""
     for each in bound:
         yield from _events(each) if isinstance(each, tuple) else (each,)
 
@@ -172,14 +172,14 @@ def _listed(bound: BoundRows) -> list[Any]:
 
 
 def _bound_text(bound: BoundRows) -> str:
-    """Row numbers, those of each iteration of a group in brackets."""
+    """Row numbers; those of each iteration of a group in brackets."""
     if not isinstance(bound[0], tuple):
         return rows_text(bound)
     return " ".join(f"[{rows_text(sorted(_events(each)))}]" for each in bound)
 
 
 class Differences:
-    """Compares the matches of strategies; `plan` is one that reads every event."""
+    """Compares the matches of strategies; `plan` must read every event."""
 
     def __init__(self, query: BoundQuery, plan: EnginePlan, inputs: object, show: int) -> None:
         loaded = held(plan, inputs)
@@ -195,7 +195,7 @@ class Differences:
             self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:
-        """Yield what each strategy finds beyond the stricter one before it, and what it lacks."""
+        """Yield the matches that each strategy has beyond the stricter one, and those it lacks."""
         for (stricter, few), (looser, many) in pairwise(found):
             yield self._difference(looser, many, stricter, few)
             if not set(few) <= set(many):
@@ -232,13 +232,13 @@ class Differences:
         return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
 
     def _placed(self, bound: Any) -> Any:
-        """Positions in the place of rows."""
+        """Replace rows by positions."""
         if isinstance(bound, tuple):
             return tuple(map(self._placed, bound))
         return self._positions[bound]
 
     def _readings(self, match: Run) -> Iterator[tuple[StrategyRules, Run]]:
-        """The branches of which a match may be, each with the match by its own components."""
+        """The branches that a match may belong to, each with the match by its components."""
         pairs = zip(self.query.positives, match, strict=True)
         bound = {each.key: series for each, series in pairs if series}
         for rules in self._rules:

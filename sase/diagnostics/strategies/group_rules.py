@@ -1,4 +1,4 @@
-"""What skip till next match lets runs skip where a group of components repeats."""
+"""The events that skip till next match lets runs skip, in patterns with repeated groups."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sase.diagnostics.strategies.set_rules import BEGINNING, TAKING, SetRules
 from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, StrategyRules
 from sase.engine.columns import Events
 
-# What a component binds: its events, or iterations with the events of each variable.
+# The binding of a component: its events, or iterations with the events of each variable.
 Bound: TypeAlias = Series | tuple[Iteration, ...]
 
 
 class Step(NamedTuple):
-    """An event that a component binds, in a group by an element of an iteration of some branch."""
+    """An event bound by a component; in a group by an element of an iteration's branch."""
 
     position: int
     level: int
@@ -34,13 +34,14 @@ class Step(NamedTuple):
 
 
 class GroupRules(StrategyRules):
-    """Decides what skip till next match allows the runs of a pattern with repeated groups."""
+    """Decides which events skip till next match lets a run skip, with repeated groups."""
 
     def must_take(self, match: Sequence[Any]) -> list[ForbiddenSkip] | None:
-        """The events that a match ignores and may not; None where that is not known.
+        """The events that a match ignores but must not; None if that is unknown.
 
-        Of a group a match has the series of each positive variable, by iteration. Which branches an
-        iteration is of must be clear, and no group may be passed over: each of its branches waits.
+        For a group a match has the series of each positive variable, by iteration. The branch of
+        each iteration must be unique, and no group may be left out: each of its branches could
+        start.
         """
         steps = list[Step]()
         for level, bound in enumerate(match):
@@ -57,7 +58,7 @@ class GroupRules(StrategyRules):
         return found
 
     def _forbidden(self, run: list[Step], position: int) -> list[ForbiddenSkip]:
-        """What the run would have had to do with an event before it binds a later one."""
+        """What the run must do with an event before it binds a later one."""
         for step in self._moves(run):
             if self._may(run, step._replace(position=position)):
                 begins = self._count(run, step) == 0
@@ -67,7 +68,7 @@ class GroupRules(StrategyRules):
     # ------------------------------------------------------------ moves
 
     def _moves(self, run: list[Step]) -> Iterator[Step]:
-        """What the run could do with an event, which does not matter yet."""
+        """The steps that a run could take with an event, before conditions are checked."""
         last = run[-1]
         component, element = self.query.positives[last.level], self._element(last)
         count, group = self._count(run, last), component.group
@@ -91,7 +92,7 @@ class GroupRules(StrategyRules):
             yield from self._beginnings(last.level + 1)
 
     def _beginnings(self, level: int, iteration: int = 0) -> Iterator[Step]:
-        """The beginnings of a component, of an iteration of a group by each of its branches."""
+        """The first step of a component; of a group one for each branch of an iteration."""
         group = self.query.positives[level].group
         if group is None:
             yield Step(-1, level)
@@ -106,13 +107,13 @@ class GroupRules(StrategyRules):
         return component.group.branches[step.branch].elements[step.element]
 
     def _count(self, run: list[Step], step: Step) -> int:
-        """How many events the element of a step has bound in its iteration."""
+        """The number of events that a step's element has bound in its iteration."""
         return sum(each[1:] == step[1:] for each in run)
 
     # ------------------------------------------------------------ conditions
 
     def _may(self, run: list[Step], step: Step) -> bool:
-        """Decide whether a run could bind an event there."""
+        """Whether a run could bind an event in a step."""
         element, position = self._element(step), step.position
         earlier = [each.position for each in run]
         name = self.interpreter.type_names[position]
@@ -139,7 +140,7 @@ class GroupRules(StrategyRules):
         ]
 
     def _is_left(self, run: list[Step], last: Step, group: RepeatedGroup) -> bool:
-        """Decide whether what is asked of the rest of the iteration as a whole holds."""
+        """Whether the conditions on the finished iteration hold."""
         branch = group.branches[last.branch]
         whole: list[Conjunct | IterationConjunct] = [
             each
@@ -168,7 +169,7 @@ class GroupRules(StrategyRules):
         )
 
     def _bound(self, run: list[Step]) -> Mapping[int, Bound]:
-        """What the components have bound, by their index."""
+        """The binding of each component, by index."""
         found: dict[int, Any] = {each.index: () for each in self.query.positives}
         for step in run:
             component = self.query.positives[step.level]
@@ -186,7 +187,7 @@ class GroupRules(StrategyRules):
 
 
 def _steps(level: int, bound: Sequence[Any], group: RepeatedGroup | None) -> list[Step] | None:
-    """The events that a component binds, in order; None if an iteration may be of two branches."""
+    """The events of a component in order; None if an iteration fits two branches."""
     if group is None:
         return [Step(position, level) for position in bound]
     variables = [n for n, each in enumerate(group.variables) if not each.is_absent]
@@ -206,27 +207,27 @@ def _steps(level: int, bound: Sequence[Any], group: RepeatedGroup | None) -> lis
 
 
 def _may_be_of(branch: IterationBranch, series: Mapping[int, Sequence[int]]) -> bool:
-    """Whether a branch may have bound these events."""
+    """Whether a branch can have bound these events."""
     own = {branch.variables[each]: branch.elements[each] for each in _following(branch, -1)}
     bound = {variable for variable, events in series.items() if events}
     return {variable for variable, each in own.items() if each.minimum > 0} <= bound <= {*own}
 
 
 def _following(branch: IterationBranch, element: int) -> list[int]:
-    """The places of the positive elements behind one."""
+    """The places of the positive elements after one."""
     behind = range(element + 1, len(branch.elements))
     return [each for each in behind if not branch.elements[each].is_absent]
 
 
 def _is_asked(conjunct: IterationConjunct, step: Step) -> bool:
-    """Whether a conjunct is asked of the iteration of a step."""
+    """Whether a conjunct applies to a step's iteration."""
     if conjunct.iterations is When.EVERY:
         return True
     return (conjunct.iterations is When.FIRST) == (step.iteration == 0)
 
 
 def rules_of(query: BoundQuery, events: Events, schema: Schema) -> StrategyRules:
-    """The rules for a query."""
+    """The strategy rules for a query."""
     if query.has_sets:
         return SetRules(query, events, schema)
     return (GroupRules if query.has_groups else StrategyRules)(query, events, schema)

@@ -1,7 +1,7 @@
-"""Evaluate conditions on one match in Python, event by event: for explanations only.
+"""Evaluate conditions on one match in Python, event by event, for explanations only.
 
-Unlike in the engine's compiled programs each operand has a value that can be shown and subtracted.
-It checks the kernels independently, of which no code is called but to read attributes.
+Unlike in compiled programs, the value of each operand is available. It shares no code with the
+kernels, except for reading attributes, so it also checks them.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Iteration(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchBinding:
-    """The positions that each component, by its index, has bound, and the `i` of each series.
+    """The positions that each component, by index, has bound, and the `i` of each series.
 
-    A repeated group has bound iterations; the `i` of a series inside is by both numbers. Of
+    A repeated group binds iterations; the `i` of a series inside it has two numbers as key. With
     imprecise time a match has a `confidence`.
     """
 
@@ -64,7 +64,7 @@ class MatchBinding:
 
 
 def _part(bound: tuple[Any, ...], part: Part, i: int | None) -> tuple[Any, ...]:
-    """What a part means of what is bound, the `i` at hand if there is one."""
+    """The events or iterations that a part selects, given the current `i`, if any."""
     match part:
         case Part.EVENT | Part.ALL:
             return bound
@@ -95,7 +95,7 @@ class Interpreter:
         series: Mapping[int, Series],
         newest: Mapping[int, int] = NO_SERIES,
     ) -> Iterator[MatchBinding]:
-        """Yield the bindings that a condition ranges over; of components in `newest` that event."""
+        """Yield the bindings that a condition ranges over; a component in `newest` is fixed."""
         parts: dict[int, list[bound.Part]] = {}
         for each in references(condition):
             parts.setdefault(each.component, []).append(each.part)
@@ -110,7 +110,7 @@ class Interpreter:
     def quantified(
         self, quantified: Iterable[bound.Quantified], series: Mapping[int, Any], at: dict[Any, int]
     ) -> Iterator[MatchBinding]:
-        """Yield the bindings of what a condition ranges over, iterations before what is inside."""
+        """Yield the bindings that a condition ranges over, iterations before series inside."""
         every = sorted(quantified, key=lambda each: each.inner is not None)
         if not every:
             yield MatchBinding(series, at)
@@ -179,7 +179,7 @@ class Interpreter:
                 return self._aggregate(expression, binding)
             case bound.Operation(name=name, operands=operands, type=kind):
                 values = [self.value(each, binding) for each in operands]
-                # Arithmetic on decimals is that of float64.
+                # Arithmetic on decimals is in float64.
                 values = [float(v) if isinstance(v, Fraction) else v for v in values]
                 return fold_operation(name, values, bounded=kind.kind not in TIMES)
 
@@ -211,7 +211,7 @@ class Interpreter:
         return None if math.isnan(average) else average
 
     def column(self, component: int, attribute: str, kind: Kind) -> list[Any]:
-        """Read an attribute of the events that a component admits, by position; else None."""
+        """Read an attribute by position for the events that a component admits; None for others."""
         key = (component, attribute, kind)
         if key not in self._columns:
             admitted = self.query.components[component].types
@@ -243,7 +243,7 @@ class Interpreter:
 
 
 def _sum(values: Sequence[Any]) -> int | float | None:
-    """Integers exactly, all else in float64 in the order of the events."""
+    """Sum integers exactly, all else in float64 in the order of events."""
     if not values:
         return None
     if all(isinstance(each, int) for each in values):

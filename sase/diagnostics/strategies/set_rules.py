@@ -1,4 +1,4 @@
-"""What strategies let runs skip where the members of a set come in any order."""
+"""The events that strategies let runs skip, in patterns with sets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sase.binding.bound import BoundComponent, Conjunct, MemberCheck, When, elem
 from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, Run, StrategyRules
 from sase.engine.columns import Events
 
-# When a condition is checked of an event that begins a component, or that a series takes.
+# When conditions are checked: for an event that begins a component, or extends a series.
 BEGINNING, TAKING = (When.EVENT, When.FIRST, When.EVERY), (When.EVERY, When.FURTHER)
 
 
 class SetRules(StrategyRules):
-    """Decides what strategies allow the runs of a pattern with sets.
+    """Decides which events strategies let a run skip, with sets.
 
-    A run has a series for each positive component, which is empty where it has bound none.
+    A run has a series for each positive component; it is empty if nothing is bound.
     """
 
     def __init__(self, query: BoundQuery, events: Events, schema: Schema) -> None:
@@ -25,7 +25,7 @@ class SetRules(StrategyRules):
         self._elements = elements_of(query.positives)
 
     def is_in_order(self, match: Run) -> bool:
-        """Whether series are in order, and the events of one element behind those of another."""
+        """Whether each series is in order, and the events of each element follow those before."""
         parts = [[match[level] for level in element] for element in self._elements]
         spans = [[each for series in part for each in series] for part in parts]
         spans = [each for each in spans if each]
@@ -42,7 +42,7 @@ class SetRules(StrategyRules):
             run[level], before = (*run[level], position), position
 
     def _must_take(self, run: Run, position: int) -> list[ForbiddenSkip]:
-        """What its element could bind; where that is full, what the next one could."""
+        """The members that could bind an event: of the current element, or the next if full."""
         at = max(n for n, each in enumerate(self._elements) if any(run[level] for level in each))
         is_full = all(self._is_full(run, level) for level in self._elements[at])
         found = []
@@ -71,14 +71,14 @@ class SetRules(StrategyRules):
         )
 
     def _is_behind(self, run: Run, level: int, position: int) -> bool:
-        """Whether an event is after those of the elements before, and of its own series."""
+        """Whether an event is after those of earlier elements, and of its own series."""
         own = next(n for n, each in enumerate(self._elements) if level in each)
         before = [each for element in self._elements[:own] for each in element]
         ties = [self.ties[at] for each in (*before, level) for at in run[each]]
         return all(tie < self.ties[position] for tie in ties)
 
     def _lets(self, conjunct: Conjunct, run: Run, level: int, position: int) -> bool:
-        """Whether a condition holds, as far as it is asked of the event."""
+        """Whether a condition holds, if it applies to the event."""
         component = self.query.positives[level]
         when = _asked(conjunct, component)
         if when is None or when.when not in (TAKING if run[level] else BEGINNING):
@@ -93,7 +93,7 @@ class SetRules(StrategyRules):
 
 
 def _asked(conjunct: Conjunct, component: BoundComponent) -> MemberCheck | None:
-    """Where a condition is asked of the events of a component, if at all."""
+    """Where a condition is checked for a component's events, or None."""
     if not conjunct.checks:
         own = conjunct.component == component.index
         return MemberCheck(component.index, conjunct.when, ()) if own else None

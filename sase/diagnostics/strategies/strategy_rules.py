@@ -1,7 +1,8 @@
-"""Which events a strategy does not let the run of a match skip, and why, in sentences.
+"""The events that a strategy does not let a match's run skip, with reasons in sentences.
 
-A match fixes its run, and so the events that it ignores. Only *ignore* (docs/semantics.md, Runs)
-differs by strategy: one has the match if it may ignore each of them, else they are the reasons.
+A match determines its run, and so the events that the run ignores. Strategies differ only in
+*ignore* (docs/semantics.md, Runs): a strategy has the match if it may ignore all of them; otherwise
+those it may not are the reasons.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import span_of
 from sase.lang.ast import StrategyName
 
-# The series of the positive components that a run has entered or passed over.
+# The series of the positive components that a run has started or passed.
 Run = tuple[Series, ...]
-# Rows that a sentence lists.
+# The most rows in a sentence.
 LISTED = 5
 
 
 class StrategyRules:
-    """Decides for a query and events what its strategies allow."""
+    """Decides for a query and events which events its strategies let a run skip."""
 
     def __init__(self, query: BoundQuery, events: Events, schema: Schema) -> None:
         self.query, self.events = query, events
@@ -45,11 +46,11 @@ class StrategyRules:
         ]
 
     def is_in_order(self, match: Run) -> bool:
-        """Whether the events of a match are in order, as those of a match of this query are."""
+        """Whether the events of a match are in the order of this query's components."""
         return all(one < other for one, other in pairwise(chain(*match)))
 
     def forbidden(self, strategy: StrategyName, match: Run) -> list[ForbiddenSkip]:
-        """List the events that the run of a match ignores and a strategy does not let it."""
+        """List the events that a match's run ignores and a strategy does not let it ignore."""
         found = []
         for run, position in self._ignored(match):
             match strategy:
@@ -67,13 +68,13 @@ class StrategyRules:
         forbidden: Sequence[ForbiddenSkip],
         row_of: Callable[[int], int],
     ) -> tuple[str, ...]:
-        """Say in words why a strategy lacks a match, events by their rows."""
+        """Return sentences why a strategy lacks a match; events are named by row."""
         tests = "".join(f"[{test.attribute}]" for test in self.query.equivalences)
         types = self.interpreter.type_names
         return reasons(strategy, forbidden, row_of, types.__getitem__, tests)
 
     def _ignored(self, match: Run) -> Iterator[tuple[Run, int]]:
-        """The events between those of a match, with what is bound before them."""
+        """The events between those of a match, each with the run before it."""
         run: Run = ()
         before: int | None = None
         for number, series in enumerate(match):
@@ -83,7 +84,7 @@ class StrategyRules:
                 run, before = (*match[:number], series[: place + 1]), position
 
     def _must_take(self, run: Run, position: int) -> list[ForbiddenSkip]:
-        """What skip till next match must take or begin."""
+        """The event that skip till next match forces the run to take or begin with."""
         last = self.query.positives[len(run) - 1]
         is_full = last.maximum is not None and len(run[-1]) >= last.maximum
         component = self.query.positives[len(run)] if is_full else last
@@ -94,7 +95,7 @@ class StrategyRules:
     # ------------------------------------------------------------ begin and take
 
     def _may_bind(self, run: Run, *, begins: bool) -> bool:
-        """Decide whether the last event of a run could be bound there."""
+        """Whether the last event of a run could be bound there."""
         component = self.query.positives[len(run) - 1]
         *earlier, position = (each for series in run for each in series)
         name = self.interpreter.type_names[position]
@@ -113,7 +114,7 @@ class StrategyRules:
         return [each for each in own if each.when in now]
 
     def _holds(self, conjunct: Conjunct, run: Run) -> bool:
-        """Evaluate it for the newest event of the last component, and all of other series."""
+        """Evaluate a conjunct for the newest event of its component and all events of others."""
         series = dict(zip((each.index for each in self.query.positives), run, strict=False))
         assert conjunct.component is not None
         newest = {conjunct.component: len(run[-1]) - 1}
@@ -121,7 +122,7 @@ class StrategyRules:
         return all(self.interpreter.truth(conjunct.condition, each) for each in cases)
 
     def agrees(self, component: BoundComponent, earlier: Sequence[int], position: int) -> bool:
-        """Decide whether an event passes the equivalence tests with the other events of a run."""
+        """Whether an event passes the equivalence tests with the other events of a run."""
         for test, codes in zip(self.query.equivalences, self.codes, strict=True):
             if codes[position] == NOTHING or not self._agree(codes, earlier, position):
                 return False
@@ -133,12 +134,12 @@ class StrategyRules:
         return True
 
     def _agree(self, codes: list[int], earlier: Sequence[int], position: int) -> bool:
-        """Where both declare the attribute, they agree in it."""
+        """Whether events that declare an attribute agree in it."""
         code = codes[position]
         return code < 0 or all(codes[each] in (code,) or codes[each] < 0 for each in earlier)
 
     def _differs(self, run: Run, position: int) -> bool:
-        """Decide whether an event is of another partition than a run."""
+        """Whether an event belongs to another partition than a run."""
         earlier = [each for series in run for each in series]
         return any(
             codes[position] < 0 or not self._agree(codes, earlier, position) for codes in self.codes
@@ -153,7 +154,7 @@ class StrategyRules:
 
     @cached_property
     def _measures(self) -> tuple[Numbers, Mask]:
-        """What the window measures of each event, and of which ones it can."""
+        """The window's measure of each event, and which events have one."""
         window, attributes = self.query.window, self.interpreter.attributes
         assert window is not None
         tests = self.query.equivalences
@@ -165,7 +166,7 @@ class StrategyRules:
 
 @dataclass(frozen=True, slots=True)
 class ForbiddenSkip:
-    """An event that may not be skipped, and the variable that could have it, if that is why."""
+    """An event that must not be skipped, and the variable that could bind it, if any."""
 
     position: int
     variable: str | None = None
@@ -179,7 +180,7 @@ def reasons(
     type_of: Callable[[int], str | None],
     tests: str,
 ) -> tuple[str, ...]:
-    """Return a sentence for each sort of events, by `row_of` and `type_of` a position."""
+    """Return a sentence for each group of similar events; `row_of` takes a position."""
     found = []
 
     def sort(skip: ForbiddenSkip) -> tuple[str | None, bool, str | None]:
@@ -215,7 +216,7 @@ def _sentence(
 
 
 def rows_text(rows: Sequence[int]) -> str:
-    """Row numbers: the first ones, and how many others."""
+    """List row numbers: the first ones, and the number of others."""
     if len(rows) == 1:
         return f"row {rows[0]:,}"
     listed = [f"{each:,}" for each in rows[:LISTED]]

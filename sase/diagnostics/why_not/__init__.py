@@ -1,1 +1,1 @@
-"""Explain by relaxed queries why a query finds no match, or so few."""
+"""Explain by relaxed queries why a query finds no match, or few."""

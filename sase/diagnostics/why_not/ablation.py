@@ -1,4 +1,4 @@
-"""What a query would find without a part, without a few of them, or with shorter series."""
+"""Count the matches of a query without a part, without several, or with shorter series."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.lang.ast import STRATEGIES
 
 @dataclass(frozen=True)
 class Ablation:
-    """Parts, and the matches without them; `instead` names the strategy that replaces that part."""
+    """Parts, and the number of matches without them; `instead` is the replacing strategy."""
 
     parts: tuple[QueryPart, ...]
     matches: Count
@@ -28,7 +28,7 @@ class Ablation:
 def each_left_out(
     candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[Ablation, ...]:
-    """Search the query without each part in turn, where a match is possible at all."""
+    """Search the query without each part in turn, if a match is possible at all."""
     found = []
     for part in search.parts:
         forms = [("", part)]
@@ -42,7 +42,8 @@ def each_left_out(
     return tuple(found)
 
 
-# What is put back first is least likely to be blamed: a mistake is most often in a constant.
+# The order in which parts are restored: the least likely mistake first. A constant is the most
+# likely mistake.
 _TRUSTED = (
     PartKind.NEGATION, PartKind.MOST, PartKind.RELATION, PartKind.TEST, PartKind.LEAST,
     PartKind.WINDOW, PartKind.CONFIDENCE, PartKind.HAVING, PartKind.STRATEGY, PartKind.OWN,
@@ -51,9 +52,9 @@ _TRUSTED = (
 
 
 def fewest_left_out(search: RelaxedSearch) -> Ablation | None:
-    """Find greedily parts without which there are matches, and none of which can be spared.
+    """Find greedily a minimal set of parts without which there are matches.
 
-    None if there is no match even without any part, or that is not known in time.
+    None if there is no match without any part, or time runs out.
     """
     query, parts = search.query, search.parts
     left_out = sorted(parts, key=lambda part: _TRUSTED.index(part.kind))
@@ -71,7 +72,7 @@ def fewest_left_out(search: RelaxedSearch) -> Ablation | None:
 
 
 def longest_of(matches: Count, search: RelaxedSearch) -> tuple[tuple[str, int], ...]:
-    """Find by variable the longest series in what would be a match but for its least numbers."""
+    """Find by variable the longest series in a match, if only its least length is not reached."""
     short = [each.number for each in search.parts if each.kind is PartKind.LEAST]
     lengths = [(index, greatest_least(index, search)) for index in short if matches.is_none]
     components = search.query.components
@@ -79,7 +80,7 @@ def longest_of(matches: Count, search: RelaxedSearch) -> tuple[tuple[str, int], 
 
 
 def greatest_least(index: int, search: RelaxedSearch) -> int | None:
-    """Find the greatest minimum that leaves a match by bisection; None where that is unknown."""
+    """Find by bisection the greatest minimum with a match; None if unknown."""
     query, component = search.query, search.query.components[index]
     low, high = 0, component.minimum
     while high - low > 1:

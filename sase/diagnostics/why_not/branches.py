@@ -1,4 +1,4 @@
-"""Explain a pattern with choices: each branch by itself, and how often which of them matches."""
+"""Explain a pattern with choices: each branch separately, and how often each matches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sase.binding import BoundQuery
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.why_not import WhyNot
 
-# Branches of which it is told how far they come.
+# The greatest number of branches to describe.
 MOST_TOLD = 10
 
 
 def of_branches(query: BoundQuery, found: Sequence[WhyNot]) -> WhyNot:
-    """The explanation of a query by those of its branches."""
+    """Combine the explanations of a query's branches."""
     first = found[0]
     matches = _matches(query.branches, found)
     warnings = [each.sentence for each in query.warnings]
@@ -34,7 +34,7 @@ def of_branches(query: BoundQuery, found: Sequence[WhyNot]) -> WhyNot:
 
 
 def _matches(branches: Sequence[BoundQuery], found: Sequence[WhyNot]) -> Count:
-    """How many matches there are: what two branches find with the same events is one."""
+    """The number of matches; equal matches of two branches count once."""
     pairs = zip(branches, found, strict=True)
     matching = [(branch, why.matches) for branch, why in pairs if not why.matches.is_none]
     if any(_may_agree(one, other) for (one, _), (other, _) in combinations(matching, 2)):
@@ -44,12 +44,12 @@ def _matches(branches: Sequence[BoundQuery], found: Sequence[WhyNot]) -> Count:
 
 
 def _may_agree(one: BoundQuery, other: BoundQuery) -> bool:
-    """Whether two branches may bind the same variables to the same events."""
+    """Whether two branches can bind the same variables to the same events."""
     return _may_bind(one, other) and _may_bind(other, one)
 
 
 def _may_bind(one: BoundQuery, other: BoundQuery) -> bool:
-    """Whether a branch has all the variables that each match of another has bound."""
+    """Whether a branch has all variables that each match of another binds."""
     own = {each.key for each in one.positives}
     return own >= {each.key for each in other.positives if each.minimum > 0}
 
@@ -71,7 +71,7 @@ def _verdict(matches: Count, found: Sequence[WhyNot]) -> Iterator[str]:
 
 
 def _broken(found: Sequence[WhyNot]) -> Iterator[str]:
-    """How far branches without a match come; nothing of those that the last element ends."""
+    """Describe how far branches without a match get, except those that only the end stops."""
     told = 0
     for number, each in enumerate(found, 1):
         needed = [level for level in each.levels if level.candidates.component.minimum > 0]

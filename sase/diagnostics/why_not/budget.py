@@ -1,4 +1,4 @@
-"""Bound what an explanation costs: partial matches for each search, and time for all of them."""
+"""Limit the cost of an explanation: partial matches of each search, and the total time."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from math import log10
 from sase.engine.kernels.jit.compiler import compilations
 from sase.engine.resources import Check, no_check
 
-# Of the time that is left the first search, of the query itself, may take so much, and each other
-# one less, so that the last ones have some, too.
+# The share of the remaining time for the first search, of the query itself, and for each other one.
+# So the last searches have time, too.
 FIRST, SHARE = 1 / 2, 1 / 4
 FEW = 1 << 17
-# From here on numbers are shown as powers of ten; `to_dict` has all their digits.
+# Greater numbers are shown as powers of ten; `to_dict` has all digits.
 LONG = 10**15
 
 
-class BudgetSpent(Exception):  # it is no error
-    """A search has had its share of the time."""
+class BudgetSpent(Exception):  # not an error
+    """A search has used its share of the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number; where the budget ended the counting there are at least so many."""
+    """A number; a lower bound if the budget ended the counting."""
 
     number: int
     is_exact: bool = True
 
     @property
     def is_none(self) -> bool:
-        """Whether it is certain that there is none."""
+        """Whether the number is certainly 0."""
         return self.is_exact and not self.number
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Count:
 
 
 def _shown(number: int) -> str:
-    """Write a number, one of many digits by its magnitude."""
+    """Format a number; large ones by magnitude."""
     if number < LONG:
         return f"{number:,}"
     exponent = int(number.bit_length() * log10(2)) - 1
@@ -48,9 +48,9 @@ def _shown(number: int) -> str:
 
 
 class Budget:
-    """At most so many matches for each search, and seconds for all, but for compiling kernels.
+    """Limits the matches of each search and the seconds of all, without compilation.
 
-    `check` ends all of it with an error.
+    `check` stops everything with an error.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether there is no time left for another search."""
+        """Whether no time is left for another search."""
         return self._left < 0
 
     def share(self, events: int) -> Callable[[int], None]:
-        """Return what a search of so many events calls now and then: in the end it raises."""
+        """Return a callback for a search of some events; it raises when the share is used."""
         share, compiled = self._left * self._share, compilations()
         self._share = SHARE
-        # To load few events does not count.
+        # Loading few events does not count.
         before = None if events <= FEW else self._clock()
 
         def look(rows: int) -> None:

@@ -1,4 +1,4 @@
-"""Near misses of imprecise time: matches without a part that are none with it, likeliest first."""
+"""Near misses with imprecise time: matches of the query without a part, likeliest first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sase.engine.operators.bindings.candidates import CandidateBindings
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 
-# Matches that are known, and candidates whose confidences are.
+# The most known matches, and candidates with known confidence.
 MATCHES, LISTED = 1_000_000, 100_000
 ONLY = "of near misses only those of WITH CONFIDENCE were looked for"
 TOO_MANY = f"there are more than {MATCHES:,} matches, too many to tell what is none: {ONLY}"
@@ -40,7 +40,7 @@ PARTLY = "the budget ended a search of near misses: there may be likelier ones"
 
 @dataclass(frozen=True)
 class CandidateMiss:
-    """A match without a part, how likely it is so, and `instead` with the part, where known."""
+    """A match without a part and its confidence; `instead` is that with the part, if known."""
 
     match: Match
     confidence: float
@@ -48,20 +48,20 @@ class CandidateMiss:
 
 
 class CandidateMisses:
-    """Finds the `near` likeliest that a part stops."""
+    """Finds the `near` likeliest matches that a part stops."""
 
     def __init__(self, search: RelaxedSearch, near: int) -> None:
         self._query, self._search, self._near = search.query, search, near
-        # What was not looked for, and why.
+        # Searches left out, with reasons.
         self.limits: dict[str, None] = {}
 
     def of(self, part: QueryPart) -> list[CandidateMiss]:
-        """Search those of a part; none where it is not known what all matches are."""
+        """Search the misses of a part; none if the set of all matches is unknown."""
         relaxed = without(self._query, [part])
         if part.kind is PartKind.CONFIDENCE:
             return [each for each, _ in self._likeliest(relaxed, None)]
         if self._matches is None:
-            return []  # which is said
+            return []  # in `limits`
         is_window = part.kind is PartKind.WINDOW
         found = self._outside(relaxed) if is_window else self._likeliest(relaxed, self._matches)
         if part.kind not in (PartKind.NEGATION, PartKind.WINDOW):
@@ -77,7 +77,7 @@ class CandidateMisses:
         ]
 
     def _outside(self, relaxed: BoundQuery) -> list[tuple[CandidateMiss, bytes]]:
-        """The likeliest in windows of growing length, by how likely they are without any."""
+        """The likeliest in windows of growing length, by confidence without a window."""
         found: list[tuple[CandidateMiss, bytes]] = []
         for window in wider(self._query):
             found = self._likeliest(replace(relaxed, window=window), self._matches)
@@ -87,17 +87,17 @@ class CandidateMisses:
         return sorted(alone, key=lambda each: -each[0].confidence)
 
     def _without_window(self, relaxed: BoundQuery, miss: CandidateMiss) -> CandidateMiss:
-        """How likely a candidate is without a window, which its events and absences decide."""
+        """The confidence of a candidate without a window, by its events and absences."""
         found = self._confidence(relaxed, miss.match, 0)
         return replace(miss, confidence=found) if found else miss
 
     def _with_all(self, match: Match) -> float | None:
-        """How likely a candidate is with all parts; None where that is not known in time."""
+        """The confidence of a candidate with all parts; None if not known in time."""
         window = self._query.window
         return self._confidence(self._query, match, 0 if window is None else size_of(window))
 
     def _confidence(self, query: BoundQuery, match: Match, reach: int) -> float | None:
-        """How likely a candidate is, by its events and those that may forbid it."""
+        """The confidence of a candidate, by its events and those that may forbid it."""
         own, negations = np.array(events_of(match), np.int64), query.negations
         inside = [*query.negatives, *(c for each in negations for c in each.components)]
         asked = replace(query, having=None, confidence=any_confidence(query))
@@ -109,7 +109,7 @@ class CandidateMisses:
     def _likeliest(
         self, relaxed: BoundQuery, matches: set[int] | None
     ) -> list[tuple[CandidateMiss, bytes]]:
-        """The likeliest that are no matches, of series one for each event that ends some."""
+        """The likeliest candidates that are no matches; with series one for each last event."""
         of_sequences = self._query.level == 1
         kept: dict[Hashable, tuple[CandidateMiss, bytes]] = {}
         for results in self._search.results(relaxed):
@@ -137,7 +137,7 @@ class CandidateMisses:
         return [*kept.values()]
 
     def _least(self, kept: dict[Hashable, tuple[CandidateMiss, bytes]]) -> float:
-        """What is to be exceeded by a further one."""
+        """The confidence that a further candidate must exceed."""
         if len(kept) < self._near:
             return 0.0
         return min(miss.confidence for miss, _ in kept.values())
@@ -149,11 +149,11 @@ class CandidateMisses:
         reach: Mask = confidences > least if asked.strict else confidences >= least
         return reach
 
-    # ------------------------------------------------------------ what all parts leave
+    # ------------------------------------------------------------ matches with all parts
 
     @cached_property
     def _matches(self) -> set[int] | None:
-        """What tells all matches from what is none; None where they are too many, or not known."""
+        """Identifiers of all matches; None if they are too many or unknown."""
         matches = set[int]()
         for found in map(_candidates, self._search.results(self._query)):
             if len(matches) + found.size > MATCHES:
@@ -166,7 +166,7 @@ class CandidateMisses:
 
     @cached_property
     def _confidences(self) -> tuple[dict[bytes, float], bool]:
-        """Of candidates that all parts but the confidence and HAVING leave; and if that is all."""
+        """Confidences of candidates that pass all parts but confidence and HAVING; if complete."""
         any_likely = replace(self._query, having=None, confidence=any_confidence(self._query))
         listed = dict[bytes, float]()
         for found in map(_candidates, self._search.results(any_likely)):
@@ -179,7 +179,7 @@ class CandidateMisses:
     # ------------------------------------------------------------ negative components
 
     def _in_the_way(self, part: QueryPart, match: Match) -> Match:
-        """The events of a negative component, or of a group, most likely to be in the way."""
+        """The events of a negative component or group most likely to forbid a match."""
         if part.kind is not PartKind.NEGATION:
             return {}
         asked, inside = self._with_negatives(part.number)
@@ -197,7 +197,7 @@ class CandidateMisses:
     def _among(
         self, asked: BoundQuery, others: Sequence[BoundComponent], own: Numbers, reach: int
     ) -> Iterator[tuple[Match, float]]:
-        """What a query finds among some events and those near that others may bind; how likely."""
+        """Matches of a query among given events and those near them, with confidences."""
         at, search = np.union1d(own, self._perhaps_near(others, own, reach)), self._search
         among = RelaxedSearch(
             asked, (), search.events.at(at), search.schema, search.recipe, search.budget
@@ -210,7 +210,7 @@ class CandidateMisses:
         search.is_cut |= among.is_cut
 
     def _with_negatives(self, number: int) -> tuple[BoundQuery | None, Sequence[BoundComponent]]:
-        """Ask for events of a negative component in its place; not of groups but plain ones."""
+        """The query with a negative component or plain group made positive; its components."""
         query = self._query
         negatives = [each.index for each in query.negatives]
         others = [*negatives, *map(number_of, query.negations)]
@@ -229,7 +229,7 @@ class CandidateMisses:
     def _perhaps_near(
         self, components: Sequence[BoundComponent], own: Numbers, reach: int
     ) -> Numbers:
-        """The events that components may bind, at most so far from those of a match."""
+        """The events that components may bind within `reach` of a match's events."""
         events = self._search.events
         assert events.until is not None
         is_open = any(each.types is None for each in components)
@@ -246,6 +246,5 @@ def _candidates(results: Results) -> CandidateBindings:
 
 
 def _key(found: CandidateBindings, place: int) -> bytes:
-    """What tells a candidate from others."""
     begin = found.ends[place - 1] if place else 0
     return found.events[begin : found.ends[place]].tobytes() + found.lengths[:, place].tobytes()

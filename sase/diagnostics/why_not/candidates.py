@@ -1,4 +1,4 @@
-"""Find the events of each component, what each condition stops, and what there is instead."""
+"""Find the events of each component, the events that conditions reject, and other values."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from sase.nearest import nearest
 
 PartCondition: TypeAlias = tuple[QueryPart, bound.Condition]
 SHOWN = 3
-# Distinct texts, the commonest, among which the nearest is looked for.
+# The most frequent texts, among which the most similar is sought.
 COMPARED = 1000
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """How many events a part stops, how many it `alone`, and what is `seen` where nothing passes.
+    """The events that a part rejects, those it rejects `alone`, and the values `seen` instead.
 
-    It may stop them only `as_first` of a series; or `by_null` beside other events, of those that
-    pass.
+    `seen` is set if nothing passes. A part may reject events only `as_first` of a series, or
+    `by_null`: events that pass but have no key.
     """
 
     part: QueryPart
@@ -45,9 +45,9 @@ class Stopped:
 
 @dataclass(frozen=True)
 class ComponentCandidates:
-    """The events of a component's types, those passing its own conditions, and `first` in a series.
+    """Counts of a component's events: of its types, passing its conditions, `first` of a series.
 
-    No event has the `unknown` types.
+    No event has one of the `unknown` types.
     """
 
     component: bound.BoundComponent
@@ -61,19 +61,19 @@ class ComponentCandidates:
 
     @property
     def must_bind(self) -> bool:
-        """Whether a match has an event of it."""
+        """Whether every match has an event of it."""
         return not self.component.negated and self.component.minimum > 0
 
     @property
     def is_barred(self) -> bool:
-        """Whether it must bind an event, and none can be its first."""
+        """Whether it must bind an event, but none can be its first."""
         return self.must_bind and not self.first
 
 
 def are_barred(
     candidates: Sequence[ComponentCandidates], left_out: QueryPart | None = None
 ) -> bool:
-    """Whether there can be no match, since no event of a component passes, but for a part."""
+    """Whether no match is possible, since a component has no event, even without a part."""
     return any(
         all(stopped.part != left_out for stopped in each.stopped)
         for each in candidates
@@ -84,7 +84,7 @@ def are_barred(
 def candidates_of(
     query: BoundQuery, parts: Sequence[QueryPart], attributes: Attributes
 ) -> tuple[ComponentCandidates, ...]:
-    """Find the candidates of every component, negative ones too."""
+    """Find the candidates of every component, including negative ones."""
     events = attributes.events
     counts = np.bincount(events.types + 1, minlength=len(events.type_names) + 1)[1:]
     present = {events.type_names[code] for code in np.flatnonzero(counts).tolist()}
@@ -93,12 +93,12 @@ def candidates_of(
 
 
 def is_of_first(conjunct: bound.Conjunct, component: bound.BoundComponent) -> bool:
-    """Whether a condition on one event lets a series of several have others that fail it."""
+    """Whether a condition on one event applies only to the first of a series."""
     return conjunct.when is bound.When.FIRST and component.maximum != 1
 
 
 class _Filters:
-    """The parts of a query that stop events of a component by themselves."""
+    """The parts of a query that reject single events of a component."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Filters:
         self._parts = [p for p in parts if p.components in ((), (component.index,))]
 
     def candidates(self, present: Collection[str]) -> ComponentCandidates:
-        """Filter the events of the component's types, of which some are `present`."""
+        """Filter the events of the component's types; `present` are the types that occur."""
         component, events = self._component, self._attributes.events
         at = of_types(events, events.type_names if component.types is None else component.types)
         own, of_first = self._own()
@@ -131,7 +131,7 @@ class _Filters:
     def _apply(
         self, conditions: Sequence[PartCondition], at: Numbers, *, as_first: bool = False
     ) -> tuple[Numbers, list[Stopped]]:
-        """Return the events that pass conditions, and what stops the others."""
+        """Return the events that pass conditions, and what rejects the others."""
         truths = [self._attributes.truth(each, self._component, at) for _, each in conditions]
         fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
         stopped = [
@@ -139,7 +139,7 @@ class _Filters:
                 part,
                 int((~truth).sum()),
                 int((~truth & (fails == 1)).sum()),
-                # Where some pass, the constant is not the mistake.
+                # If some events pass, the constant is probably right.
                 None if truth.any() else alternatives_to(condition, at, self._attributes),
                 as_first,
             )
@@ -149,7 +149,7 @@ class _Filters:
         return at[fails == 0], stopped
 
     def _own(self) -> tuple[list[PartCondition], list[PartCondition]]:
-        """The conditions on each event alone, with fixed values; and on the first of a series."""
+        """The conditions on single events, with fixed values; those on the first of a series."""
         component, query = self._component, self._query
         if component.negated:
             (part,) = (p for p in self._parts if p.kind is PartKind.NEGATION)
@@ -169,13 +169,13 @@ class _Filters:
         return found, of_first
 
     def _key(self, part: QueryPart) -> bound.Reference | None:
-        """What a test reads of the component."""
+        """The attribute of the component that a test reads."""
         test, schema = self._query.equivalences[part.number], self._attributes.schema
         keys = keys_of(test, self._query, schema)
         return next((key for key in keys if key.component == self._component.index), None)
 
     def _without_key(self, passing: Numbers) -> Iterator[Stopped]:
-        """Count the events that agree with none, since what a test reads is NULL."""
+        """Count the events that agree with none, since their key is NULL."""
         if self._component.negated or (
             len(self._query.components) < 2 and self._component.is_single
         ):
@@ -188,12 +188,12 @@ class _Filters:
                     yield Stopped(part, number, number, by_null=True)
 
 
-# ---------------------------------------------------------------- what there is instead
+# ---------------------------------------------------------------- values that occur instead
 
 
 @dataclass(frozen=True)
 class SeenValues:
-    """Values of an attribute with their counts, or the `span` of numbers; and the one meant."""
+    """Values of an attribute with counts, or the `span` of numbers; and the `nearest` text."""
 
     attribute: str
     values: tuple[tuple[str, int], ...] = ()
@@ -219,7 +219,7 @@ class SeenValues:
 def alternatives_to(
     condition: bound.Condition, at: Numbers, attributes: Attributes
 ) -> SeenValues | None:
-    """Collect what a condition on one attribute reads of events; None where it reads several."""
+    """The values that occur where a condition on one attribute fails; None for several."""
     read = {each for each in references(condition) if isinstance(each, bound.Reference)}
     if len({each.attribute for each in read}) != 1:
         return None
@@ -243,7 +243,6 @@ def alternatives_to(
 
 
 def _constants(condition: bound.Condition) -> list[bound.Constant]:
-    """List the literals of a condition."""
     found: list[bound.Expression] = []
     match condition:
         case bound.Comparison(left=left, right=right):
@@ -286,7 +285,7 @@ def _of_numbers(
 
     near = None
     if given:
-        # A constant in the unit of the column: times are nanoseconds.
+        # Converts to the unit of the column: constants of time are in nanoseconds.
         scale = 10.0 ** (tag - EXACT) if tag >= EXACT else 1.0
         target = float(given[0]) * scale / (1e9 if kind.kind in TIMES else 1.0)
         near = text(values[np.argmin(np.abs(values.astype(np.float64) - target))])

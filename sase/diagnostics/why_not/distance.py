@@ -1,4 +1,4 @@
-"""How far values are from satisfying a condition: of one match exactly, of many as floats."""
+"""The distance of values from satisfying a condition: exact for one match, floats for many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN = float("nan")
 
 
 def compared(condition: bound.Condition) -> tuple[bound.Expression, ...]:
-    """The values whose distance tells how far a condition is from holding; none if none does."""
+    """The values that define a condition's distance; none if it has no distance."""
     match condition:
         case bound.Comparison(left=left, right=right):
             found: tuple[bound.Expression, ...] = (left, right)
@@ -29,7 +29,7 @@ def compared(condition: bound.Condition) -> tuple[bound.Expression, ...]:
             found = (operand, *values)
         case _:
             return ()
-    # IN (NULL) has no value that there could be a distance to.
+    # IN (NULL) has no value to measure from.
     return found if len(found) > 1 and all(_is_measured(each) for each in found) else ()
 
 
@@ -39,7 +39,7 @@ def _is_measured(value: bound.Expression) -> bool:
 
 
 def distance(condition: bound.Condition, values: Sequence[Any]) -> Any:
-    """The distance of the values that `compared` named, of which none is NULL."""
+    """The distance of the values that `compared` returns, none of them NULL."""
     first, *others = (Fraction(v) if isinstance(v, Decimal) else v for v in values)
     if isinstance(condition, bound.Between):
         low, high = others
@@ -48,7 +48,7 @@ def distance(condition: bound.Condition, values: Sequence[Any]) -> Any:
 
 
 def distances(condition: bound.Condition, columns: Sequence[Floats]) -> Floats:
-    """The same for columns of values; NaN where one is NULL."""
+    """The distances of columns of values; NaN for NULL."""
     first, *others = columns
     if isinstance(condition, bound.Between):
         low, high = others
@@ -58,7 +58,7 @@ def distances(condition: bound.Condition, columns: Sequence[Floats]) -> Floats:
 
 
 def as_floats(values: Numbers) -> Floats:
-    """Tags and bits of a column as floats, times in seconds; NaN for NULL."""
+    """Convert tags and bits of a column to floats, times to seconds, NULL to NaN."""
     tags, bits = values[:, 0], values[:, 1]
     found = np.full(len(tags), np.nan)
     found[tags == INTEGER] = bits[tags == INTEGER]
@@ -69,7 +69,7 @@ def as_floats(values: Numbers) -> Floats:
 
 
 def time_scale(query: BoundQuery, schema: Schema) -> float:
-    """The nanoseconds of the window, beside which times are large or small; NaN without one."""
+    """The window in nanoseconds, as the scale of time distances; NaN without one."""
     window, unit = query.window, schema.nanoseconds
     if window is None or window.kind is not bound.WindowKind.TIME or unit is None:
         return UNKNOWN

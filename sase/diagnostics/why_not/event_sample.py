@@ -1,4 +1,4 @@
-"""Read the events that an explanation looks at: restricted, with the rows they come from."""
+"""Read the events for an explanation: restricted, with the rows that they come from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sase.errors import DataError
 from sase.lang.ast import StrategyName
 from sase.planning.plan import EnginePlan
 
-# Strategies under which every event counts, whatever its type.
+# Strategies under which events of all types matter.
 CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 
 
@@ -34,7 +34,7 @@ CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
 class EventSample:
     """The events that satisfy the restrictions: of the query's types, or all if positions count.
 
-    `types` are all with their counts, and `is_whole` is false where there were too many rows.
+    `types` are all types with counts. `is_whole` is false if there were too many rows.
     """
 
     events: Events
@@ -45,7 +45,7 @@ class EventSample:
 
     @property
     def count(self) -> int:
-        """How many events there are of any type."""
+        """The number of events of all types."""
         return sum(count for _, count in self.types)
 
 
@@ -55,7 +55,7 @@ def sample_events(
     given: Inputs | Files,
     restrictions: Sequence[Condition],
 ) -> EventSample:
-    """Read the events, and keep those that satisfy the restrictions and that the query asks for."""
+    """Read the events that satisfy the restrictions and that the query can use."""
     names = tuple(name for _, name in columns_needed(restrictions))
     read, is_whole = _read(plan, given, names) if isinstance(given, Files) else (given, True)
     coding = PlanDictionary(TypeDictionary(plan.schema))
@@ -71,7 +71,7 @@ def sample_events(
     counts = np.bincount(events.types + 1, minlength=len(events.type_names) + 1).tolist()
     types = tuple(zip(events.type_names, counts[1:], strict=True))
     kept = _of_query(events, query)
-    # Without the strings that no event has: each search looks at all.
+    # Drop unused strings from dictionaries, since each search scans all.
     columns = {name: compacted(column) for name, column in kept.columns.items()}
     kept = replace(kept, columns=columns)
     history = RowHistory((HistorySegment.of(0, inputs, kept, inputs.numbers),))
@@ -79,7 +79,7 @@ def sample_events(
 
 
 def _of_query(events: Events, query: BoundQuery) -> Events:
-    """The events of the query's types; all of them where some admit all or positions count."""
+    """The events of the query's types; all if a component admits any type, or positions count."""
     window = query.window
     is_counted = window is not None and window.kind is not WindowKind.TIME
     is_open = any(each.types is None for each in query.every)
@@ -89,7 +89,7 @@ def _of_query(events: Events, query: BoundQuery) -> Events:
 
 
 def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bool]:
-    """Read the columns that are named, as many rows as may be held; and whether that is all."""
+    """Read the named columns, up to the memory limit; return also whether all rows were read."""
     named_columns = plan.named.union(names)
     columns = [name for name in files.schema.names if name in named_columns]
     if files.weight(columns) <= MOST_HELD:

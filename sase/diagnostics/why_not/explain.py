@@ -1,4 +1,4 @@
-"""Explain a query: the events of each component, the funnel, what is left out, near misses."""
+"""Explain a query: events of each component, the funnel, ablations, near misses."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def explain(
     near: int,
     budget: Budget,
 ) -> WhyNot:
-    """Explain why a query finds what it finds in the events that satisfy the restrictions."""
-    # The searches that matter most come first, as they have more of the budget.
+    """Explain the matches of a query in the events that satisfy the restrictions."""
+    # The most important searches come first: they have more of the budget.
     query = bare(query)
     sample = sample_events(plan, query, events, restrictions)
     budget.check(0)
@@ -87,7 +87,7 @@ def explain(
 
 
 def _of_times(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
-    """Say that times are of another unit, or simultaneous, by which events are in no sequence."""
+    """Describe a doubtful unit of time, and simultaneous events, which form no sequence."""
     events, ties = sample.events, TieShare.of(plan)
     if len(events):
         first, last = int(events.ts[0]), int(events.ts[-1])
@@ -102,7 +102,7 @@ def _of_times(plan: EnginePlan, sample: EventSample) -> Iterator[str]:
 def _left_out(
     candidates: Sequence[ComponentCandidates], search: RelaxedSearch
 ) -> tuple[tuple[Ablation, ...], Ablation | None]:
-    """What helps; nothing does where a component that must bind one has no event at all."""
+    """The ablations that help; none if a required component has no event at all."""
     if any(not each.events for each in candidates if each.must_bind):
         return (), None
     left_out = each_left_out(candidates, search)
@@ -114,13 +114,13 @@ def _left_out(
 def _near_misses(
     finder: NearMissSearch, matches: Count, left_out: Sequence[Ablation]
 ) -> tuple[NearMisses, ...]:
-    """Those of each part without which there is more; of strategies of the strictest."""
+    """Near misses of each part that reduces the matches; of the strictest other strategy."""
     others = [each for each in left_out if each.instead]
     looser = [each for each in others if each.matches.number > matches.number][:1]
     rest = [each for each in left_out if not each.instead and each.matches.number]
     search, was_cut = finder.search, finder.search.is_cut
     found = [finder.of(each) for each in (*looser, *rest)]
     if search.query.level > 1:
-        # Of what is too much to be counted there are near misses all the same.
+        # Near misses exist even if the matches were too many to count.
         search.is_cut = was_cut
     return tuple(each for each in found if each.misses)

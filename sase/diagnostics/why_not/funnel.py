@@ -1,4 +1,4 @@
-"""Count the funnel: how far partial matches come, and which parts stop those that end there."""
+"""Count the funnel: how far partial matches get, and which parts stop them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sase.lang.ast import StrategyName
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """A part, and how many events are still the last of a partial match once it must hold."""
+    """A part, and the number of events that still end a partial match once it applies."""
 
     part: QueryPart
     left: Count
@@ -30,9 +30,10 @@ class FunnelStep:
 
 @dataclass(frozen=True)
 class FunnelLevel:
-    """A positive component: its events that come late enough, and those `reached` by the `steps`.
+    """A positive component: its events in order, those `reached`, and the `steps` in between.
 
-    `partial` matches end with one; at a last component that may be empty, all that end a match.
+    `partial` counts partial matches that end here; at a last component that may be empty, all
+    matches.
     """
 
     candidates: ComponentCandidates
@@ -63,7 +64,7 @@ def funnel_of(
 def _level(
     number: int, candidates: ComponentCandidates, in_order: int, search: RelaxedSearch
 ) -> FunnelLevel:
-    """Count the steps of a level, each with one more part; they end with the whole."""
+    """Count the steps of a level, each with one more part; the last has all."""
     query = search.query
 
     def count(parts: Sequence[QueryPart]) -> PathCount:
@@ -74,7 +75,7 @@ def _level(
     def left(parts: Sequence[QueryPart]) -> Count:
         found = count(parts).lasts
         if not found.is_exact and any(part.kind is PartKind.STRATEGY for part in parts):
-            # What a strategy finds is found under the loosest one, which has more to count.
+            # A strategy's matches are matches of the loosest one, too, but that has more to count.
             stricter = count([part for part in parts if part.kind is not PartKind.STRATEGY]).lasts
             return Count(max(found.number, stricter.number), is_exact=False)
         return found
@@ -92,14 +93,14 @@ def _level(
 
 
 def _is_trivial(search: RelaxedSearch) -> bool:
-    """Whether an event of the first component that passes is a partial match: no search is due."""
+    """Whether every passing event of the first component is a partial match, without a search."""
     first, *others = search.query.positives
     binding = (PartKind.TEST, PartKind.CONSTANT)
     return first.is_single and bool(others) and all(p.kind not in binding for p in search.parts)
 
 
 def _tightened(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
-    """Tighten the bounds of steps: an ended one leaves at least what the next one does."""
+    """Tighten the bounds of steps: an unfinished count is at least that of the next step."""
     found: list[FunnelStep] = []
     for step in reversed(steps):
         least = found[-1].left.number if found else 0
@@ -107,7 +108,7 @@ def _tightened(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
             step = FunnelStep(step.part, Count(least, is_exact=False))
         found.append(step)
     before = Count(most)
-    # One that leaves all that was left before is exact all the same.
+    # A step that keeps all events of the one before is exact, too.
     for place, step in reversed([*enumerate(found)]):
         if before.is_exact and step.left.number == before.number:
             found[place] = FunnelStep(step.part, before)
@@ -116,7 +117,7 @@ def _tightened(steps: Sequence[FunnelStep], most: int) -> list[FunnelStep]:
 
 
 def _deciding(number: int, search: RelaxedSearch) -> list[QueryPart]:
-    """Select the parts that come in at a level, in the order in which they are applied."""
+    """The parts that first apply at a level, in their order of application."""
     query, parts = search.query, search.parts
     indexes = [each.index for each in query.positives]
     here, before = indexes[number - 1], set(indexes[: number - 1])
@@ -139,15 +140,15 @@ def _deciding(number: int, search: RelaxedSearch) -> list[QueryPart]:
     ]
     found += [part for part in parts if is_last and part.kind in later]
     if query.strategy is StrategyName.EARLIEST_MAXIMAL:
-        # Of fewer parts it takes other events, so that it comes last.
+        # Its result depends on the other parts, so it comes last.
         found.sort(key=lambda part: part.kind is PartKind.STRATEGY)
     return found
 
 
 def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[int]:
-    """Count the candidates of each level that come after those before; at the last, all ends.
+    """Count the candidates of each level after those before; at the last, all ends.
 
-    Those of the members of a set come after those before the set.
+    Candidates of a set's members come after those before the set.
     """
     if events.until is not None:
         return _perhaps_in_order(events.ts, events.until, positive)
@@ -160,7 +161,7 @@ def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[i
             is_later = ranks > after
             ends = at[is_later] if least else np.union1d(ends, at[is_later])
             counts.append(int(is_later.sum()))
-            # So many come one after the other before what is next.
+            # The least number must fit before the next component.
             steps = np.unique(ranks[is_later])[:least]
             if len(steps) < least:
                 return counts + [0] * (len(positive) - len(counts))
@@ -171,9 +172,9 @@ def _in_order(events: Events, positive: Sequence[ComponentCandidates]) -> list[i
 def _perhaps_in_order(
     lo: Numbers, hi: Numbers, positive: Sequence[ComponentCandidates]
 ) -> list[int]:
-    """The same of imprecise time: the candidates that may come after those before."""
+    """The same for imprecise time: the candidates that may come after those before."""
     counts, ends = [], np.empty(0, np.int64)
-    earliest = EARLIEST  # of what comes before, the least time that its last event may have
+    earliest = EARLIEST  # the least possible time of the last earlier event
     for each in positive:
         at, least = each.at[hi[each.at] > earliest], each.component.minimum
         ends = at if least else np.union1d(ends, at)

@@ -1,4 +1,4 @@
-"""How often a group repeats where a query asks for more, and where the next iteration breaks."""
+"""Explain groups that repeat too rarely: where the next iteration fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.engine.sources import Files
 from sase.planning.plan import EnginePlan
 from sase.planning.recipes import Recipe
 
-# Of so many matches it is told where the next iteration breaks.
+# Matches whose next iteration is examined.
 LOOKED_AT = 50
 ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
@@ -35,14 +35,14 @@ ORDINALS = (
 
 @dataclass(frozen=True)
 class _Break:
-    """Behind an event an iteration has so many of its elements, and not one more, if there is."""
+    """Where an iteration fails: the number of elements found, and the missing element."""
 
     found: int
     after: int
     element: BoundComponent | None
 
     def text(self, which: str, row: int) -> str:
-        """What it is, of which iteration, behind a row."""
+        """Describe the failure of an iteration after a row."""
         if self.element is None:
             return f"what is there behind row {row:,} is none by the conditions"
         lacking = shown(self.element)
@@ -58,7 +58,7 @@ def too_few_iterations(
     recipe: Recipe,
     budget: Budget,
 ) -> Iterator[str]:
-    """Sentences about the groups that would have to repeat more often for there to be a match."""
+    """Yield sentences about groups that must repeat more often for a match."""
     short = [each for each in query.positives if each.group is not None and each.minimum > 1]
     if not short:
         return
@@ -85,7 +85,7 @@ def _sentence(group: BoundComponent, most: int, broken: tuple[_Break, int] | Non
 
 
 class _Continuation:
-    """Looks behind the last iteration of matches for the elements of another one, in order."""
+    """Searches, after the last iteration of matches, for the elements of another one."""
 
     def __init__(
         self, search: RelaxedSearch, sample: EventSample, group: BoundComponent, most: int
@@ -108,7 +108,7 @@ class _Continuation:
         self._order = np.arange(len(sample.events)) if tie is None else tie
 
     def furthest(self) -> tuple[_Break, int] | None:
-        """Where the iteration breaks that comes furthest, and the row behind which."""
+        """Where the iteration that gets furthest fails, and the row after which it does."""
         found: list[_Break] = []
         for first, last in self._ends():
             found += [self._broken(first, last, branch) for branch in self._branches]
@@ -119,7 +119,7 @@ class _Continuation:
         return best, row
 
     def _ends(self) -> Iterator[tuple[int, int]]:
-        """The first event of some matches, and the last one of the group."""
+        """The first event of some matches, and the last event of their group."""
         left = LOOKED_AT
         for results in self._search.results(self._query):
             events, ends = as_bindings(results.positions).of_level(self._level)
@@ -130,7 +130,7 @@ class _Continuation:
                 return
 
     def _broken(self, first: int, last: int, branch: IterationBranch) -> _Break:
-        """How far the elements of a branch follow an event, the earliest of each."""
+        """How many elements of a branch follow an event, taking the earliest event of each."""
         after, elements = last, [each for each in branch.elements if not each.is_absent]
         needed = [each for each in elements if each.minimum > 0]
         for number, element in enumerate(needed):
@@ -145,13 +145,12 @@ class _Continuation:
         return _Break(len(needed), last, None)
 
     def _passing(self, element: BoundComponent) -> Numbers:
-        """The events of the types of an element."""
         if element.types is None:
             return np.arange(len(self._sample.events))
         return of_types(self._sample.events, element.types)
 
     def _agree(self, at: Numbers, first: int, last: int) -> Mask:
-        """Which events agree with a match on all that is tested."""
+        """Mark the events that agree with a match on all tests."""
         agree = np.ones(len(at), np.bool_)
         for codes in self._codes:
             wanted = max(int(codes[first]), int(codes[last]))

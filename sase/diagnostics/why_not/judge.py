@@ -1,4 +1,4 @@
-"""Say what one match fails: where, by how much, and with which values."""
+"""Describe how one match fails: where, by how much, and with which values."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from sase.diagnostics.why_not.value_format import format_time, format_value
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.results.row_history import RowHistory
 
-# Values of a test that are listed for a component.
+# The most values listed for a component.
 LISTED = 3
-WHOLE = 1e15  # below, a whole number is shown in full
+WHOLE = 1e15  # smaller integers are shown in full
 
 
 @dataclass(frozen=True)
 class Failure:
-    """By how much something was missed, as a share of what was asked for, and that in words."""
+    """The shortfall as a share of the required amount, and as text."""
 
     share: float
     text: str
 
 
 def miscount(component: BoundComponent, match: Match) -> Failure | None:
-    """Say by how many events a component has too few or too many, if it has."""
+    """Describe the number of events that a component lacks or has too many, if any."""
     number, bound, what = len(match[component.index]), component.minimum, "few"
     if component.maximum is not None and number > component.maximum:
         bound, what = component.maximum, "many"
@@ -46,19 +46,19 @@ def miscount(component: BoundComponent, match: Match) -> Failure | None:
 
 
 def _distance_text(by: float) -> str:
-    """A whole number in full, as the values beside it are, or the first digits of another."""
+    """Format a distance: small integers in full, others with their first digits."""
     return f"{by:.0f}" if by.is_integer() and by < WHOLE else f"{by:.6g}"
 
 
 class MatchJudge:
-    """Rates matches of events at `positions`; it evaluates conditions at most `work` times."""
+    """Rates matches of events at `positions`; evaluates conditions at most `work` times."""
 
     def __init__(
         self, search: RelaxedSearch, history: RowHistory, positions: Sequence[int], work: int
     ) -> None:
         self._positions = np.unique(np.array(positions, np.int64))
         self._query, self._history, self._work = search.query, history, work
-        # The nanoseconds beside which a time is large or small.
+        # The scale of time distances, in nanoseconds.
         self._unit = time_scale(search.query, search.schema)
         events = search.events.at(self._positions)
         self._rules = StrategyRules(search.query, events, search.schema)
@@ -68,7 +68,7 @@ class MatchJudge:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether it has worked as much as it may."""
+        """Whether the limit of evaluations is reached."""
         return self._work <= 0
 
     def _places(self, positions: Sequence[int]) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class MatchJudge:
     # ------------------------------------------------------------ conditions
 
     def holds(self, condition: Condition, match: Match) -> bool:
-        """Decide whether a condition holds, for every event that it speaks of."""
+        """Whether a condition holds for every event that it ranges over."""
         return all(
             self._interpreter.truth(condition, each) for each in self._cases(condition, match)
         )
@@ -85,9 +85,9 @@ class MatchJudge:
     def failure(
         self, condition: Condition, match: Match, confidence: float | None = None
     ) -> Failure | None:
-        """Find where a condition is missed by most, if it is; of imprecise time with a confidence.
+        """The case in which a condition fails by most, or None; with a confidence if imprecise.
 
-        What is read of the confidence alone is not told.
+        A condition on the confidence alone is not described.
         """
         worst, count = None, 0
         for plain in self._cases(condition, match):
@@ -124,7 +124,7 @@ class MatchJudge:
             return Failure(UNKNOWN, text)
         by, scale = distance(condition, values), max(abs(float(each)) for each in values)
         if isnan(by):
-            return Failure(UNKNOWN, text)  # of what is infinite
+            return Failure(UNKNOWN, text)  # infinite
         how = _distance_text(float(by))
         if operands[0].type.kind in TIMES:
             scale = self._unit
@@ -146,21 +146,21 @@ class MatchJudge:
     def first_failure(
         self, condition: Condition, match: Match, confidence: float | None = None
     ) -> Failure | None:
-        """Find the same of the first that fails of those that all must hold."""
+        """The failure of the first operand of a conjunction that fails."""
         failures = (self.failure(each, match, confidence) for each in conjoined(condition))
         return next((each for each in failures if each is not None), None)
 
     # ------------------------------------------------------------ equivalence tests
 
     def disagreement(self, number: int, match: Match) -> Failure | None:
-        """Say what the events have instead of one value under a test, if they do not agree."""
+        """Describe the values under a test on which the events do not agree, if any."""
         test, codes = self._query.equivalences[number], self._rules.codes[number]
         first, *others = self._query.components
         if test.value is None and first.is_single and not others:
             return None  # an event alone agrees with itself
         places = self._places(events_of(match))
         self._work -= len(places)
-        # An event of a type that does not declare it agrees with all.
+        # Events whose type does not declare it agree with all.
         declaring = {each for each in places if codes[each] >= 0 or codes[each] == NOTHING}
         known = {codes[each] for each in declaring}
         texts, fails = [], len(known) > 1 or NOTHING in known
@@ -183,7 +183,7 @@ class MatchJudge:
     def forbids(
         self, index: int, event: int, match: Match, conditions: Sequence[Condition]
     ) -> bool:
-        """Decide whether an event of a negative component forbids a match."""
+        """Whether an event of a negative component forbids a match."""
         bound = self._places(events_of(match))
         component = self._query.components[index]
         with_it = {**match, index: (event,)}

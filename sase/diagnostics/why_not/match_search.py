@@ -1,7 +1,7 @@
-"""Search the matches of relaxed queries among which the near misses are.
+"""Search the matches of relaxed queries that contain the near misses.
 
-Of sequences the engine finds the nearest: of a condition it searches the opposite, with the
-operands as columns. Of series the first matches of each event that ends some are taken.
+For sequences the engine finds the nearest: it searches for the opposite of a condition, with the
+operands as columns. For series the first matches of each last event are taken.
 """
 
 from __future__ import annotations
@@ -36,25 +36,24 @@ from sase.engine.operators.bindings.bindings import as_bindings, begins_of
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 
-# The positions of a match by the index of the component that binds them.
+# The positions of a match, by component index.
 Match: TypeAlias = Mapping[int, Sequence[int]]
-# Which results are misses, and by how much as a share of what was asked for.
+# Marks the results that are misses, with their share of the required amount.
 Rating: TypeAlias = Callable[[Results], tuple[Mask, Floats | None]]
-# A miss without a measure counts as one by a whole window, or by as much as the value itself.
+# The share of a miss without a measure: a whole window, or as much as the value itself.
 WHOLE = 1.0
-# Sequences among which those with two reasons are told from those with one.
+# Sequences kept to look up whether a miss has a second reason.
 LOOKED_UP = 1 << 16
-# What is looked at where components bind series: matches, of those that end with one event the
-# first, and of those among which these are found.
+# Limits for series: matches examined, matches for each last event, matches searched.
 LOOKED_AT, OF_EACH, FOUND = 500, 10, 100_000
 
-# Windows that are tried one after the other, as multiples; at last none.
+# Multiples of the window that are tried in turn; then none.
 WIDER = (2, 10, 100)
 LONGEST = 2**63 - 1
 
 
 def wider(query: BoundQuery) -> Iterator[BoundWindow | None]:
-    """Windows of growing length, and none: what lies beyond one is further than all that is in."""
+    """Yield windows of growing length, then None: each contains nearer misses than the next."""
     window = query.window
     assert window is not None
     for factor in WIDER:
@@ -63,7 +62,7 @@ def wider(query: BoundQuery) -> Iterator[BoundWindow | None]:
 
 
 class MatchSearch:
-    """Finds matches of relaxed forms of a query, at most `near` where the nearest are known."""
+    """Finds matches of relaxed forms of a query, at most `near` if they can be rated."""
 
     def __init__(self, search: RelaxedSearch, attributes: Attributes, near: int) -> None:
         self._query, self._search, self._near = search.query, search, near
@@ -75,7 +74,7 @@ class MatchSearch:
         rate: Rating | None = None,
         distinct: Callable[[Results], NDArray[Any]] | None = None,
     ) -> list[Match]:
-        """Search the nearest of what a query finds, one for each `distinct`; unrated the first."""
+        """Find the nearest matches, one for each `distinct` value; without `rate` the first."""
         if distinct is None and not self.of_sequences:
             distinct = attrgetter("last")
         found: Results | None = None
@@ -99,7 +98,7 @@ class MatchSearch:
         return [] if found is None else matches_of(query, found)
 
     def first(self, query: BoundQuery) -> list[Match]:
-        """Search the first matches of each event that ends some."""
+        """Find the first matches of each last event."""
         found: list[Match] = []
         for results in self._results(query):
             last = results.last
@@ -113,7 +112,7 @@ class MatchSearch:
         return found
 
     def _results(self, query: BoundQuery) -> Iterator[Results]:
-        """The results of a query, as many as are looked at."""
+        """Run a query up to the limit of matches."""
         found = 0
         for results in self._search.results(query):
             yield results
@@ -124,7 +123,7 @@ class MatchSearch:
     # ------------------------------------------------------------ sequences
 
     def disagreeing(self, relaxed: BoundQuery, test: EquivalenceTest) -> list[Match]:
-        """Search sequences whose events do not agree under a test."""
+        """Find sequences whose events disagree under a test."""
         if test.value is not None:
             schema = self._search.schema
             found = [
@@ -132,14 +131,14 @@ class MatchSearch:
                 for condition in differing(test, self._query, schema)
                 for match in self.nearest(with_condition(relaxed, condition, schema))
             ]
-            # One with two other values is found by both.
+            # A sequence with two other values is found twice.
             distinct = {tuple(map(tuple, each.values())): each for each in found}
             return list(distinct.values())[: self._near]
         codes = self._attributes.codes([test])
         return self.nearest(relaxed, lambda found: (_disagree(codes[found.matrix]), None))
 
     def failing(self, relaxed: BoundQuery, condition: Condition) -> list[Match]:
-        """Search the sequences nearest to satisfying a condition that they fail."""
+        """Find the sequences that fail a condition by least."""
         query = with_condition(relaxed, opposite(condition), self._search.schema)
         values = compared(condition)
         if not values:
@@ -150,7 +149,7 @@ class MatchSearch:
 
         def rate(results: Results) -> tuple[Mask, Floats]:
             operands = [as_floats(each) for each in results.values]
-            with np.errstate(invalid="ignore", over="ignore"):  # what is infinite has no share
+            with np.errstate(invalid="ignore", over="ignore"):  # infinite distances have no share
                 by = distances(condition, operands)
                 beside = np.full(len(by), unit) if is_time else np.max(np.abs(operands), axis=0)
                 shares = np.divide(by, beside, out=np.zeros(len(by)), where=beside != 0)
@@ -159,9 +158,9 @@ class MatchSearch:
         return self.nearest(replace(query, columns=columns), rate)
 
     def forbidden(self, relaxed: BoundQuery, part: QueryPart) -> list[Match]:
-        """Search the sequences that an event of a negative component forbids, with that event."""
-        # With it in the sequence some other negative components would have less room: whether they
-        # forbid the sequence too is asked of the query without it.
+        """Find the sequences that an event of a negative component forbids, with the event."""
+        # As part of the sequence the event leaves less room for other negative components. Whether
+        # these forbid the sequence as well is decided by the query without it.
         others = self._narrowed_by(part.number)
         query = as_positive(without(self._query, others), part.number)
         level = [each.index for each in query.positives].index(part.number)
@@ -169,7 +168,7 @@ class MatchSearch:
         def rest(results: Results) -> NDArray[np.void]:
             return _as_rows(np.delete(results.matrix, level, axis=0))
 
-        # Several events may forbid the same sequence: one is shown.
+        # Several events may forbid one sequence; only one is shown.
         underflows = self._may_underflow()
         if not others and not underflows:
             return self.nearest(query, None, rest)
@@ -179,7 +178,7 @@ class MatchSearch:
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
 
     def forbidden_by_group(self, relaxed: BoundQuery, negation: BoundNegation) -> list[Match]:
-        """Search the sequences that a group between two components forbids, with its events."""
+        """Find the sequences that a group between two components forbids, with its events."""
         numbers = [c.index for c in self._query.negatives]
         numbers += map(number_of, self._query.negations)
         parts = [QueryPart(PartKind.NEGATION, number, "") for number in numbers]
@@ -194,15 +193,15 @@ class MatchSearch:
         return self.nearest(query, lambda found: (np.isin(rest(found), allowed), None), rest)
 
     def _may_underflow(self) -> bool:
-        """Whether a window may begin before the least time, where nothing forbids a sequence."""
+        """Whether a window may begin before the least time, where nothing can forbid."""
         window, times = self._query.window, self._search.events.ts
         return bool(window and len(times) and int(times[0]) - size_of(window) < INT64_MIN)
 
     def _narrowed_by(self, index: int) -> list[QueryPart]:
-        """The negative components that would have less room with this one in the sequence.
+        """The negative components that have less room with this one in the sequence.
 
-        Those between the same positive ones; and as the window is one of all events of a match,
-        those at its end for one at its beginning, and the other way round.
+        They are those in the same gap. As the window spans all events of a match, those at its end
+        count for one at its beginning, and vice versa.
         """
         gaps = accumulate(not component.negated for component in self._query.components)
         gap_of = dict(zip((c.index for c in self._query.components), gaps, strict=True))
@@ -212,7 +211,7 @@ class MatchSearch:
         return [QueryPart(PartKind.NEGATION, each, "") for each in others if gap_of[each] in same]
 
     def _allowed(self, relaxed: BoundQuery) -> NDArray[np.void]:
-        """The first sequences that a query finds, to look others up among them."""
+        """The first sequences of a query, for lookups."""
         found, count = [np.empty((len(relaxed.positives), 0), np.int64)], 0
         for results in self._search.results(relaxed):
             found.append(results.matrix)
@@ -223,20 +222,20 @@ class MatchSearch:
 
 
 def _disagree(codes: Numbers) -> Mask:
-    """Which columns of codes are not of events that agree."""
+    """Mark the columns of codes whose events do not agree."""
     known = np.where(codes >= 0, codes, codes.max(axis=0))
     disagree: Mask = (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0)
     return disagree
 
 
 def _as_rows(positions: Numbers) -> NDArray[np.void]:
-    """Matches as values that can be compared."""
+    """Convert matches to comparable values."""
     rows = np.ascontiguousarray(positions.T)
     return rows.view([(f"f{n}", np.int64) for n in range(rows.shape[1])]).ravel()
 
 
 def matches_of(query: BoundQuery, found: Results) -> list[Match]:
-    """The events of results by component."""
+    """The events of results, by component."""
     bindings, by_level = as_bindings(found.positions), []
     for level in range(bindings.shape[0]):
         events, ends = bindings.of_level(level)

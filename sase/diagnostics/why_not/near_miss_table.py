@@ -22,16 +22,16 @@ from sase.engine.results.row_history import RowHistory
 from sase.planning.basic import basic_plan
 from sase.planning.plan import EnginePlan
 
-# To agree in nothing is less of a miss than any other one without a measure.
+# The rank of disagreement: further than any other miss without a measure.
 APART = 2.0
 
 
 def table_of(
     query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
 ) -> pa.Table:
-    """Make a table of the nearest misses; a negative component has the event that stopped one."""
+    """Make a table of the nearest misses; a negative component has the forbidding event."""
     chosen = _ranked(found, near)
-    # What the events of a match look like does not depend on how it is found.
+    # The form of a match does not depend on how it was found.
     plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)
     shape = ResultSchema.of(plan, Interner())
     matches = [miss.match for _, miss in chosen]
@@ -50,7 +50,7 @@ def table_of(
 
 
 def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]]:
-    """The nearest of all, each with the text of its part."""
+    """The nearest misses of all parts, each with the part's text."""
     ranks = sorted(
         (APART if each.part.kind is PartKind.TEST else miss.rank, place, number)
         for number, each in enumerate(found)
@@ -60,7 +60,7 @@ def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]
 
 
 def _with_negatives(query: BoundQuery) -> BoundQuery:
-    """A query whose matches are shown with an event of each negative component, or without."""
+    """A query whose matches may have an event of each negative component."""
     components = tuple(
         replace(each, negated=False, minimum=0) if each.negated else each
         for each in query.components
@@ -71,7 +71,7 @@ def _with_negatives(query: BoundQuery) -> BoundQuery:
 def _positions(
     query: BoundQuery, matches: Sequence[Match], *, as_matrix: bool
 ) -> Numbers | Bindings:
-    """Matches as the positions that every component binds."""
+    """The positions that every component binds in matches."""
     bound = [[match.get(each.index, ()) for each in query.components] for match in matches]
     events = np.array([e for match in bound for series in match for e in series], np.int64)
     shape = len(matches), len(query.components)
@@ -83,5 +83,5 @@ def _positions(
 
 
 def _free(name: str) -> str:
-    """The name of a variable, which must not be that of another column."""
+    """The name of a variable, changed if it collides with another column."""
     return f"{name}_" if name in ("stopped_by", "by", "distance", "rows") else name

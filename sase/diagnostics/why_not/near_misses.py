@@ -1,4 +1,4 @@
-"""Near misses: matches of a query without one part, and that part alone stops; nearest first.
+"""Near misses: matches of a query without one part that only this part stops; nearest first.
 
 A search of the query without the part finds candidates, which are rated one by one.
 """
@@ -45,37 +45,37 @@ from sase.engine.operators.transformation import Results
 from sase.lang.ast import StrategyName
 
 EXACTLY = "by the last instant: a window is less than its length"
-# How often conditions are evaluated, but for once for each event of the matches.
+# Evaluations of conditions, besides one for each event of the matches.
 WORK = 50_000
-# Matches, and events between their first and last, in which skipped events are told.
+# Limits of explaining skipped events: matches, and events between first and last.
 REPLAYED, LONG = 50, 2_000
-# Events that are tried to find one that forbids a match; and matches looked at at once.
+# Events tried as forbidding a match; matches examined at once.
 TRIED, CHUNK = 50, 50
 
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A match that some part stops, and how it fails."""
+    """A match that one part stops, and how it fails."""
 
     match: Match
     failure: Failure
 
     @property
     def rank(self) -> float:
-        """Where it stands among those of the same part."""
+        """Its order among the misses of one part."""
         return WHOLE if np.isnan(self.failure.share) else self.failure.share
 
 
 @dataclass(frozen=True)
 class NearMisses:
-    """Those that one part stops, nearest first."""
+    """The near misses of one part, nearest first."""
 
     part: QueryPart
     misses: tuple[NearMiss, ...]
 
     @property
     def by(self) -> str:
-        """What is said of the nearest."""
+        """The description of the nearest."""
         return self.misses[0].failure.text
 
 
@@ -98,11 +98,11 @@ class NearMissSearch:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What was not looked for, of imprecise time, and why."""
+        """The searches left out with imprecise time, with reasons."""
         return tuple(self._candidates.limits)
 
     def of(self, left_out: Ablation) -> NearMisses:
-        """Find those that a part stops; none where that cannot be told."""
+        """Find the misses of a part; none if they cannot be determined."""
         (part,) = left_out.parts
         if self.query.confidence is not None:
             return NearMisses(part, tuple(self._of_candidates(part)))
@@ -115,7 +115,7 @@ class NearMissSearch:
         return NearMisses(part, tuple(ranked[: self._near]))
 
     def _key(self, miss: NearMiss) -> Hashable:
-        """What is shown once: a sequence, or of series the event that ends some."""
+        """The key for duplicates: a sequence, or with series the last event."""
         if self._matches.of_sequences:
             return tuple(tuple(miss.match[each.index]) for each in self.query.positives)
         return max(events_of(miss.match))
@@ -145,7 +145,7 @@ class NearMissSearch:
     # ------------------------------------------------------------ the kinds of parts
 
     def _outside(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Find those that are too long for the window, in windows of growing length."""
+        """Find misses too long for the window, in windows of growing length."""
         window = self.query.window
         assert window is not None
         size, most = size_of(window), span_of(window)
@@ -166,7 +166,7 @@ class NearMissSearch:
                 return
 
     def _disagreeing(self, number: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate those whose events do not agree under a test."""
+        """Rate misses whose events do not agree under a test."""
         if self._matches.of_sequences:
             found = self._matches.disagreeing(relaxed, self.query.equivalences[number])
         else:
@@ -178,7 +178,7 @@ class NearMissSearch:
                 yield NearMiss(match, failure)
 
     def _failing(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate those that a condition or HAVING does not hold for."""
+        """Rate misses that fail a condition or HAVING."""
         condition, first = self._condition(part), None
         if part.kind is not PartKind.HAVING:
             conjunct = self.query.conjuncts[part.number]
@@ -188,7 +188,7 @@ class NearMissSearch:
         else:
             found = self._matches.first(relaxed)
         if first is not None:
-            # Of an empty series nothing is asked of the first event.
+            # The condition does not apply to an empty series.
             found = [match for match in found if match[first]]
         judge = self._judge(found)
         for match in found:
@@ -199,7 +199,7 @@ class NearMissSearch:
                 yield NearMiss(match, failure)
 
     def _miscounted(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate those with too few events of a component, or too many."""
+        """Rate misses with too few or too many events of a component."""
         component = self.query.components[index]
         for match in self._matches.first(relaxed):
             failure = miscount(component, match)
@@ -207,9 +207,9 @@ class NearMissSearch:
                 yield NearMiss(match, failure)
 
     def _skipping(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate those that skip what the strategy does not let them skip.
+        """Rate misses that skip events which the strategy forbids to skip.
 
-        What runs under earliest_maximal could do with an event is not told.
+        Not for earliest_maximal, whose runs have several choices for an event.
         """
         if self.query.strategy is StrategyName.EARLIEST_MAXIMAL:
             return
@@ -239,7 +239,7 @@ class NearMissSearch:
         return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
 
     def _condition(self, part: QueryPart) -> Condition:
-        """The condition that a part is, or HAVING."""
+        """The condition of a part, or HAVING."""
         if part.kind is not PartKind.HAVING:
             return self.query.conjuncts[part.number].condition
         assert self.query.having is not None
@@ -248,7 +248,7 @@ class NearMissSearch:
     # ------------------------------------------------------------ imprecise time
 
     def _of_candidates(self, part: QueryPart) -> Iterator[NearMiss]:
-        """The likeliest that a part stops, by how likely they are without it."""
+        """The likeliest misses of a part, by confidence without it."""
         found = self._candidates.of(part) if part.kind is not PartKind.CONSTANT else []
         judge = self._judge([each.match for each in found])
         asked = self.query.confidence
@@ -266,7 +266,7 @@ class NearMissSearch:
             yield NearMiss(each.match, Failure(share, text))
 
     def _instead(self, part: QueryPart, miss: CandidateMiss, judge: MatchJudge) -> Failure | None:
-        """What is there instead of what a part asks for."""
+        """Describe how a candidate fails a part."""
         match part.kind:
             case PartKind.OWN | PartKind.RELATION | PartKind.HAVING:
                 return judge.first_failure(self._condition(part), miss.match, miss.confidence)
@@ -279,7 +279,7 @@ class NearMissSearch:
         return None
 
     def _group_text(self, number: int, match: Match) -> str:
-        """The rows of the events of a negative group that are in the way, if they are known."""
+        """The rows of the forbidding events of a negative group, if known."""
         (group,) = (each for each in self.query.negations if number_of(each) == number)
         inside = [each for each in group.components if each.index in match]
         if not inside:
@@ -293,7 +293,7 @@ class NearMissSearch:
     # ------------------------------------------------------------ negative components
 
     def _forbidden_by_group(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Find the events of a negative group that forbid a sequence, where they are one by one."""
+        """Find the events of a negative group that forbid a sequence, for plain groups."""
         (negation,) = (each for each in self.query.negations if number_of(each) == part.number)
         is_plain = all(c.is_single and not c.negated for c in negation.components)
         is_between = negation not in groups_at_the_edges(self.query)
@@ -303,7 +303,7 @@ class NearMissSearch:
             yield NearMiss(match, Failure(UNKNOWN, self._group_text(part.number, match)))
 
     def _forbidden(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Find an event of a negative component that forbids a match, in each that has one."""
+        """Find for each match an event of a negative component that forbids it, if any."""
         conditions = [each.condition for each in self.query.conjuncts if each.component == index]
         matches, ends = self._matches.first(relaxed), set[int]()
         for begin in range(0, len(matches), CHUNK):
@@ -319,7 +319,7 @@ class NearMissSearch:
                 return
 
     def _between(self, index: int, match: Match) -> tuple[int, ...]:
-        """Some events of a negative component in the interval in which they forbid a match."""
+        """Some events of a negative component in the interval where they forbid a match."""
         events, at = self.search.events, self._passing[index]
         order = np.arange(len(events)) if events.tie is None else events.tie
         before = [p for each, series in match.items() if each < index for p in series]
@@ -342,7 +342,7 @@ class NearMissSearch:
         return [self._attributes.codes_of(each) for each in self.query.equivalences]
 
     def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> Mask:
-        """Which events are in the window of a match's other end (docs/semantics.md, Windows)."""
+        """Mark events in the window from a match's other end (docs/semantics.md, Windows)."""
         window, tests = self.query.window, self.query.equivalences
         assert window is not None
         every = self._attributes.measures(window, tests)

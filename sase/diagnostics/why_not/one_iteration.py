@@ -1,4 +1,4 @@
-"""The query of one iteration: what is asked of a pattern whose groups do not repeat."""
+"""Reduce a query with repeated groups to one iteration of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.lang.printer import to_text
 
 
 def of_one_iteration(text: str) -> tuple[str, str]:
-    """The text of a query with each repeated group once, and what that leaves out, in words."""
+    """The text of a query with each repeated group once, and a list of what is left out."""
     tree = parse_query(text)
     groups = {each.variable.text for each in _repeated(tree.pattern) if each.variable}
     asked, left = _parted(tree.where, groups)
@@ -32,7 +32,6 @@ def of_one_iteration(text: str) -> tuple[str, str]:
 
 
 def _repeated(pattern: Any) -> Iterator[ast.Group]:
-    """The repeated groups of a pattern."""
     match pattern:
         case ast.Group(negated=False, quantifier=ast.Quantifier(symbol=symbol)) if symbol != "?":
             yield pattern
@@ -44,7 +43,7 @@ def _repeated(pattern: Any) -> Iterator[ast.Group]:
 
 
 def _once(pattern: Any) -> Any:
-    """The pattern with choices in the place of what repeats: there, or where it may be, not."""
+    """Replace repeated groups by single ones, optional if they may be empty."""
     match pattern:
         case ast.Group(negated=False, quantifier=ast.Quantifier(symbol=symbol) as quantifier) if (
             symbol != "?"
@@ -63,7 +62,7 @@ def _once(pattern: Any) -> Any:
 def _parted(
     node: ast.Expression | None, groups: Set[str]
 ) -> tuple[list[ast.Expression], list[ast.Expression]]:
-    """The conjuncts on one iteration or none, and those on several or on a group as a whole."""
+    """Split conjuncts: on at most one iteration; on several iterations or whole groups."""
     asked, left = list[ast.Expression](), list[ast.Expression]()
     for each in () if node is None else conjuncts_of(node):
         indexes = [found.index.kind for found in of_iterations(each) if found.group.text in groups]
@@ -74,7 +73,7 @@ def _parted(
 
 
 def _at_hand(node: Any, groups: Set[str]) -> Any:
-    """A condition without the index of the iteration at hand, which is the only one."""
+    """Remove the index of the current iteration from a condition."""
     match node:
         case ast.InGroup(group=ast.Name(text), reference=reference) if text in groups:
             return reference

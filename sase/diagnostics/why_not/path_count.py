@@ -25,24 +25,24 @@ from sase.planning.paths import MOST_SLOTS, slots_of
 from sase.planning.plan import EnginePlan
 
 Look = Callable[[int], None]
-# What a graph may cost for each partial match that a search may find; and what an event costs
-# beside the steps to those in its window.
+# The cost of a graph allowed per partial match of a search; the cost of an event besides the steps
+# within its window.
 STEPS, EACH = 100, 20
-# What a run costs that is kept.
+# The cost of a stored run.
 KEPT = 500
 SMALL = Options(block=1 << 14)
 
 
 @dataclass(frozen=True)
 class PathCount:
-    """How many paths there are, and how many events end one; of all events, or of the first."""
+    """The number of paths, and of events that end one; of all events, or a prefix."""
 
     matches: Count
     lasts: Count
 
 
 def form_of(query: BoundQuery) -> Collapsible:
-    """Plan to collect the events of a query; with no reasons its matches are all paths."""
+    """Plan a query for a match graph; without `reasons` against it, all its paths are matches."""
     found = collapsible(basic_plan(query))
     if not keeps_runs(query):
         return found
@@ -50,7 +50,7 @@ def form_of(query: BoundQuery) -> Collapsible:
 
 
 def keeps_runs(query: BoundQuery) -> bool:
-    """Whether matches are found run by run, not walked back (see `postpone_conditions`)."""
+    """Whether matches are found by runs, not by walking back (see `postpone_conditions`)."""
     runs = require(collapsible(basic_plan(query)).plan, RunEvaluation)
     is_apart = all(test in runs.partitions for test in runs.equivalences)
     return runs.counts_in_partitions and not is_apart
@@ -64,7 +64,7 @@ class PathCounter:
         self._most, self._check = STEPS * budget.most, budget.check
 
     def counted(self, query: BoundQuery, form: Collapsible, look: Look) -> PathCount:
-        """Count what a query finds."""
+        """Count the matches of a query."""
         graph, until = self._graph(query, form, look)
         number, lasts = sum(total.matches for total in totals(graph)), len(graph.ends)
         _charge(look)
@@ -72,10 +72,10 @@ class PathCounter:
         return PathCount(Count(number, is_exact), Count(lasts, is_exact))
 
     def affordable(self, query: BoundQuery, look: Look) -> int | None:
-        """Find the position until which matches may be listed one by one; None for all.
+        """Find the position up to which matches may be listed one by one; None for all.
 
-        A walk back visits at most the paths that end at an event, and for each the events of the
-        window; of runs there are as many as paths from the first event, and all are kept.
+        A walk back visits at most the paths that end at an event, and for each the events in the
+        window. Runs are as many as the paths from the first event, and all are stored.
         """
         costs: list[tuple[int, int]] = []
         least: list[int] = []
@@ -124,8 +124,8 @@ class PathCounter:
         return graph, until
 
     def _unaffordable(self, graph: Graph, *, is_linked: bool) -> int | None:
-        """Find the position of the event with which a graph costs too much."""
-        # Where neighbours are tested, each event is joined with those before it, by window.
+        """Find the position of the event with which a graph becomes too expensive."""
+        # Tested neighbours: each event is compared with those before it in the window.
         widths = (graph.stream.before - graph.stream.lowest + 1).astype(np.float64)
         costs = EACH + (widths * np.maximum(widths, 32) if is_linked else widths)
         costs *= len(graph.slots)
@@ -136,6 +136,6 @@ class PathCounter:
 
 
 def _charge(look: Look) -> None:
-    """Charge the budget with what counting took; what is counted is counted."""
+    """Charge the budget for counting; the result stays valid if it is used up."""
     with suppress(BudgetSpent):
         look(0)

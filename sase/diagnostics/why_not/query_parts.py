@@ -1,4 +1,4 @@
-"""Take a query apart: what can stop a match, and the query without any of these parts."""
+"""Split a query into the parts that can stop a match, and build the query without some."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANY = len(STRATEGIES) - 1
 
 
 class PartKind(Enum):
-    """What a part is."""
+    """The kind of a part."""
 
     CONSTANT = "condition on no event"
     OWN = "condition on one event"
@@ -36,9 +36,9 @@ class PartKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A part by its kind and number: of a conjunct, test, component, or the strategy instead.
+    """A part by kind and number: of a conjunct, test or component, or the strategy used instead.
 
-    `components` are those that it reads; none where it is of all.
+    `components` are those that it reads; empty if it concerns all.
     """
 
     kind: PartKind
@@ -48,7 +48,7 @@ class QueryPart:
 
 
 def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
-    """List the parts of a query, as its text has them, in the order in which they are applied."""
+    """List the parts of a query, with their text, in the order of application."""
     found = [
         *_conjuncts(query, text),
         *(
@@ -84,7 +84,7 @@ def parts_of(query: bound.BoundQuery, text: str) -> tuple[QueryPart, ...]:
 
 
 def _of_series(query: bound.BoundQuery) -> Iterator[QueryPart]:
-    """Yield the bounds of quantifiers; that there must be one event is never left out."""
+    """Yield the bounds of quantifiers; the bound of one event is always kept."""
     for each in query.positives:
         name, own = _bare(each), (each.index,)
         if each.minimum > 1:
@@ -94,7 +94,7 @@ def _of_series(query: bound.BoundQuery) -> Iterator[QueryPart]:
 
 
 def looser(query: bound.BoundQuery) -> Iterator[tuple[str, QueryPart]]:
-    """Yield the strategies between that of the query and the loosest, each as a part."""
+    """Yield the strategies between the query's and the loosest, each as a part."""
     if query.strategy not in STRATEGIES:
         return
     for number in range(STRATEGIES.index(query.strategy) + 1, ANY):
@@ -104,10 +104,10 @@ def looser(query: bound.BoundQuery) -> Iterator[tuple[str, QueryPart]]:
 
 
 def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.BoundQuery:
-    """Relax a query: leave some parts out, and what needs them.
+    """Relax a query: remove some parts, and what depends on them.
 
-    Negative components and groups may need the window, and their conditions them; without a
-    partition its events are all events, for a window and for contiguity.
+    Negative components and groups may need the window, and their conditions need them. Without a
+    partition, windows and contiguity refer to all events.
     """
     gone = {kind: {part.number for part in parts if part.kind is kind} for kind in PartKind}
     removed = gone[PartKind.OWN] | gone[PartKind.RELATION] | gone[PartKind.CONSTANT]
@@ -151,7 +151,7 @@ def without(query: bound.BoundQuery, parts: Collection[QueryPart]) -> bound.Boun
 
 
 def confidence_text(confidence: bound.BoundConfidence) -> str:
-    """The confidence that matches are to reach, as a query has it."""
+    """The clause with the confidence that matches need."""
     threshold = confidence.threshold
     assert isinstance(threshold, Fraction), "a query that runs has all parameters"
     return f"WITH CONFIDENCE {'>' if confidence.strict else '>='} {float(threshold):g}"
@@ -172,25 +172,25 @@ def groups_at_the_edges(query: bound.BoundQuery) -> tuple[bound.BoundNegation, .
 
 
 def number_of(negation: bound.BoundNegation) -> int:
-    """The number of the part that a negative sequence is: the index of its first component."""
+    """The number of a negative sequence as a part: the index of its first component."""
     return negation.components[0].index
 
 
 def group_text(negation: bound.BoundNegation) -> str:
-    """A negative sequence as the pattern has it."""
+    """A negative sequence as text."""
     inside = (f"!({shown(c)})" if c.negated else shown(c) for c in negation.components)
     return f"!(SEQ({', '.join(inside)}))"
 
 
 def needing_window(query: bound.BoundQuery) -> str:
-    """Say which negative components and groups go with the window."""
+    """Name the negative components and groups that need the window."""
     texts = [f"!({shown(each)})" for each in at_the_edges(query)]
     edges = " and ".join([*texts, *map(group_text, groups_at_the_edges(query))])
     return f", and with it {edges}" if edges and query.window is not None else ""
 
 
 def shown(component: bound.BoundComponent) -> str:
-    """Write a component as the pattern has it."""
+    """A component as text."""
     return _bare(component, quantifier_text(component))
 
 
@@ -218,7 +218,7 @@ def _conjuncts(query: bound.BoundQuery, text: str) -> list[QueryPart]:
 
 
 def _written(condition: bound.Condition, span: Span, text: str, query: bound.BoundQuery) -> str:
-    """A condition as it is written; one that is derived as it would be."""
+    """The text of a condition; derived ones are printed."""
     names = {each.index: each.variable for each in query.components}
     return " ".join(text[slice(*span)].split()) or condition_text(condition, names)
 
@@ -230,7 +230,7 @@ def _window(window: bound.BoundWindow | None, *, has_tests: bool) -> bound.Bound
 
 
 def _strategy(strategy: StrategyName, others: Collection[int], *, has_tests: bool) -> StrategyName:
-    """Choose the loosest of other strategies, if there are some."""
+    """The loosest of other strategies, if there are some."""
     found = STRATEGIES[max(others)] if others else strategy
     is_partial = found is StrategyName.PARTITION_CONTIGUITY and not has_tests
     return StrategyName.STRICT_CONTIGUITY if is_partial else found

@@ -1,4 +1,4 @@
-"""Rewrite a query: its beginning, the opposite of a condition, an absence as a presence."""
+"""Rewrite a query: its beginning, the opposite of a condition, a negation as a component."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from sase.binding.schema import Schema
 
 
 def bare(query: bound.BoundQuery) -> bound.BoundQuery:
-    """Drop what does not decide about matches: RETURN and LIMIT."""
+    """Drop RETURN and LIMIT, which do not affect matches."""
     return replace(query, columns=None, type_name=None, limit=None)
 
 
 def beginning(query: bound.BoundQuery, levels: int) -> bound.BoundQuery:
-    """Keep the first positive components and their conditions; the last one is not empty."""
+    """Keep the first positive components and their conditions; the last must have an event."""
     *before, last = query.positives[:levels]
     kept = last if last.minimum else _started(last)
     return _partial(query, (*before, kept), last, ())
 
 
 def ending(query: bound.BoundQuery, level: int) -> bound.BoundQuery:
-    """Keep the positive components from one on, which may have bound one event so far."""
+    """Keep the positive components from one on, which may be unfinished."""
     first, *rest = query.positives[level:]
     return _partial(query, (_started(first), *rest), first, (bound.When.FIRST, bound.When.WHOLE))
 
 
 def starting(query: bound.BoundQuery, level: int) -> bound.BoundQuery:
-    """Keep the positive components up to one, which may have bound one event so far."""
+    """Keep the positive components up to one, which may be unfinished."""
     *before, last = query.positives[: level + 1]
     return _partial(query, (*before, _started(last)), last, (bound.When.WHOLE,))
 
 
 def _started(component: bound.BoundComponent) -> bound.BoundComponent:
-    """Let a component have bound an event."""
+    """Make a component need only one event so far."""
     if component.is_single:
         return component
     return replace(component, minimum=1, is_series=True)
@@ -47,7 +47,7 @@ def _partial(
     unfinished: bound.BoundComponent,
     unknown: tuple[bound.When, ...],
 ) -> bound.BoundQuery:
-    """Keep some components, and their conditions but for those not decided of one yet."""
+    """Keep some components, and the conditions that are decided already."""
     indexes = {component.index for component in kept}
     left_out = () if unfinished.is_single else unknown
     return replace(
@@ -67,12 +67,12 @@ def _partial(
 
 
 def any_confidence(query: bound.BoundQuery) -> bound.BoundConfidence | None:
-    """Ask no confidence of the matches of imprecise time."""
+    """Accept matches of any confidence, with imprecise time."""
     return None if query.confidence is None else bound.BoundConfidence(None, strict=False)
 
 
 def as_positive(query: bound.BoundQuery, index: int) -> bound.BoundQuery:
-    """Ask for the events of a negative component together with what they forbid."""
+    """Make a negative component positive, so that its events are in the matches."""
     return replace(
         query,
         components=tuple(
@@ -87,7 +87,7 @@ def as_positive(query: bound.BoundQuery, index: int) -> bound.BoundQuery:
 def with_group(
     query: bound.BoundQuery, negation: bound.BoundNegation, place: int
 ) -> bound.BoundQuery:
-    """Ask a query without negative components for the events of a group, too, at a place."""
+    """Insert the components of a negative group into a query without negative components."""
     own = query.components
     components = (*own[:place], *negation.components, *own[place:])
     asked = (conjunct(each.condition) for each in negation.conjuncts)
@@ -129,7 +129,7 @@ def conjunct(condition: bound.Condition) -> bound.Conjunct:
 
 
 def opposite(condition: bound.Condition) -> bound.Condition:
-    """Negate a condition: what it compares with NULL satisfies the opposite, too."""
+    """Negate a condition; comparisons with NULL satisfy the opposite, too."""
     match condition:
         case bound.Truth(value=value):
             return bound.Truth(not value)
@@ -157,7 +157,7 @@ def _or_null(condition: bound.Condition, *values: bound.Expression) -> bound.Con
 def keys_of(
     test: bound.EquivalenceTest, query: bound.BoundQuery, schema: Schema
 ) -> tuple[bound.Reference, ...]:
-    """Return what a test reads of each positive component of which some type may declare it."""
+    """The attributes that a test reads, of each positive component that may declare them."""
     found = []
     for component in query.positives:
         attribute = test.attribute_of(component.index)
@@ -175,11 +175,10 @@ def keys_of(
 def differing(
     test: bound.EquivalenceTest, query: bound.BoundQuery, schema: Schema
 ) -> list[bound.Condition]:
-    """Require of some event another value than a test fixes, each way to have one by itself.
+    """Conditions that some event has another value than a test fixes, one for each case.
 
-    Where all types declare what it reads, that is one condition. Else it is one for each component:
-    events whose types do not declare it are left out where it is read (`with_condition`), and only
-    there.
+    If all types declare the attribute, this is one condition. Otherwise there is one for each
+    component, because `with_condition` excludes events of types that lack the attribute.
     """
     assert test.value is not None
     keys = keys_of(test, query, schema)

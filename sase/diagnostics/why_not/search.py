@@ -1,4 +1,4 @@
-"""Run relaxed queries within a budget: what they find is counted, and none of it is kept."""
+"""Run relaxed queries within a budget; results are counted, not kept."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from sase.planning.options import Options
 from sase.planning.plan import EnginePlan
 from sase.planning.recipes import Recipe
 
-# Between two blocks the clock is looked at. A block can take long where nothing keeps partitions
-# apart; where keys do, they are looked after for each block.
+# The clock is read between blocks. A block can take long without partitions; with them, each block
+# has a cost per key.
 WITH_KEYS, WITHOUT = Options(), Options(block=1 << 14)
-# Of runs an event meets all that are alive.
+# Each event is compared with all live runs.
 WITH_RUNS = Options(block=1 << 12)
-# The first piece of the events, and by how much the next one is larger: what a search does for a
-# piece is then not much more than what it has done before, whatever goes with the events before.
+# The first piece of the events, and the growth of pieces: so the work for a piece is at most in
+# proportion to the work before, however it grows with the events.
 FIRST, GROWTH = 64, 1.25
 UNCOUNTED = PathCount(Count(0, is_exact=False), Count(0, is_exact=False))
 
 
 class RelaxedSearch:
-    """Runs relaxed forms of a query, which has some parts, over events, within a budget."""
+    """Runs relaxed forms of a query over events, within a budget."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class RelaxedSearch:
         self.query, self.parts = query, parts
         self.events, self.schema, self.recipe = events, schema, recipe
         self.budget, self._pieces = budget, _growing(events)
-        # Whether some search had to be ended.
+        # Whether any search was stopped.
         self.is_cut = False
-        # Whether the last one came to its end.
+        # Whether the last search was completed.
         self.is_whole = True
         self._counted: dict[BoundQuery, PathCount] = {}
         self._plans: dict[Operator, EnginePlan] = {}
@@ -87,13 +87,13 @@ class RelaxedSearch:
     def _listed(
         self, query: BoundQuery, until: int | None, look: Callable[[int], None]
     ) -> Iterator[Results]:
-        """Run a query match by match; it ends with the event at a position, if at all."""
+        """Run a query match by match, up to an event's position if given."""
         if until == 0:
             raise BudgetSpent
         pieces = self._pieces if until is None else _growing(self.events.between(0, until))
 
         def watch(rows: int) -> None:
-            """End the search at its position, when time is up, or when too many runs are alive."""
+            """Stop at the position, when time is up, or when too many runs are alive."""
             look(rows)
             if until is not None and rows >= until:
                 raise BudgetSpent
@@ -105,10 +105,10 @@ class RelaxedSearch:
         for results in pipeline.results(*pieces):
             yield results
             if query.level > 1:
-                look(0)  # a block may bring any number
+                look(0)  # a block may add any number
 
     def count(self, query: BoundQuery) -> PathCount:
-        """Count what a query finds, once."""
+        """Count the matches of a query, once."""
         if query not in self._counted:
             self._counted[query] = self._count(query)
         return self._counted[query]
@@ -130,7 +130,7 @@ class RelaxedSearch:
         return PathCount(Count(number, is_exact), Count(int(last.sum()), is_exact))
 
     def _count_paths(self, query: BoundQuery) -> tuple[PathCount, bool]:
-        """Count the paths of skip till any match; and say whether each of them is a match."""
+        """Count the paths of skip till any match; return also whether each is a match."""
         form = form_of(query)
         if self.budget.is_spent:
             return UNCOUNTED, True
@@ -143,14 +143,14 @@ class RelaxedSearch:
         return found, not form.reasons
 
     def is_enough(self, found: int) -> bool:
-        """Decide whether a search has found as much as it may; it is then cut."""
+        """Whether a search has reached the limit of matches; marks it as stopped."""
         if found < self.budget.most:
             return False
         self.is_cut, self.is_whole = True, False
         return True
 
     def has(self, query: BoundQuery) -> bool | None:
-        """Whether a query finds anything; None if that did not come out in time."""
+        """Whether a query has a match; None if unknown in time."""
         if _may_explode(query) and not form_of(query).reasons:
             self.count(query)
         if query in self._counted:
@@ -180,7 +180,7 @@ def _boundary(events: Events, place: int) -> int:
 
 
 def _ends(query: BoundQuery, results: Results) -> Numbers:
-    """The last event of each match, of the last component where it is the member of a set."""
+    """The last event of each match, of its last component if that is a set member."""
     level = len(query.positives) - 1
     if query.positives[level].set_of is None:
         return results.last
@@ -192,9 +192,9 @@ def _ends(query: BoundQuery, results: Results) -> Numbers:
 
 
 def _may_explode(query: BoundQuery) -> bool:
-    """Whether there may be as many matches as there are sets of events, which a graph counts.
+    """Whether matches may be exponentially many, so that a graph must count them.
 
-    Of imprecise time paths are no matches, as each has a confidence of its own: they are listed.
+    With imprecise time each match has a confidence, so paths are not matches: these are listed.
     """
     if query.confidence is not None:
         return False

@@ -1,4 +1,4 @@
-"""Say an explanation in sentences: the first thing that is wrong, and what would help."""
+"""Describe an explanation in sentences: the first thing that is wrong, and what would help."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sase.diagnostics.why_not.query_parts import PartKind, QueryPart
 from sase.diagnostics.why_not.why_not import WhyNot
 from sase.nearest import nearest
 
-# Types that are listed where a name is like none of them.
+# The most types listed for an unknown name.
 LISTED = 8
-# What the first event of a match has before it.
+# The object of a sentence about the first component.
 NOTHING = "what it takes"
 
 
@@ -26,10 +26,10 @@ def sentences(
     with_window: str,
     longest: Sequence[tuple[str, int]],
 ) -> Iterator[str]:
-    """Yield the sentences, in the order in which they matter.
+    """Yield the sentences, most important first.
 
-    `types` are all there are, with their events; `with_window` says what goes with the window, and
-    `longest` by variable the length of the longest series that there is, where it is too short.
+    `types` are all types with event counts. `with_window` names the parts that need the window.
+    `longest` has by variable the longest series that occurs, if it is too short.
     """
     yield _result(why.matches)
     if not any(count for _, count in types):
@@ -86,7 +86,7 @@ def _of_candidates(
 
 
 def _suggestion(name: str, types: Sequence[tuple[str, int]]) -> str:
-    """Suggest the type that was probably meant, or list all there are."""
+    """Suggest a similar type, or list all types."""
     present = {known: count for known, count in types if count}
     found = nearest(name, present)
     if found is not None:
@@ -113,7 +113,7 @@ def _none_passes(candidates: ComponentCandidates) -> str:
 
 
 def _alone(stopped: Sequence[Stopped], events: int) -> str:
-    """Name the parts that stop all events by themselves."""
+    """Name the parts that each reject all events."""
     return "; nor ".join(_with_values(each) for each in stopped if each.number == events)
 
 
@@ -135,7 +135,7 @@ def _of_levels(levels: Sequence[FunnelLevel]) -> Iterator[str]:
         if is_optional and not (is_last and level.steps):
             continue
         if level.candidates.is_barred:
-            return  # which was said
+            return  # said above
         if not level.in_order:
             yield _wrong_order(levels[: number + 1])
             return
@@ -145,7 +145,7 @@ def _of_levels(levels: Sequence[FunnelLevel]) -> Iterator[str]:
 
 
 def _of_sets(levels: Sequence[FunnelLevel]) -> Iterator[str]:
-    """Say which member a set lacks, where that is what stops all matches."""
+    """Name the missing member of a set, if that stops all matches."""
     for level in levels:
         component = level.candidates.component
         if not (level.reached.is_none and component.minimum):
@@ -192,7 +192,7 @@ def _wrong_order(levels: Sequence[FunnelLevel]) -> str:
 
 
 def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
-    """Say what the events of a level were stopped by, one part after the other."""
+    """Describe what stopped the events of a level, part by part."""
     *before, level = levels
     text = level.candidates.text
     required = [each for each in before if each.candidates.component.minimum]
@@ -210,7 +210,7 @@ def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
             satisfied.append(step.part)
             continue
         if not (step.left.is_exact or step.left.number):
-            return  # what did not come out says nothing
+            return  # an unfinished count proves nothing
         having = f"{'has' if left.number == 1 else 'have'} {_having(earlier, beside, satisfied)}"
         if not (earlier or beside) and level.candidates.component.maximum != 1:
             having = f"can end a series{_having('', [], satisfied).removeprefix(NOTHING)}"
@@ -232,7 +232,7 @@ def _having(earlier: str, beside: Sequence[str], satisfied: Sequence[QueryPart])
 
 
 def _share(before: Count, after: Count) -> str:
-    """Say how many a part stops, of which an ended search found too few."""
+    """Say how many events a part rejects; unfinished counts give lower bounds."""
     if after.is_none and before.is_exact:
         is_one = before.number == 1
         return "it is stopped by" if is_one else f"all {before} are stopped by"
@@ -251,7 +251,7 @@ def _remedies(why: WhyNot, misses: Sequence[NearMisses], with_window: str) -> It
         each for each in why.left_out if found.is_exact and each.matches.number > found.number
     ]
     helping.sort(key=lambda each: -each.matches.number)
-    # More after more says little: the greatest gains come first; of strategies the strictest.
+    # The greatest gains come first; of the strategies the strictest.
     strategies = [each for each in why.left_out if each.instead and each in helping][:2]
     others = [each for each in helping if not each.instead]
     helping = [*strategies, *others] if why.matches.is_none else helping[:1]
@@ -268,7 +268,6 @@ def _remedies(why: WhyNot, misses: Sequence[NearMisses], with_window: str) -> It
 
 
 def _change(left_out: Ablation) -> str:
-    """Say what would be otherwise."""
     (part,) = left_out.parts
     match part.kind:
         case PartKind.STRATEGY:
@@ -281,7 +280,7 @@ def _change(left_out: Ablation) -> str:
 
 
 def _skip_reason(misses: Sequence[NearMisses]) -> str:
-    """Say what the strategy does not let the nearest match under another one skip."""
+    """Describe the skip that the strategy forbids in the nearest match of another one."""
     for each in misses:
         if each.part.kind is PartKind.STRATEGY:
             return f"; the nearest {'is ' * each.by.startswith('not')}{each.by}"

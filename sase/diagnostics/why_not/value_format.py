@@ -1,4 +1,4 @@
-"""Values, lengths of time and windows as text: as a query writes them, or as a person says them."""
+"""Format values, durations and windows, as in a query or for a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def format_value(value: Any, data_type: DataType) -> str:
-    """A Python value of a type: times are nanoseconds, decimals fractions, NULL is None."""
+    """Format a Python value of a type; times are nanoseconds, decimals fractions."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -46,7 +46,7 @@ def _timestamp(nanoseconds: int) -> str:
 
 
 def format_span(number: int, window: BoundWindow, schema: Schema) -> str:
-    """A length in the units of a window."""
+    """Format a length in the units of a window."""
     if window.kind is not WindowKind.TIME:
         return "1 event" if number == 1 else f"{number:,} events"
     if schema.nanoseconds is None:
@@ -55,7 +55,7 @@ def format_span(number: int, window: BoundWindow, schema: Schema) -> str:
 
 
 def format_time(nanoseconds: int) -> str:
-    """A length of time in the largest unit of which there is one, and the next."""
+    """Format a duration in the largest unit that fits, and the next smaller one."""
     units = list(reversed(NANOSECONDS.items()))
     for (unit, size), (smaller, rest) in zip(units, units[1:], strict=False):
         if nanoseconds >= size:

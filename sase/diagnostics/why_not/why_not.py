@@ -17,21 +17,21 @@ from sase.engine.results.arrow_columns import python_values
 from sase.engine.results.repr import text_table
 from sase.printable import printable, printable_lines
 
-# Events of a series that are shown.
+# The most events of a series in the text.
 MOST_EVENTS = 4
 FUNNEL = ["component", "events", "pass", "in order", "reach it", "partial"]
 
 
 @dataclass(frozen=True, eq=False)
 class WhyNot:
-    """Why a query finds what it finds: the funnel, what each part stops, and the near misses.
+    """Why a query finds what it finds: the funnel, ablations, and near misses.
 
-    Of `rows` read `looked_at` satisfied the restrictions. `components` are the events of each
-    component, `levels` the funnel, `left_out` the matches without each part; `fewest` the parts to
-    leave out where no single one helps. `near_misses` is a pyarrow table, nearest first, `words`
-    are sentences. Where the budget ended a search, `is_complete` is false and its numbers are least
-    ones. `shown` are the attributes in the text. Of a pattern with choices the `branches` have all
-    this, each of itself, and the whole has the matches and the words alone.
+    Of `rows` read, `looked_at` satisfied the restrictions. `components` counts the events of each
+    component, `levels` is the funnel, `left_out` the matches without each part; `fewest` are the
+    parts to leave out if no single one helps. `near_misses` is a pyarrow table, nearest first;
+    `words` are sentences. If the budget stopped a search, `is_complete` is false and numbers are
+    lower bounds. `shown` are the attributes in the text. For a pattern with choices, each of the
+    `branches` has all this, and the whole has only the matches and the words.
     """
 
     matches: Count
@@ -49,16 +49,16 @@ class WhyNot:
 
     @property
     def pattern(self) -> str:
-        """The components in short: of a branch what it has of the pattern."""
+        """The pattern in short; of a branch only its own components."""
         parts = (f"!({c.text})" if c.component.negated else c.text for c in self.components)
         return f"SEQ({', '.join(parts)})"
 
     def __repr__(self) -> str:
-        """The same: what a session shows, where values of events would act on the terminal."""
+        """Return the text, as its event values are escaped for terminals."""
         return str(self)
 
     def __str__(self) -> str:
-        """The funnel, what each part stops, the near misses, and the sentences."""
+        """The funnel, what each part rejects, the near misses, and the sentences."""
         if self.branches:
             return "\n\n".join(self._of_branches())
         blocks = [
@@ -71,14 +71,14 @@ class WhyNot:
         return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
 
     def _of_branches(self) -> Iterator[str]:
-        """How often which branch matches, and then one after the other."""
+        """How often each branch matches, then each branch."""
         yield printable_lines("\n".join(map(_sentence, self.words)))
         for number, each in enumerate(self.branches, 1):
             yield printable(f"branch {number} of {len(self.branches)}: {each.pattern}")
             yield str(each)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
+        """Return the explanation as plain data."""
         return {
             "matches": _count(self.matches),
             "rows": self.rows,
@@ -95,7 +95,7 @@ class WhyNot:
 
 
 def _count(count: Count) -> dict[str, Any]:
-    # Python makes no text of integers with more digits.
+    # Python refuses to convert longer integers to text.
     has_digits = count.number < 10**4000
     return {
         "number": count.number if has_digits else None,
@@ -167,7 +167,7 @@ def _funnel(why: WhyNot) -> Iterator[list[str]]:
 
 
 def _stops(why: WhyNot) -> Iterator[str]:
-    """Say for each component what stops its events, by themselves and with others."""
+    """Say for each component which parts reject its events, alone and together."""
     levels = {level.candidates.component.index: level for level in why.levels}
     for each in why.components:
         for stopped in each.stopped:
@@ -184,7 +184,7 @@ def _stops(why: WhyNot) -> Iterator[str]:
 
 
 def _until_none(steps: Sequence[FunnelStep]) -> Iterator[FunnelStep]:
-    """Take the steps until nothing is left."""
+    """Yield the steps up to the first that leaves nothing."""
     for step in steps:
         yield step
         if step.left.is_none:
@@ -216,7 +216,7 @@ def _near(why: WhyNot) -> Iterator[str]:
 def _series(
     name: str, rows: list[int], events: list[dict[str, Any]], shown: Sequence[str]
 ) -> Iterator[str]:
-    """List the events of a series, of many the first ones and the last."""
+    """List the events of a series: the first ones and the last."""
     hidden = range(MOST_EVENTS, len(rows))
     for place, (number, event) in enumerate(zip(rows, events, strict=True), start=1):
         if len(hidden) < 2 or place not in hidden:

@@ -1,4 +1,4 @@
-"""Events from Arrow: what is known of them before reading, and the columns as arrays."""
+"""Events from Arrow: their schema before reading, and their columns as arrays."""
 
 from sase.engine.columns.describe import describe
 from sase.engine.columns.events import Classify, EventColumn, Events

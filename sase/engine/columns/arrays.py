@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sase.engine.columns.kept_memory import mapped
 
 Numbers: TypeAlias = NDArray[np.int64]
-# The numbers of a line of the cache.
+# Numbers in a cache line.
 LINE = 8
-# So many bytes are worth huge pages.
+# Bytes from which an array is worth huge pages.
 HUGE = 1 << 22
-# Of rings from so much room on so many times as much is reserved, which takes no memory before it
-# is used: to copy less takes no longer than the fresh pages of what is reserved.
+# A ring of at least LARGE numbers reserves RESERVED times its room. Reserved memory is not used
+# before it is written, and copying less saves more time than the fresh pages take.
 LARGE, RESERVED = 1 << 16, 8
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -43,15 +43,15 @@ def deduplicated(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def cuts_of(count: int, threads: int, enough: int) -> list[int]:
-    """Where the shares of threads begin and the last one ends, each of enough to be worth one."""
+    """Split a count into equal shares for threads, at least `enough` each; return the bounds."""
     shares = max(min(threads, count // enough), 1)
     return [count * number // shares for number in range(shares + 1)]
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
-    """Return zeros that take no memory before they are written to, many of them on huge pages.
+    """Return zeros that take no memory before they are written to, on huge pages if they are many.
 
-    What is looked up all over would miss the translation of addresses with small ones.
+    Random access to many small pages would miss the translation of addresses.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
@@ -60,18 +60,18 @@ def zeros(shape: tuple[int, ...], dtype: Any = np.int64) -> NDArray[Any]:
 
 
 def grown(array: NDArray[Any], room: int, fill: int = 0, *, axis: int = 0) -> NDArray[Any]:
-    """Copy an array into the beginning of one with so many places on an axis."""
+    """Copy an array into the beginning of a larger one with `room` places on an axis."""
     shape = _shape(array, room, axis)
-    # Zeros that nobody writes take no memory yet.
+    # Zeros that are never written take no memory.
     larger = np.full(shape, fill, array.dtype) if fill else zeros(shape, array.dtype)
     larger[_on(axis, slice(array.shape[axis]))] = array
     return larger
 
 
 def grown_records(array: Numbers, count: int) -> Numbers:
-    """Copy rows into the first of so many, zeros behind them, none across more lines than it must.
+    """Copy rows into the first of `count` rows, with zeros behind them, aligned to cache lines.
 
-    That is so of rows of a power of two of numbers.
+    So no row crosses more lines than it must, if its width is a power of two.
     """
     width = array.shape[1]
     room = zeros((count * width + LINE,))
@@ -82,20 +82,20 @@ def grown_records(array: Numbers, count: int) -> Numbers:
 
 
 def grown_ring(array: NDArray[Any], room: int, numbers: Numbers, axis: int = 0) -> NDArray[Any]:
-    """Copy the numbers of a ring buffer into a larger one; both have powers of two as room."""
+    """Copy the entries of a ring buffer with these numbers into a larger one, as `copy_ring`."""
     larger = zeros(_shape(array, room, axis), array.dtype)
     copy_ring(array, larger, numbers, axis)
     return larger
 
 
 def copy_ring(array: NDArray[Any], other: NDArray[Any], numbers: Numbers, axis: int = 0) -> None:
-    """Copy the numbers of a ring buffer into another; both have powers of two as room."""
+    """Copy the entries of a ring buffer with these numbers to another; rooms are powers of two."""
     before = array[_on(axis, numbers & (array.shape[axis] - 1))]
     other[_on(axis, numbers & (other.shape[axis] - 1))] = before
 
 
 def copy_stretch(array: NDArray[Any], other: NDArray[Any], begin: int, end: int) -> None:
-    """Copy all numbers from one to another of a ring buffer, as many at once as lie together."""
+    """Copy a range of numbers from one ring buffer to another, in contiguous pieces."""
     while begin < end:
         here, there = begin & (len(array) - 1), begin & (len(other) - 1)
         count = min(end - begin, len(array) - here, len(other) - there)
@@ -106,10 +106,10 @@ def copy_stretch(array: NDArray[Any], other: NDArray[Any], begin: int, end: int)
 def with_rooms(
     rings: Numbers, before: list[int], rooms: list[int], tails: list[int], counts: list[int]
 ) -> Numbers:
-    """Rings with larger rooms, which have powers of two as room; in place if that is reserved.
+    """Return rings with larger rooms, in place if the memory is reserved; rooms are powers of two.
 
-    Each has its numbers from a tail up to a count. There a number stays where it is, or moves to
-    where none has been.
+    Each has its numbers from a tail up to a count. In place, a number keeps its position or moves
+    to an unused one.
     """
     found, most = rings, max(rooms)
     if most > rings.shape[1]:
@@ -123,7 +123,7 @@ def with_rooms(
 
 
 def _on(axis: int, places: slice | Numbers) -> tuple[slice | Numbers, ...]:
-    """An index of places on an axis, and of all on those before."""
+    """An index that selects places on an axis, and everything on the axes before."""
     return (*[slice(None)] * axis, places)
 
 

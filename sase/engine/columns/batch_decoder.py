@@ -1,9 +1,9 @@
 """Decode batches of a schema that the loader has resolved before.
 
-To resolve a schema and prepare a log of bad rows takes several times as long as decoding a small
-batch. A decoder has the one and does without the other: it declines batches with a bad row, which
-`Loader` then loads from scratch. It is the memory of the loader and no fused path: what operators
-see is the same, and no operator is left out.
+Resolving a schema and preparing a log of bad rows takes several times as long as decoding a small
+batch. A decoder reuses the resolved schema and needs no log: it declines batches with a bad row,
+which `Loader` then loads from scratch. This is a cache of the loader, not a fused path: operators
+see the same events, and none is left out.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _PLAIN = {*INTEGERS, pa.timestamp("s").id} - {pa.uint64().id}
 
 
 class _Declined(Exception):
-    """The batch has something that only `Loader` can deal with."""
+    """The batch has something that only `Loader` can handle."""
 
 
 class _NoFaults(Faults):
     """A log that declines the batch at its first bad row."""
 
     def refuse(self, column: str, rows: NDArray[Any], why: str, value: object = None) -> None:
-        """Decline the batch if there is one."""
+        """Decline the batch if there is a bad row."""
         if len(rows):
             raise _Declined
 
 
 class SourceColumn(NamedTuple):
-    """A column of the schema, the type it is decoded into, and of strings the dictionaries seen.
+    """A column of the schema, its decoded type, and for strings the dictionaries seen.
 
-    It `is_plain` if its stored numbers are the decoded ones, but for their width.
+    It `is_plain` if the stored numbers are the decoded ones, up to their width.
     """
 
     name: str
@@ -93,7 +93,7 @@ class BatchDecoder:
         *,
         with_time: bool,
     ) -> BatchDecoder | None:
-        """Return a decoder for batches like `table`, if one can be had.
+        """Return a decoder for batches like `table`, or None if it must be loaded from scratch.
 
         `names` are the time and type columns.
         """
@@ -119,11 +119,11 @@ class BatchDecoder:
         return [self.time, self.type, *self.columns]
 
     def accepts(self, batch: object) -> bool:
-        """Whether this is a batch of the decoder's schema."""
+        """Whether an object is a batch of the decoder's schema."""
         return isinstance(batch, pa.RecordBatch) and batch.schema.equals(self.schema)
 
     def fits(self, table: Input) -> bool:
-        """Whether a table is a batch of the schema without anything unreadable."""
+        """Whether a table is a batch of the schema without unreadable columns or misfits."""
         return (
             self.accepts(table.source)
             and table.is_sparse == self.is_sparse
@@ -131,7 +131,7 @@ class BatchDecoder:
         )
 
     def opened(self, events: object, gate: Gate) -> Inputs | None:
-        """Open a batch of the schema, and prove the columns of the decoder; None of others."""
+        """Open a batch of the schema, and prove the decoder's columns; None for other events."""
         batch = self._accepted(events)
         if batch is None:
             return None
@@ -139,7 +139,7 @@ class BatchDecoder:
         return Inputs((self.input_of(batch),))
 
     def decoded(self, events: object, gate: Gate) -> tuple[Inputs, Events] | None:
-        """Open a batch and load its events; None of others, and of one that is declined."""
+        """Open a batch and load its events; None for other events and for declined batches."""
         batch = self._accepted(events)
         loaded = None if batch is None else self._load(self.prove(batch, gate))
         return None if loaded is None else (Inputs((self.input_of(batch),)), loaded)
@@ -149,11 +149,11 @@ class BatchDecoder:
         return batch if not self.is_sparse and self.accepts(batch) else None
 
     def input_of(self, batch: pa.RecordBatch | pa.Table) -> Input:
-        """Return a batch as input, of which the columns of the decoder are proved."""
+        """Return a batch as input whose decoder columns are proved."""
         return Input(batch, unproved=self._unread)
 
     def prove_unread(self, batches: Sequence[pa.RecordBatch], proof: Proof) -> None:
-        """Prove the columns of batches that are not the decoder's, of which something is proved."""
+        """Prove the columns that the decoder does not read, in batches with a `proof` of some."""
         if proof is Proof.WHOLE:
             return
         names = list(self._unread)
@@ -202,7 +202,7 @@ class BatchDecoder:
         return events if order is None else events.in_order(order)
 
     def _types(self, array: pa.Array) -> tuple[TypeCodes, tuple[str, ...]]:
-        """Decode the types of a batch, in which every row has one."""
+        """Decode the types of a batch; decline it if a row has none."""
         codes, known = _codes(array, self.type, np.int16), self.type.known
         if codes is None:
             assert known is not None
@@ -218,26 +218,26 @@ class BatchDecoder:
 
     @property
     def type_names(self) -> tuple[str, ...]:
-        """The names for which the type codes stand."""
+        """The names of the type codes."""
         assert self.type.known is not None
         return self.type.known.values.names
 
 
 class BatchTypes:
-    """The types of batches that share a dictionary without NULL."""
+    """The types of batches that share one dictionary without NULL."""
 
     def __init__(self, decoder: BatchDecoder, dictionary: pa.Array, mapping: Translation) -> None:
         from sase.engine.kernels.jit.signatures import frozen  # Numba, which takes long
 
         self.decoder, self._mapping, self.names = decoder, mapping, decoder.type_names
-        # Held, since another one may stand where it was once it is gone.
+        # Keeps the memory alive: its address is the identity, and could be reused.
         self._dictionary = dictionary
         # Offset, length and addresses: see `is_same`.
         self.identity = frozen(np.array([each or 0 for each in identity(dictionary)], np.int64))
 
     @classmethod
     def of(cls, decoder: BatchDecoder, array: pa.Array) -> BatchTypes | None:
-        """Return those of a proved column, if its dictionary was seen before and has no NULL."""
+        """Return the types of a proved column, if its dictionary is known and has no NULL."""
         known = decoder.type.known
         if not isinstance(array, pa.DictionaryArray):
             return None
@@ -246,7 +246,7 @@ class BatchTypes:
         return None if key is None else cls(decoder, array.dictionary, known.mappings[key])
 
     def by_index(self, by_code: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Reorder what is given by type code to be by index into the dictionary."""
+        """Reorder values by type code into values by index of the dictionary."""
         return by_code if self._mapping is None else by_code[self._mapping]
 
     def read(self, batch: pa.RecordBatch) -> tuple[Inputs, Events]:
@@ -261,9 +261,9 @@ class BatchTypes:
 
 
 class UnreadBatch:
-    """A batch that a kernel has pushed, decoded only when somebody asks for it.
+    """A batch that a kernel has pushed, decoded only on demand.
 
-    The columns of the decoder are proved, and of the others what `proof` says.
+    The columns of the decoder are proved, the others as `proof` says.
     """
 
     def __init__(self, types: BatchTypes, batch: pa.RecordBatch, proof: Proof) -> None:
@@ -275,7 +275,7 @@ class UnreadBatch:
 
     @classmethod
     def joined(cls, parts: Sequence[object]) -> UnreadBatch | None:
-        """Concatenate batches of equal types, None if the parts are no such batches."""
+        """Concatenate batches of equal types; None if the parts are anything else."""
         same = [part for part in parts if isinstance(part, UnreadBatch)]
         if len(same) < len(parts) or len({id(part.types) for part in same}) > 1:
             return None
@@ -296,13 +296,12 @@ def _source(
 
 
 def _numbers(array: pa.Array) -> Numbers | None:
-    """Return the numbers of a plain column, None if there is a NULL among them."""
     values = _stored(array)
     return None if values is None else values.astype(np.int64, copy=False)
 
 
 def _stored(array: pa.Array) -> NDArray[Any] | None:
-    """The same of the width in which they are stored."""
+    """Return the numbers of a column in their stored width, None if there is a NULL."""
     if array.null_count:
         return None
     values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
@@ -310,7 +309,6 @@ def _stored(array: pa.Array) -> NDArray[Any] | None:
 
 
 def _decoded(array: pa.Array, column: SourceColumn) -> EventColumn:
-    """Decode a column of any kind."""
     if column.known is not None:
         codes = _codes(array, column, np.int32)
         if codes is not None:
@@ -332,7 +330,7 @@ _NO_FAULTS = _NoFaults()
 def _codes(
     array: pa.Array, column: SourceColumn, dtype: type[np.int16] | type[np.int32]
 ) -> NDArray[np.signedinteger] | None:
-    """Return the codes of a column without NULLs, if its dictionary was seen before."""
+    """Return the codes of a column without NULLs, if its dictionary is known."""
     if not isinstance(array, pa.DictionaryArray) or array.null_count:
         return None
     assert column.known is not None

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from sase.engine.columns.arrays import Mask
 from sase.engine.columns.gather import unrolled
 
-# What Arrow stores as the integers that NumPy knows, by the number of the type.
+# NumPy's integer types by the ids of Arrow's integer types.
 INTEGERS = {pa.from_numpy_dtype(name).id: np.dtype(name) for name in "bBhHiIlL"}
 
 
@@ -34,12 +34,12 @@ def located(chunks: Sequence[pa.Array], row: int) -> list[Chunk]:
 
 
 def storage(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
-    """Return the numbers in the buffer of an array, those under NULLs included."""
+    """Return the numbers in an array's buffer, including those under NULLs."""
     width = np.dtype(dtype).itemsize
     found: NDArray[Any] = np.frombuffer(
         array.buffers()[1], dtype, count=len(array), offset=array.offset * width
     )
-    return found if found.flags.aligned else found.copy()  # as it may come over a wire
+    return found if found.flags.aligned else found.copy()  # as from a network
 
 
 def bits(buffer: pa.Buffer, offset: int, length: int) -> Mask:

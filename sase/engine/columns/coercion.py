@@ -1,7 +1,7 @@
-"""Coerce Python values, of dicts or decoded text, into columns: an array, and the rejected rows.
+"""Coerce Python values, of dicts or decoded text, into columns: an array and the rejected rows.
 
-What fits is a value of the kind that is known of a column. Where none is known it is the kind of
-the first value that is not NULL; floats if it is an integer and floats are among the rest.
+The kind of a column is the known one, or that of its first value that is not NULL; a column of
+integers that also holds floats becomes one of floats. Other values are rejected.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sase.engine.columns.roles import ALLOWED
 from sase.engine.columns.strings import is_unicode
 from sase.engine.columns.timestamps import why_none
 
-# The kinds that a column may have; any if there are none.
+# The kinds allowed in a column; empty for any.
 Kinds = Collection[Kind]
 _KINDS: Mapping[type, Kind] = {
     bool: Kind.BOOLEAN,
@@ -54,7 +54,7 @@ _KINDS: Mapping[type, Kind] = {
     Decimal: Kind.DECIMAL,
 }
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
-# Arrow takes integers among these.
+# Arrow accepts integers in columns of these kinds.
 _WIDE = (Kind.FLOAT, Kind.DECIMAL)
 _BOUNDS = {
     Kind.INTEGER: (int(INT64.min), int(INT64.max), BEYOND),
@@ -65,21 +65,21 @@ _NO_SCALAR = "no condition can read it: give numbers, strings or truth values"
 
 
 class Coerced(NamedTuple):
-    """A column, NULL where its values do not fit; and the rows of those, by the reason."""
+    """A column, NULL where its values are rejected; and the rejected rows by reason."""
 
     array: pa.Array
     rejects: Misfits = ()
 
 
 class _Column:
-    """The values of a column, of which rejected ones become NULL."""
+    """The values of a column; rejected ones become NULL."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = list(values)
         self.rejects: list[tuple[str, Any]] = []
 
     def reject(self, reason_of: Callable[[Any], str | None]) -> None:
-        """Reject all values against which there is a reason."""
+        """Reject all values that `reason_of` gives a reason against."""
         found: dict[str, list[int]] = {}
         for row, value in enumerate(self.values):
             if value is not None and (why := reason_of(value)) is not None:
@@ -88,12 +88,12 @@ class _Column:
         self.rejects += [(why, np.array(rows, np.int64)) for why, rows in found.items()]
 
     def coerced(self, array: pa.Array) -> Coerced:
-        """Return the array made of the values that are left."""
+        """Return the column with the rejected rows."""
         return Coerced(array, tuple(self.rejects))
 
 
 def coerce(values: Sequence[Any], kinds: Kinds) -> Coerced:
-    """Make a column of one of the kinds of the values that fit."""
+    """Make a column of one of the kinds; reject values that do not fit."""
     column = _Column(values)
     column.reject(lambda value: value.why if isinstance(value, Unreadable) else None)
     target = _target(map(kind_of, column.values), kinds)
@@ -112,7 +112,7 @@ def coerce(values: Sequence[Any], kinds: Kinds) -> Coerced:
 
 
 def _made(column: _Column) -> Coerced:
-    """Make the array, without values that are of a kind that fits and that Arrow refuses yet."""
+    """Make the array; reject values that Arrow cannot store together with the earlier ones."""
     values, refused = column.values, set[int]()
     if not fits(values):
         refused = {row for row, value in enumerate(values) if not fits([value])}
@@ -130,12 +130,12 @@ def _made(column: _Column) -> Coerced:
 
 
 def _accepted(kind: Kind) -> Kinds:
-    """Return the kinds of the values that a column of one kind can hold."""
+    """Return the kinds of the values that fit a column of a kind."""
     return (kind, Kind.INTEGER) if kind in _WIDE else (kind,)
 
 
 def _target(found: Iterable[Kind | None], kinds: Kinds) -> Kind:
-    """Return the kind of a column of values of the kinds `found`."""
+    """Choose the kind of a column for values of the kinds `found`."""
     if len(kinds) == 1:
         return next(iter(kinds))
     known = [kind for kind in dict.fromkeys(found) if kind is not None]
@@ -164,10 +164,10 @@ def _kind_in_arrow(value: Any) -> Kind:
 
 
 class ColumnKind(NamedTuple):
-    """What is known of a column of which some values came before.
+    """The type and role of a column in a stream of rows, known from earlier values.
 
-    A `fixed` one has the role of time, type or `seq`: values must be of its very kind, while other
-    numbers go together. The text of `moments` is parsed. If it is not `read` any value will do.
+    A `fixed` column is the time, type or `seq`: its kind is exact, while other columns may mix
+    numbers. `moments` are text that is parsed. A column that is not `read` takes any value.
     """
 
     type: pa.DataType = pa.null()
@@ -177,12 +177,12 @@ class ColumnKind(NamedTuple):
 
     @property
     def is_loose(self) -> bool:
-        """Whether values of more than one kind may come."""
+        """Whether values of several kinds may come."""
         kind = data_type(self.type).kind
         return kind is Kind.UNKNOWN or (kind in _NUMBERS and not self.is_fixed)
 
     def takes(self, found: pa.DataType) -> bool:
-        """Whether a column of some type is one of this kind."""
+        """Whether an array of some type fits this column."""
         if not self.is_read or found == self.type or pa.types.is_null(found):
             return True
         own, other = data_type(self.type), data_type(found)
@@ -193,7 +193,7 @@ class ColumnKind(NamedTuple):
         return own == other and own.kind is not Kind.OTHER
 
     def coerce(self, values: Sequence[Any]) -> Coerced:
-        """Make a column of more values."""
+        """Make a column of the next values."""
         if self.is_moments:
             return self._moments(values)
         with suppress(*UNREADABLE):
@@ -209,7 +209,6 @@ class ColumnKind(NamedTuple):
         return Coerced(self._cast(array), (*column.rejects, *rejects))
 
     def _moments(self, values: Sequence[Any]) -> Coerced:
-        """Parse text in the form of moments."""
         with suppress(*UNREADABLE):
             texts = array_of(list(values))
             if pa.types.is_string(texts.type) or pa.types.is_null(texts.type):
@@ -221,7 +220,7 @@ class ColumnKind(NamedTuple):
         return column.coerced(array) if self.is_read else Coerced(array)
 
     def _kinds(self, values: Sequence[Any]) -> Kinds:
-        """Return the kind that values must be of; none if the first one says it."""
+        """Return the kind that values must have; empty if they are all NULL."""
         kind = data_type(self.type).kind
         if kind is Kind.UNKNOWN:
             first = next((found for found in map(kind_of, values) if found is not None), None)
@@ -234,7 +233,7 @@ class ColumnKind(NamedTuple):
         return (Kind.FLOAT if has_floats else Kind.INTEGER,)
 
     def _cast(self, array: pa.Array) -> pa.Array:
-        """Cast a column to what it was, except that numbers may be of another kind."""
+        """Cast an array to the column's type, except a mix of numbers."""
         if pa.types.is_null(array.type):
             return pa.nulls(len(array), self.type)
         return array if self.is_loose or not self.is_read else array.cast(self.type)
@@ -245,7 +244,7 @@ def _why_no_unicode(value: Any) -> str | None:
 
 
 def _shown(value: Any) -> str | None:
-    """Return as text a value of a column that nobody reads."""
+    """Convert a value of a column that is not read to text."""
     if value is None or (isinstance(value, str) and is_unicode(value)):
         return value
     return json.dumps(value, default=str)
@@ -257,13 +256,13 @@ def _shown(value: Any) -> str | None:
 def coerced_to_describe(
     inputs: Inputs, *, times: Sequence[str], type: str | None, seq: str | None
 ) -> Inputs:
-    """Give unreadable columns of dicts a type, before it is known which a query names."""
+    """Give unreadable columns of dicts a type, before it is known which ones a query reads."""
     roles = {type: ALLOWED["type"], seq: ALLOWED["seq"]} | dict.fromkeys(times, ALLOWED["time"])
     return _coerced(inputs, lambda table: {name: roles.get(name, ()) for name in table.unreadable})
 
 
 def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inputs:
-    """Give columns of dicts that are read the kind that the schema says."""
+    """Coerce the columns of dicts that a query reads to the schema's kinds."""
     roles = _roles(schema, typed=inputs.typed)
 
     def wanted(table: Input) -> dict[str, Kinds]:
@@ -273,9 +272,9 @@ def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inp
             name: kinds
             for name, kinds in found.items()
             if name in table.unreadable
-            # A frame has its kinds: only of dicts every value says its own.
+            # A data frame has a kind for each column; only values of dicts have their own.
             or (table.is_sparse and _is_of_another_kind(table, name, kinds))
-            # In these few rows.
+            # A role without a value in these rows.
             or (table.is_sparse and name in roles and table.type_of(name) is None)
         }
 
@@ -283,7 +282,7 @@ def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inp
 
 
 def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
-    """Return the kinds of the columns that every event needs."""
+    """Return the allowed kinds of the columns that every event needs."""
     time = schema.time_type
     allowed: Kinds = ALLOWED["time"] if time == UNKNOWN else (time.kind,)
     found = dict.fromkeys(schema.times, allowed)
@@ -295,7 +294,7 @@ def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
 
 
 def _is_of_another_kind(table: Input, name: str, kinds: Kinds) -> bool:
-    """Whether a column that Arrow read in dicts holds values that do not fit."""
+    """Whether a column of dicts that Arrow could read has a type that does not fit."""
     found = table.type_of(name)
     if found is None or len(kinds) != 1 or found == UNKNOWN:
         return False
@@ -304,12 +303,12 @@ def _is_of_another_kind(table: Input, name: str, kinds: Kinds) -> bool:
 
 
 def _can_be_coerced(table: Input, name: str, kinds: Kinds) -> bool:
-    """Whether it is known, or a value says, what kind of values there should be."""
+    """Whether the kind of a column is given, or one of its values determines it."""
     assert table.rows is not None
     if len(kinds) == 1:
         return True
     if any(isinstance(row.get(name), Unreadable) for row in table.rows):
-        return True  # as far as it is a column of no values
+        return True  # it can be rejected
     known = {kind_of(row.get(name)) for row in table.rows} - {None, Kind.OTHER}
     return bool(known & set(kinds) if kinds else known)
 
@@ -325,7 +324,7 @@ def _coerced(inputs: Inputs, wanted: Callable[[Input], Mapping[str, Kinds]]) -> 
 
 
 def _coerced_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
-    """Coerce columns of a table; keep the values as given of those with rejects."""
+    """Coerce columns of a table; keep the original values of columns with rejected ones."""
     assert table.rows is not None
     columns = dict(zip(table.source.schema.names, table.source.columns, strict=True))
     misfits: dict[str, Misfits] = {}
@@ -333,7 +332,7 @@ def _coerced_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
         if _can_be_coerced(table, name, kinds):
             columns[name], misfits[name] = coerce([row.get(name) for row in table.rows], kinds)
     if misfits and "" in columns and not any("" in row for row in table.rows):
-        del columns[""]  # which only said how many rows there are
+        del columns[""]  # a placeholder for the number of rows
     odd = [*table.unreadable, *(name for name, found in misfits.items() if found)]
     texts = {name: [row.get(name) for row in table.rows] for name in odd}
     unreadable = {name: e for name, e in table.unreadable.items() if name not in misfits}

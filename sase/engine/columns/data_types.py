@@ -15,7 +15,7 @@ from sase.lang.units import NANOSECONDS, UNITS
 def data_type(arrow: pa.DataType) -> DataType:
     """Return the type of an Arrow column as the language sees it."""
     if pa.types.is_dictionary(arrow) and pa.types.is_run_end_encoded(arrow.value_type):
-        return DataType(Kind.OTHER)  # which Arrow does not decode
+        return DataType(Kind.OTHER)  # Arrow does not decode it
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
@@ -40,16 +40,16 @@ _KINDS = (
     (pa.types.is_large_string, Kind.STRING),
     (pa.types.is_string_view, Kind.STRING),
     (pa.types.is_date, Kind.TIMESTAMP),
-    # Every value is NULL, which says nothing of the kind.
+    # Every value is NULL, so the kind is unknown.
     (pa.types.is_null, Kind.UNKNOWN),
 )
 
-# How many digits integers of so many bits may have, and decimals of 128.
+# The most decimal digits of integers by their bits, and of decimals of 128 bits.
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20, 128: 38}
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of values that may be dictionary-encoded."""
+    """Return the type of the values, of a dictionary-encoded column or any other."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -59,7 +59,7 @@ def is_of_extensions(kind: pa.DataType) -> bool:
 
 
 def is_checked(kind: pa.DataType) -> bool:
-    """Whether Arrow checks arrays of a type: at an extension of an extension it ends the process.
+    """Whether Arrow can validate arrays of a type; extensions of extensions crash it.
 
     What is not known here counts as such, too, and dictionaries of extension values in another
     type, since no snapshot has them.
@@ -111,7 +111,7 @@ PLAIN = {
 
 @lru_cache
 def is_zone(name: str) -> bool:
-    """Whether moments of a time zone can be shown: it is an offset, or its name is known here."""
+    """Whether moments of a time zone can be shown: an offset, or a name known to this system."""
     try:
         pa.scalar(0, pa.timestamp("s", name)).as_py()
     except (KeyError, ValueError, OSError):  # of pytz, of zoneinfo, of their folders
@@ -129,7 +129,7 @@ def distinct_types(arrays: Iterable[pa.Array]) -> list[pa.DataType]:
 
 
 def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
-    """Return the type that has the values of all these, if there is one."""
+    """Return the type that can hold the values of all these types, or None."""
     known = [_widened(value_type(kind)) for kind in kinds]
     fields = [pa.schema([pa.field("", kind)]) for kind in known]
     try:
@@ -138,7 +138,7 @@ def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
         return None
     if not pa.types.is_decimal(found):
         return found
-    # Arrow leaves less room for integers than it then asks for.
+    # Arrow's unified precision is too small for the integers.
     digits = max(
         (_DIGITS[kind.bit_width] for kind in known if pa.types.is_integer(kind)), default=0
     )
@@ -148,13 +148,13 @@ def common_type(kinds: Iterable[pa.DataType]) -> pa.DataType | None:
 
 
 def _widened(kind: pa.DataType) -> pa.DataType:
-    """Decimals of 32 and 64 bits with room for the digits of integers beside them."""
+    """Widen decimals of 32 and 64 bits, so that they have room for the digits of integers."""
     is_narrow = pa.types.is_decimal(kind) and kind.bit_width < 128
     return pa.decimal128(kind.precision, kind.scale) if is_narrow else kind
 
 
 def factor(coarse: DataType, fine: DataType) -> int:
-    """Return how many units of the finer type a unit of the coarser is."""
+    """Return how many units of the finer type make one unit of the coarser."""
     if coarse.resolution and fine.resolution:
         return int(Fraction(nanoseconds(coarse.resolution), nanoseconds(fine.resolution)))
     if coarse.scale is not None and fine.scale is not None:

@@ -1,4 +1,4 @@
-"""Describe events before any is read: the schema to which a query is bound."""
+"""Describe events before any is read: build the schema that a query is bound to."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def describe(
     time_unit: str | None = None,
     mends: bool = False,
 ) -> Schema:
-    """Return the schema of events: their types, the columns, and what time counts.
+    """Return the schema of events: their types, columns, and the unit of time.
 
-    Columns of dicts that hold values of several types have none, or if `mends` that which counts
-    where the rows of the others go into quarantine.
+    Columns of dicts with values of several types have no type; with `mends` they have the type of
+    the values that are kept when the other rows go into quarantine.
     """
     inputs = opened(events, keeps_rows=mends)
     times = (time,) if isinstance(time, str) else time
@@ -64,7 +64,7 @@ def describe(
 
 
 def _clock(inputs: Inputs, times: Sequence[str], time_unit: str | None) -> DataType:
-    """Return the type of the timestamps; refuse a unit that they have themselves."""
+    """Return the type of the timestamps; refuse a `time_unit` if the type already has a unit."""
     found = time_type(inputs, *times)
     if time_unit is not None and found.kind in (Kind.FLOAT, Kind.TIMESTAMP):
         counts = "seconds" if found.kind is Kind.FLOAT else "their own unit"
@@ -76,7 +76,7 @@ def _clock(inputs: Inputs, times: Sequence[str], time_unit: str | None) -> DataT
 
 
 def _attributes(inputs: Inputs, table: Input, known: Mapping[str, DataType]) -> Attributes | None:
-    """Return the columns of a table, as fine as the finest of the name and kind in any table."""
+    """Return a table's columns, each in the finest unit of that name and kind in any table."""
     if table.is_open:
         return None
     own = {name: table.type_of(name) or UNKNOWN for name in table.names}
@@ -91,7 +91,7 @@ def _finest(inputs: Inputs, name: str, own: DataType) -> DataType:
 def _event_types(
     table: Input, declared: Declaration, known: Mapping[str, DataType]
 ) -> tuple[EventType, ...] | None:
-    """Return the types as far as they are declared, or a dictionary names them."""
+    """Return the types that are declared, or listed by a dictionary; else None."""
     if declared.definitions:
         return None
     if declared.attributes:
@@ -106,7 +106,7 @@ def _event_types(
 def _listed(
     table: Input, type_name: str, names: Sequence[str], known: Mapping[str, DataType]
 ) -> Attributes:
-    """Return the attributes that a type declares, which must be columns."""
+    """Return the attributes that a type declares; they must be columns."""
     found = dict(known)
     for name in names:
         data_type = table.type_of(name)

@@ -1,4 +1,4 @@
-"""Decoded events: one array per attribute, sorted into stream order."""
+"""Decoded events: one array for each attribute, sorted into stream order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NO_TIES = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class EventColumn:
-    """The values of one attribute; entries of `values` where `valid` is false mean nothing.
+    """The values of one attribute; entries of `values` are undefined where `valid` is false.
 
-    Floats are float64 without NaN, strings codes of at most 32 bits into `dictionary` (−1 for
-    NULL), whose values are distinct; everything else is int64: booleans 0 and 1, times in the
-    resolution of `type`, decimals unscaled. A whole column of an input may keep narrower integers,
-    which `take` widens: mostly few are taken. Integers that are keys may have `codes`: small ones
-    that are equal where they are. Texts are `plain` where the input had them row by row.
+    Floats are float64 without NaN. Strings are codes of at most 32 bits into `dictionary` (−1 for
+    NULL), whose values are distinct. All else is int64: booleans 0 and 1, times in the resolution
+    of `type`, decimals unscaled. A whole input column may keep narrower integers; `take` widens the
+    few that it selects. Integers used as keys may have `codes`: small numbers, equal where the
+    values are. Texts are `plain` if the input did not encode them.
     """
 
     type: DataType
@@ -39,7 +39,7 @@ class EventColumn:
 
     @property
     def keys(self) -> NDArray[Any]:
-        """Numbers that are equal where the values are, of a column of integers or texts."""
+        """Numbers that are equal where the values are, for a column of integers or texts."""
         return self.values if self.codes is None else self.codes
 
     def between(self, cut: slice) -> EventColumn:
@@ -49,7 +49,7 @@ class EventColumn:
         return replace(self, values=self.values[cut], valid=valid, codes=codes)
 
     def take(self, rows: slice | Numbers) -> EventColumn:
-        """Gather some rows."""
+        """Select rows."""
         valid = None if self.valid is None else self.valid[rows]
         values = self.values[rows]
         if self.dictionary is None and values.dtype.kind != "f":
@@ -60,14 +60,14 @@ class EventColumn:
 
 @dataclass(frozen=True, eq=False)
 class Refused:
-    """The bad rows, ascending; `codes` gives each one its (column, reason) in `reasons`."""
+    """The bad rows, ascending; `codes` is for each an index into `reasons` (column, reason)."""
 
     rows: Numbers
     codes: Numbers
     reasons: tuple[tuple[str, str], ...]
 
     def others(self, count: int) -> Numbers:
-        """Return the good rows among `count`."""
+        """Return the good rows among `count` rows."""
         good = np.ones(count, np.bool_)
         good[self.rows] = False
         return np.flatnonzero(good)
@@ -77,12 +77,11 @@ class Refused:
 class Events:
     """Events in stream order: sorted by the order key, ties by input row.
 
-    `order` maps positions to input rows, None where they are the same; `tie` gives the rank of the
-    order key, None where all keys are distinct. Types are codes into `type_names`, −1 for none, as
-    narrow as they were given. Where the tables of several types have columns of one name and
-    different kinds, `by_type` holds them by (type, name), and `columns` does not. `refused` rows
-    have no position: `order` steps over them. Of imprecise time `ts` are the earliest times, and
-    `until` the latest.
+    `order` maps positions to input rows, None for the identity; `tie` is the rank of the order key,
+    None if all keys are distinct. Types are codes into `type_names`, −1 for none, in the width of
+    the input. If the tables of several types have columns of one name but different kinds, these
+    are in `by_type` under (type, name), and not in `columns`. `refused` rows have no position. With
+    imprecise times `ts` is the earliest and `until` the latest time.
     """
 
     ts: Numbers
@@ -101,7 +100,7 @@ class Events:
 
     @property
     def ties(self) -> Numbers:
-        """`tie` as kernels take it: empty where all order keys are distinct."""
+        """`tie` for kernels: empty if all order keys are distinct."""
         return NO_TIES if self.tie is None else self.tie
 
     def __len__(self) -> int:
@@ -119,20 +118,20 @@ class Events:
         return self._rows(cut, lambda column: column.between(cut), order, tie)
 
     def at(self, positions: Numbers) -> Events:
-        """Gather the events at some ascending positions."""
+        """Select the events at ascending positions."""
         order = positions if self.order is None else self.order[positions]
         tie = None if self.tie is None else self.tie[positions]
         return self._rows(positions, lambda column: column.take(positions), order, tie)
 
     def with_codes(self, codes: Mapping[str, NDArray[np.int32] | None]) -> Events:
-        """The events with codes of the values of some columns, where there are such."""
+        """Return the events with codes for the values of some columns."""
         coded = {name: replace(self.columns[name], codes=each) for name, each in codes.items()}
         return replace(self, columns={**self.columns, **coded})
 
     def in_order(self, order: Numbers, check: Check = no_check) -> Events:
-        """Reorder events that stand by input row; `tie` is by position already.
+        """Reorder events from input rows to stream order; `tie` is ordered already.
 
-        `check` is called before each column, with the bytes that its numbers take.
+        `check` is called before each column, with the bytes of its numbers.
         """
 
         def taken(column: EventColumn) -> EventColumn:
@@ -148,7 +147,7 @@ class Events:
         order: Numbers | None,
         tie: Numbers | None,
     ) -> Events:
-        # Every column once, though it may serve several types.
+        # A column may serve several types; reorder it once.
         taken = {column: of(column) for column in {*self.columns.values(), *self.by_type.values()}}
         return replace(
             self,
@@ -163,7 +162,7 @@ class Events:
 
     @classmethod
     def joined(cls, parts: Sequence[Events], order: Numbers | None) -> Events:
-        """Concatenate the times and types of events, whose input rows are `order`."""
+        """Concatenate the times and types of events with the input rows `order`."""
         ts = np.concatenate([part.ts for part in parts])
         names, types = parts[0].type_names, [part.types for part in parts]
         if any(part.type_names != names for part in parts):
@@ -177,11 +176,11 @@ class Events:
 
 
 def _freeze(*arrays: NDArray[Any] | None) -> None:
-    """Make arrays read-only that many parts of the engine share."""
+    """Make arrays read-only, since many parts of the engine share them."""
     for array in arrays:
         if array is not None:
             array.flags.writeable = False
 
 
-# Gives the types of events that have none yet, by the conditions that define them.
+# Computes the types of events from the conditions that define them.
 Classify: TypeAlias = Callable[[Events], tuple[TypeCodes, tuple[str, ...]]]

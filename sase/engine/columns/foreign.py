@@ -1,4 +1,4 @@
-"""Recognise what other libraries have for tables, by the names of its classes alone."""
+"""Recognise tables of other libraries by the names of their classes, without importing them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class ForeignTable(NamedTuple):
-    """What classes of a package are, and what to do with an object of one of them.
+    """Classes of a package, what they are, and what to do with an object of theirs.
 
-    Their names may be any if none is given.
+    No names mean any class.
     """
 
     package: str
@@ -19,7 +19,7 @@ class ForeignTable(NamedTuple):
 
 ON_SPARK = "its matches are  sase.spark.match(query, df)  , and its plan  sase.spark.explain(…)"
 HELD = "; or give what  df.toArrow()  gives, if that is to be held in memory"
-# The first that fits counts.
+# The first match counts.
 FOREIGN = (
     ForeignTable(
         "pyspark.pandas", (), "pandas on Spark",
@@ -65,7 +65,7 @@ FOREIGN = (
 
 
 def foreign_table(events: object) -> ForeignTable | None:
-    """Return what an object is by the classes that it is of, None if nobody knows."""
+    """Return the entry for an object's class or one of its bases, or None."""
     for kind in type(events).__mro__:
         for each in FOREIGN:
             # Compiled modules have a name like `_duckdb`.
@@ -78,5 +78,5 @@ def foreign_table(events: object) -> ForeignTable | None:
 
 
 def is_of_spark(events: object) -> bool:
-    """Whether an object is of Spark, whose frames Arrow could read to the last row."""
+    """Whether an object is of Spark. Arrow must not read its frames: it would collect every row."""
     return any(kind.__module__.partition(".")[0] == "pyspark" for kind in type(events).__mro__)

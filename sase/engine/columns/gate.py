@@ -1,10 +1,9 @@
-"""The gate through which Arrow memory from elsewhere passes: whatever is read of it is proved.
+"""Prove Arrow memory from elsewhere: every length, offset and index that is read is checked.
 
-An array says of itself how long it is, where its texts begin and end, which values its indexes mean
-and how many are NULL. Arrow believes that, and so do kernels, which read by address. Here it is
-compared with what there is: natively by Arrow where that checks all, and in two cases differently.
-Dictionaries are proved once, since batches often share theirs, and of times and decimals the memory
-is proved and not which values are usual.
+An array states its own length, where its texts begin and end, which values its indexes select, and
+how many are NULL. Arrow and kernels, which read by address, rely on that. Arrow's validation does
+most of the proof; two cases differ. Dictionaries are proved once, since batches often share theirs.
+Of times and decimals only the memory is proved, not that the values are in a usual range.
 """
 
 from __future__ import annotations
@@ -27,17 +26,18 @@ Whole = TypeVar("Whole")
 MEND = "make the column anew, for example with  pyarrow.array(values)"
 _NOT_UTF8 = re.compile(r"Invalid UTF8 sequence at string index (\d+)")
 _DICTIONARY, _TIMESTAMP = pa.dictionary(pa.int8(), pa.int8()).id, pa.timestamp("s").id
-# Of these Arrow checks in full that each value is usual, such as one of whole days.
+# Arrow's full validation also rejects unusual values of these types, such as a `date64` within a
+# day.
 _FIXED = {
     pa.date64().id, pa.time32("s").id, pa.time64("us").id, pa.decimal32(1).id,
     pa.decimal64(1).id, pa.decimal128(1).id, pa.decimal256(1).id,
 }  # fmt: skip
-# What is nested deeper takes Arrow time and memory that grow with the square of the levels, until
-# the process ends; its own files hold no more.
+# Deeper nesting takes Arrow time and memory quadratic in the levels, until the process ends;
+# Arrow's own files allow no more.
 DEEPEST = 64
-# Of plain numbers Arrow checks all but one thing.
+# Arrow checks plain numbers completely, except for a negative offset.
 _NUMBERS = {*INTEGERS, pa.float32().id, pa.float64().id}
-# Up to so many rows and values of dictionaries, and so many texts, Arrow alone is faster.
+# Up to FEW rows and dictionary values, and FEW_TEXTS texts, Arrow alone is faster.
 FEW, FEW_TEXTS = 1 << 11, 1 << 8
 _ENDS: dict[int, Any] = {
     pa.string().id: np.dtype(np.int32),
@@ -46,19 +46,19 @@ _ENDS: dict[int, Any] = {
 FIRST_NOT_ASCII = 0x80
 _TEXTS = {*_ENDS, pa.binary().id, pa.large_binary().id}
 _VIEWS = {pa.string_view().id, pa.binary_view().id}
-# How a view of more bytes than stand in it says where they are.
+# The layout of a view whose bytes (more than _INLINE) are in a separate buffer.
 _VIEW = np.dtype([("size", "i4"), ("head", "i4"), ("buffer", "i4"), ("begin", "i4")])
 _INLINE = 12
-# The address in a capsule of some name.
+# Returns the address in a capsule of a given name.
 _address_in = ctypes.pythonapi.PyCapsule_GetPointer
 _address_in.restype, _address_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-# What identifies them, and they.
+# Dictionaries by identity.
 _Dictionaries = dict[tuple[object, ...], pa.Array]
 _Proof = Callable[[pa.Array, _Dictionaries, _Dictionaries], None]
 
 
 class _Unsound(Exception):
-    """What is wrong, and the row and its value if one is to blame."""
+    """A fault of an array, with its row and value if one is known."""
 
     def __init__(self, why: str, row: int | None = None, value: object = None) -> None:
         super().__init__(why)
@@ -66,7 +66,7 @@ class _Unsound(Exception):
 
 
 class _UnknownZoneError(_Unsound):
-    """A column is of a time zone by which no moment can be shown."""
+    """The column's time zone is unknown here, so its moments cannot be shown."""
 
     def __init__(self, zone: str) -> None:
         super().__init__(
@@ -76,33 +76,36 @@ class _UnknownZoneError(_Unsound):
 
 
 class Gate:
-    """Proves columns; of each it remembers the dictionaries that were proved last.
+    """Proves columns, and remembers for each column the dictionaries proved last.
 
     Messages end with a `remedy`.
     """
 
     def __init__(self, remedy: str = MEND) -> None:
         self._remedy = remedy
-        # Held, since other memory may stand where they were once they are gone.
+        # Keeps the memory alive: identity is by address, which could be reused.
         self._proved: dict[str, _Dictionaries] = {}
 
     def prove(
         self, name: str, chunks: Sequence[pa.Array], rows: int, where: str = "", first: int = 0
     ) -> None:
-        """Raise what is wrong with a column of so many rows, of which one is the `first`."""
+        """Raise an error if a column is unsound, or has another number of rows than `rows`.
+
+        `first` is the number of its first row.
+        """
         end = self._each(_prove, name, chunks, where, first)
         if end != first + rows:
             found = f"{where}`{name}` has {end - first} rows, where there are {rows}"
             raise DataError(f"{found}: {self._remedy}", None, name)
 
     def prove_values(self, name: str, chunks: Sequence[pa.Array], where: str = "") -> None:
-        """Raise what is wrong with the values of dictionaries, whatever the indexes are."""
+        """Raise an error if the values of dictionaries are unsound; indexes are not checked."""
         self._each(_prove_values, name, chunks, where, 0)
 
     def _each(
         self, prove: _Proof, name: str, chunks: Sequence[pa.Array], where: str, row: int
     ) -> int:
-        """Prove each chunk, from a row on; return the row behind them."""
+        """Prove each chunk from a row on; return the row after the last."""
         before, now = self._proved.get(name, {}), _Dictionaries()
         for chunk in chunks:
             try:
@@ -117,7 +120,6 @@ class Gate:
     def _refused(
         self, name: str, chunk: pa.Array, where: str, row: int, problem: Exception
     ) -> DataError:
-        """Return what is wrong with a chunk that begins at a row."""
         text = _NOT_UTF8.match(str(problem))
         if text is not None:
             at = row + int(text[1])
@@ -137,12 +139,12 @@ class Gate:
 
 
 def prove_schema(schema: pa.Schema, where: str = "") -> dict[str, DataError]:
-    """Refuse names that are not UTF-8, as bytes from elsewhere may be, and types too deep.
+    """Refuse names that are not UTF-8, and types nested too deep.
 
-    Return by name the columns of types at which Arrow's checks end the process, with errors.
+    Return errors, by name, for the columns of types that Arrow cannot check without a crash.
     """
     try:
-        names = schema.names  # which decodes them
+        names = schema.names  # decodes them
     except UnicodeDecodeError as problem:
         number = next(at for at in range(len(schema)) if not _has_name(schema, at))
         message = f"{where}the name of column {number} (from 0) is not UTF-8: rename it"
@@ -166,7 +168,7 @@ def prove_schema(schema: pa.Schema, where: str = "") -> dict[str, DataError]:
 
 
 def is_too_deep(whole: Whole, parts_of: Callable[[Whole], Iterable[Whole]]) -> bool:
-    """Whether a type or a value has parts within parts, for more levels than Arrow takes."""
+    """Whether a type or a value is nested for more levels than Arrow supports."""
     level, depth = list(parts_of(whole)), 1
     while level and depth <= DEEPEST:
         level, depth = [part for each in level for part in parts_of(each)], depth + 1
@@ -178,7 +180,7 @@ def _types_within(kind: pa.DataType) -> Iterable[pa.DataType]:
 
 
 def prove_distinct(names: Sequence[str], where: str = "") -> None:
-    """Refuse columns of one name, of which nobody knows which is meant."""
+    """Refuse several columns of one name, since a reference to it is ambiguous."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SchemaError(f"{where}there are several columns `{twice}`: rename all but one")
@@ -193,7 +195,6 @@ def _has_name(schema: pa.Schema, number: int) -> bool:
 
 
 def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
-    """Prove an array of any type."""
     kind = array.type
     if kind.id in _NUMBERS:
         _prove_extent(array)
@@ -201,9 +202,9 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
         return
     has_views = _prove_start(array)
     if kind.id in _VIEWS and not len(array):
-        return  # of an export the views that a slice leaves out are gone
+        return  # an exported slice lacks the views that it excludes
     if kind.id == _DICTIONARY:
-        # The one is a fraction of the time that the other takes.
+        # Arrow's validation is faster for few values, so it is tried first.
         if len(array) > FEW or len(array.dictionary) > FEW or not is_sound(array):
             _prove_values(array, before, now)
             array.indices.validate(full=True)
@@ -212,7 +213,7 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
         array.validate()
         _prove_nulls(array)
     elif kind.id in _ENDS and len(array) > FEW_TEXTS and _is_ascii(array):
-        return  # in a tenth of the time in which Arrow decodes each text
+        return  # takes a tenth of the time of Arrow's UTF-8 check
     else:
         array.validate(full=True)
         if pa.types.is_timestamp(kind) and kind.tz is not None and not is_zone(kind.tz):
@@ -222,8 +223,8 @@ def _prove(array: pa.Array, before: _Dictionaries, now: _Dictionaries) -> None:
 
 
 def _prove_values(array: pa.DictionaryArray, before: _Dictionaries, now: _Dictionaries) -> None:
-    """Prove the dictionary of an array, unless it was among those before."""
-    array.validate()  # its lengths, without looking at values
+    """Prove the dictionary of an array, unless it was proved before."""
+    array.validate()  # the lengths only
     values = array.dictionary
     key = (values.type, values.null_count, *identity(values))
     if key in now:
@@ -239,7 +240,7 @@ def _prove_values(array: pa.DictionaryArray, before: _Dictionaries, now: _Dictio
 
 
 def _prove_start(array: pa.Array) -> bool:
-    """Refuse what Arrow overlooks: rows before the memory, lists behind it, and views nowhere.
+    """Refuse what Arrow overlooks: negative offsets, too few list values, missing views.
 
     Return whether there are views.
     """
@@ -254,7 +255,7 @@ def _prove_start(array: pa.Array) -> bool:
 
 
 def _prove_views_of_nulls(array: pa.Array) -> None:
-    """Refuse a NULL whose view is of memory that is not there, which Arrow reads when it casts."""
+    """Refuse a NULL whose view leads outside of the memory: Arrow reads it in a cast."""
     for inner in _inner(array):
         _prove_views_of_nulls(inner)
     present = valid(array) if array.type.id in _VIEWS else None
@@ -270,18 +271,18 @@ def _prove_views_of_nulls(array: pa.Array) -> None:
 
 
 def _prove_extent(array: pa.Array) -> int:
-    """Refuse rows before the memory, and fewer than none; return how many there are."""
+    """Refuse a negative offset or length; return the length."""
     if array.offset < 0:
         raise _Unsound(f"it begins {-array.offset} rows before it")
     try:
         return len(array)
-    except SystemError as problem:  # which is what Python makes of a length below 0
+    except SystemError as problem:  # Python's error for a negative length
         raise _Unsound("it has less than no rows") from problem
 
 
 def _is_ascii(array: pa.Array) -> bool:
-    """Whether texts are sound, and their bytes such that they may be cut anywhere."""
-    array.validate()  # where the first text begins and the last one ends
+    """Whether texts are sound and ASCII, so that any offsets cut them into valid texts."""
+    array.validate()  # the first and the last offset
     _prove_nulls(array)
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, _ENDS[array.type.id])[array.offset :][: len(array) + 1]
@@ -292,7 +293,6 @@ def _is_ascii(array: pa.Array) -> bool:
 
 
 def _inner(array: pa.Array) -> list[pa.Array]:
-    """Return the arrays of which an array is made."""
     kind = array.type
     if kind.id == _DICTIONARY:
         return [array.dictionary]
@@ -306,13 +306,13 @@ def _inner(array: pa.Array) -> list[pa.Array]:
 
 
 def _prove_indexes(indexes: pa.Array, count: int) -> None:
-    """Compare indexes with the number of values, but for those under NULLs."""
+    """Check indexes against the number of values, except those under NULLs."""
     if not len(indexes):
         return
     codes = storage(indexes, INTEGERS[indexes.type.id])
     signed = codes.dtype.kind == "i"
     most = min(count, 1 << (8 * codes.itemsize - 1)) if signed else count
-    # A negative one is great without its sign, so that one look is enough.
+    # As unsigned numbers negative ones are large, so one comparison is enough.
     plain = codes.view(f"u{codes.itemsize}")
     if int(plain.max()) < most:
         return
@@ -325,7 +325,7 @@ def _prove_indexes(indexes: pa.Array, count: int) -> None:
 
 
 def _prove_nulls(array: pa.Array) -> None:
-    """Compare the count of NULLs with those that there are."""
+    """Check the stated number of NULLs against the validity bits."""
     bitmap = array.buffers()[0]
     present = len(array)
     if bitmap is not None:
@@ -335,23 +335,23 @@ def _prove_nulls(array: pa.Array) -> None:
 
 
 class Proof(IntEnum):
-    """What is proved of a batch: what a kernel reads, that all columns fit their memory, or all."""
+    """How far a batch is proved: the columns a kernel reads, that all fit their memory, or all."""
 
     READ, FITTING, WHOLE = range(3)
 
 
 def are_numbers(kind: pa.DataType) -> bool:
-    """Whether Arrow proves arrays of a type in no time, but for where they begin."""
+    """Whether Arrow proves arrays of a type in constant time, except for their offset."""
     return kind.id in _NUMBERS
 
 
 def is_flat(kind: pa.DataType) -> bool:
-    """Whether Arrow proves arrays of a type altogether, but for where they begin."""
+    """Whether Arrow proves arrays of a type completely, except for their offset."""
     return bool(pa.types.is_primitive(kind)) or kind.id in _TEXTS
 
 
 def is_sound(given: pa.Array | pa.RecordBatch) -> bool:
-    """Whether flat columns are proved, if none begins before its memory."""
+    """Whether Arrow validates flat columns in full; a negative offset is not found."""
     try:
         given.validate(full=True)
     except pa.ArrowException:
@@ -360,7 +360,7 @@ def is_sound(given: pa.Array | pa.RecordBatch) -> bool:
 
 
 def is_proved_at_once(array: pa.Array) -> bool:
-    """Whether numbers or a few coded texts are proved; if not, a gate proves them or says why."""
+    """Whether a fast check proves numbers or a few coded texts; if not, a gate must decide."""
     kind = array.type
     if kind.id == _DICTIONARY:
         values = array.dictionary
@@ -374,7 +374,7 @@ def is_proved_at_once(array: pa.Array) -> bool:
 
 
 def fits_memory(given: pa.Array | pa.RecordBatch) -> bool:
-    """Whether the memory of flat columns is long enough, if none begins before it."""
+    """Whether the memory of flat columns is long enough; a negative offset is not found."""
     try:
         given.validate()
     except pa.ArrowException:
@@ -383,7 +383,7 @@ def fits_memory(given: pa.Array | pa.RecordBatch) -> bool:
 
 
 class ExportedBatch:
-    """A batch, and the address at which Arrow describes it to kernels as long as this lives."""
+    """A batch and the address of its `ArrowArray`, valid as long as this object lives."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
@@ -392,6 +392,6 @@ class ExportedBatch:
 
 
 def identity(array: pa.Array) -> tuple[object, ...]:
-    """Identify an array by its memory."""
+    """Identify an array by its offset, length and buffer addresses."""
     addresses = [None if buffer is None else buffer.address for buffer in array.buffers()]
     return (array.offset, len(array), *addresses)

@@ -1,4 +1,4 @@
-"""Gather single values from chunks of any layout, and cast chunks to one type."""
+"""Select single values from chunks of any layout, and cast chunks to one type."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pyarrow.compute as pc
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.data_types import common_type, distinct_types, is_of_extensions
 
-# The values of a small dictionary.
+# The most values of a small dictionary.
 SMALL = 1 << 12
 
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
-    """Gather values chunk by chunk, since Arrow would first concatenate all chunks."""
+    """Select values chunk by chunk; Arrow would first concatenate all chunks."""
     if len(chunks) == 1 or not len(places):
         return pa.chunked_array([taken_values(chunks[0], places)])
     kind = chunks[0].type
     if pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):
-        return pa.chunked_array([pa.nulls(len(places), kind)])  # which Arrow does not unify
+        return pa.chunked_array([pa.nulls(len(places), kind)])  # Arrow does not unify these
     ends = np.cumsum([len(chunk) for chunk in chunks])
     of_chunk = np.searchsorted(ends, places, "right")
     order = np.argsort(of_chunk, kind="stable")
@@ -68,10 +68,10 @@ def runs(places: Numbers) -> list[Numbers]:
 
 
 def _joined(parts: list[pa.Array]) -> pa.Array:
-    """Concatenate parts of one type, whose dictionaries may differ."""
+    """Concatenate parts of one type, even if their dictionaries differ."""
     try:
         return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
-    except pa.ArrowNotImplementedError:  # of values such as lists: each may stand there twice
+    except pa.ArrowNotImplementedError:  # of values such as lists: duplicates are kept
         kind = parts[0].type
         if not pa.types.is_dictionary(kind):
             raise
@@ -89,10 +89,10 @@ def _joined(parts: list[pa.Array]) -> pa.Array:
 
 
 def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Make one chunk of several, each of which costs whoever reads it as much as many rows.
+    """Concatenate the chunks of a column, since each chunk costs a reader as much as many rows.
 
-    Columns that Arrow cannot concatenate come back as they are, and those of large dictionaries,
-    which it would compare chunk by chunk.
+    Columns that Arrow cannot concatenate are returned unchanged, as are those with large
+    dictionaries, which Arrow would compare chunk by chunk.
     """
     last = column.num_chunks - 1
     if last < 1 or (
@@ -101,12 +101,12 @@ def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     try:
         return pa.chunked_array([column.combine_chunks()], column.type)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of a type, or of an index too narrow
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # type or index too narrow
         return column
 
 
 def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
-    """Drop NULL from the values of dictionaries, which Arrow does not unify."""
+    """Remove NULL from the values of dictionaries: Arrow cannot unify such ones."""
     if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
         return parts
     again = [part.dictionary_decode().dictionary_encode() for part in parts]
@@ -120,7 +120,7 @@ def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictionary
 
 
 def alike(chunks: list[pa.Array]) -> list[pa.Array]:
-    """Cast chunks to one type: integers beside floats to the nearest floats; else to strings.
+    """Cast chunks to one type: integers beside floats to floats, unrelated types to strings.
 
     Integers of which no type of Arrow's has all become decimals.
     Timestamps of several zones become the same instants in UTC, and dates their midnights; where
@@ -131,7 +131,7 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     if len(kinds) == 1 or not known:
         return chunks
     if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
-        # One that is not registered comes back from a snapshot as what it is stored as.
+        # An unregistered extension type is restored from a snapshot as its storage type.
         return alike(
             [takeable(c.storage) if isinstance(c, pa.ExtensionArray) else c for c in chunks]
         )
@@ -146,7 +146,7 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
-    """The type that has the instants of dates and timestamps of any zones, if all are such."""
+    """The timestamp type for the instants of dates and timestamps of any zones, or None."""
     if not all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
         return None
     moments = [kind for kind in kinds if pa.types.is_timestamp(kind)]
@@ -161,9 +161,9 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_null(chunk.type):
         return pa.nulls(len(chunk), target)
     if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
-        return chunk.cast(pa.string()).cast(target)  # directly it is often the one beside
+        return chunk.cast(pa.string()).cast(target)  # a direct cast often misses the nearest
     if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
-        chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # whatever zone shows it
+        chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # independent of the zone
     if pa.types.is_date(chunk.type) and pa.types.is_timestamp(target):
         chunk = chunk.cast(pa.timestamp(target.unit))
     try:
@@ -173,11 +173,11 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.array(texts, target)
 
 
-# ---------------------------------------------------------------- what Arrow takes
+# ---------------------------------------------------------------- types Arrow can select from
 
 
 def takeable(chunk: pa.Array) -> pa.Array:
-    """Cast a chunk so that Arrow can take single values: it cannot from run ends, nor views."""
+    """Cast a chunk so that Arrow can select single values: it cannot from run ends and views."""
     chunk = unrolled(chunk)
     if is_of_extensions(chunk.type):
         return takeable(decoded(chunk))
@@ -187,7 +187,7 @@ def takeable(chunk: pa.Array) -> pa.Array:
     if kind == chunk.type:
         return chunk
     if any(each in str(chunk.type) for each in ("list_view", "run_end_encoded")):
-        # Arrow casts the ones to other values, and does not cast the others.
+        # Arrow casts list views to wrong values, and does not cast run ends.
         return pa.array(chunk.to_pylist(), kind)
     return chunk.cast(kind)
 
@@ -208,7 +208,7 @@ def _union_of(children: list[pa.Array], union: pa.UnionArray) -> pa.UnionArray:
 
 
 def decoded(chunk: pa.DictionaryArray) -> pa.Array:
-    """Decode a dictionary of values of any type."""
+    """Decode a dictionary with values of any type."""
     try:
         return chunk.dictionary_decode()
     except pa.ArrowNotImplementedError:
@@ -219,7 +219,7 @@ def decoded(chunk: pa.DictionaryArray) -> pa.Array:
 
 
 def unrolled(array: pa.Array) -> pa.Array:
-    """Decode run ends, also of types of value for which Arrow does not."""
+    """Decode run ends, also for types of value that Arrow does not support."""
     if array.type.id != _RUNS:
         return array
     rows = np.arange(array.offset, array.offset + len(array))

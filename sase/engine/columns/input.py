@@ -1,4 +1,4 @@
-"""Open what a caller gives as events: tables that Arrow reads."""
+"""Open the events that a caller gives, in any form, as Arrow tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sase.errors import DataError, SchemaError
 
 
 class FilePart(NamedTuple):
-    """`rows` of a file from its row `first` on, which is row `number` of all files."""
+    """`rows` rows of a file from its row `first` on; `number` is their first row in all files."""
 
     path: str
     rows: int
@@ -34,14 +34,14 @@ class FilePart(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """The type names of tables, and the parts of files that they are of, with their first rows."""
+    """The type names of tables, and the first row and file part of each."""
 
     names: tuple[str | None, ...]
     starts: tuple[int, ...]
     files: tuple[FilePart | None, ...]
 
     def error(self, row: int, column: str, value: object, why: str) -> DataError:
-        """Return the error for a bad row: which it is, what is wrong, and what would be right."""
+        """Return the error for a bad row: where it is, the value, and the reason."""
         written = "NULL" if value is None else str(value)
         return DataError(f"{self._place(row)}: `{column}` is {written}: {why}", row, column, value)
 
@@ -58,34 +58,34 @@ class Origin:
 
 
 Chunks = list[pa.Array]
-# The rows of a small batch.
+# The most rows of a small batch.
 SMALL = 1 << 14
-# So many chunks are read as they are, whatever they hold, and more if they have so many rows each.
+# Up to MANY chunks are read as they are, and more of them if they have FEW rows or more each.
 MANY, FEW = 1 << 7, 1 << 8
-# Reasons why values of a column are none of it, each with the rows of the table.
+# Rejected values of a column: reasons, each with the rows of the table.
 Misfits = tuple[tuple[str, NDArray[np.int64]], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """One table of events, or a reader of one; `type_name` is set where all are of one type."""
+    """One table of events, or a reader of one; `type_name` is set if all have one type."""
 
     source: Any  # a pyarrow Table, RecordBatch or RecordBatchReader
     type_name: str | None = None
-    # Columns of which Arrow could make nothing: an error only for those that are asked for.
+    # Columns that Arrow cannot read: an error only if a query reads them.
     unreadable: Mapping[str, DataError] = field(default_factory=dict)
-    # The files that it was read from.
+    # The files of the table.
     files: tuple[FilePart, ...] = ()
-    # Whether it was made of dicts, in which what is NULL may be left out.
+    # Whether it comes from dicts, which may omit NULLs.
     is_sparse: bool = False
-    # Dicts as given, of a frame the columns that Arrow cannot read, as long as these are to be
-    # coerced; afterwards the rows whose values were rejected, and all values of such columns.
+    # Until columns are coerced: the original dicts, or a frame's unreadable columns. Afterwards:
+    # the rows with rejected values, and all values of the columns with such rows.
     rows: Sequence[Row] | None = None
     misfits: Mapping[str, Misfits] = field(default_factory=dict)
     texts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    # Columns of memory from elsewhere, of which nothing is proved yet.
+    # Columns of foreign memory that is not proved yet.
     unproved: frozenset[str] = frozenset()
-    # The chunks of columns that were proved, by index: Arrow makes anew what it is asked for.
+    # Proved chunks by column index: Arrow makes new objects at each access.
     proved_chunks: dict[int, Chunks] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -95,16 +95,16 @@ class Input:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says which columns there are: an empty list."""
+        """Whether the columns are unknown: an empty list."""
         return not (self.source.schema.names or self.is_lazy or self.source.num_rows)
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it is a reader, whose rows can be read once only."""
+        """Whether it is a reader, whose rows can be read only once."""
         return isinstance(self.source, pa.RecordBatchReader)
 
     def index(self, name: str) -> int | None:
-        """Return the index of a column, None if there is none."""
+        """Return the index of a column, or None."""
         index: int = self.source.schema.get_field_index(name)
         if index >= 0:
             return index
@@ -113,7 +113,7 @@ class Input:
         return None
 
     def type_of(self, name: str) -> DataType | None:
-        """Return the type of a column, None if there is none."""
+        """Return the type of a column, or None."""
         index = self.index(name)
         if index is not None:
             return data_type(self.source.schema.field(index).type)
@@ -122,11 +122,11 @@ class Input:
         return UNKNOWN if self.is_open else None
 
     def arrow_type(self, name: str) -> str:
-        """Return the type of a column in Arrow's words."""
+        """Return Arrow's name of a column's type."""
         return str(self.source.schema.field(self.index(name)).type)
 
     def dictionary_of(self, name: str) -> list[str] | None:
-        """Return the values of a dictionary-encoded column, None of others."""
+        """Return the values of a dictionary-encoded column; None for others."""
         index = self.index(name)
         if index is None or self.is_lazy:
             return None
@@ -139,7 +139,7 @@ class Input:
         return [value for value in dict.fromkeys(values) if value is not None]
 
     def chunks(self, index: int) -> Chunks:
-        """Return the chunks of a column; a reader has none."""
+        """Return the chunks of a column; not for readers."""
         known = self.proved_chunks.get(index)
         if known is not None:
             return known
@@ -147,9 +147,9 @@ class Input:
         return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
     def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Input:
-        """Prove the memory of some columns, or of all, or raise what is wrong with it.
+        """Prove the memory of some columns, or of all; raise an error if it is unsound.
 
-        A reader comes back as it is: its columns are proved once they are read.
+        A reader is returned unchanged: its columns are proved when they are read.
         """
         asked = self.unproved if names is None else self.unproved.intersection(names)
         if not asked or self.is_lazy:
@@ -171,13 +171,13 @@ class Input:
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
 
-        Of a table or batch they are as it has them, of a reader proved.
+        The columns of a reader are proved.
         """
         source = self.source
         if not self.is_lazy:
             return source.num_rows, {name: self.chunks(index) for name, index in indexes.items()}
         rows, read, gate = 0, {name: Chunks() for name in indexes}, Gate()
-        for batch in self._batches():  # which are not held as a whole
+        for batch in self._batches():  # one batch in memory at a time
             for name, index in indexes.items():
                 read[name].append(batch.column(index))
                 gate.prove(name, read[name][-1:], batch.num_rows, self.where, rows)
@@ -185,7 +185,6 @@ class Input:
         return rows, read
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        """Read a reader to its end."""
         rows = 0
         try:
             for batch in self.source:
@@ -203,19 +202,19 @@ class Input:
 
     @property
     def where(self) -> str:
-        """The beginning of a message that concerns this input."""
+        """The prefix of messages about this input."""
         return f"in the events of type `{self.type_name}` " if self.type_name is not None else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All tables of events; `typed` if each has the events of one type."""
+    """All tables of events; `typed` if each table holds one event type."""
 
     tables: tuple[Input, ...]
     typed: bool = False
 
     def drained(self) -> Inputs:
-        """Read readers into memory, since they can be read once only."""
+        """Read readers into memory, since they can be read only once."""
         if not any([table.is_lazy for table in self.tables]):
             return self
         return Inputs(tuple([table.drained() for table in self.tables]), self.typed)
@@ -232,7 +231,7 @@ class Inputs:
         return sum(table.source.num_rows for table in self.tables)
 
     def emptied(self) -> Inputs:
-        """Return the columns without any row."""
+        """Return the same columns without rows."""
         return Inputs(
             tuple(
                 Input(
@@ -247,7 +246,7 @@ class Inputs:
 
     @property
     def numbers(self) -> NDArray[np.int64] | None:
-        """The numbers of the rows where files were pruned, None if they are counted from 0."""
+        """The row numbers if files were pruned; None if rows are counted from 0."""
         files = self.tables[0].files if len(self.tables) == 1 else ()
         if not files:
             return None
@@ -259,7 +258,7 @@ class Inputs:
 
     @property
     def columns(self) -> list[object]:
-        """What inputs of equal columns have in common; comparable, not hashable."""
+        """A comparable value, equal for inputs with equal columns."""
         return [
             (t.type_name, t.source.schema, t.is_open, t.is_sparse, t.unreadable)
             for t in self.tables
@@ -267,9 +266,9 @@ class Inputs:
 
 
 def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
-    """Open events of any kind; opened ones come back as they are.
+    """Open events of any kind; opened ones are returned unchanged.
 
-    Columns of dicts can be coerced later if it `keeps_rows`.
+    With `keeps_rows` columns of dicts can be coerced later.
     """
     if isinstance(events, Inputs):
         return events
@@ -283,14 +282,14 @@ def opened(events: object, *, keeps_rows: bool = False) -> Inputs:
 
 
 def as_batch(events: Any, known: pa.Schema | None = None) -> Any:
-    """Return a small table of one chunk as a batch, for `BatchDecoder`; a `known` schema is proved.
+    """Return a small table of one chunk as a batch, for `BatchDecoder`; others unchanged.
 
-    Others come back as they are.
+    The schema is proved unless it equals the `known` one.
     """
     if isinstance(events, pa.Table) and 0 < events.num_rows <= SMALL:
         if known is None or not events.schema.equals(known):
-            prove_schema(events.schema)  # without which there are no columns
-        # Chunks are not to be sliced: nothing of them is proved yet.
+            prove_schema(events.schema)  # before any column is read
+        # Slicing would read chunks that are not proved yet.
         if all(column.num_chunks == 1 for column in events.columns):
             return events.to_batches()[0]
     return events
@@ -307,11 +306,11 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         batch, unreadable = table_of_rows(events, type_name)
         rows = events if keeps_rows else None
         return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
-    if is_of_spark(events):  # though Arrow could read a frame of Spark, to the last row
+    if is_of_spark(events):  # Arrow would collect every row
         raise DataError(_cannot_be(events, type_name))
     try:
         if hasattr(events, "__arrow_c_stream__"):
-            # What has a length is in memory, a data frame: its dictionaries are known at once.
+            # An object with a length is a data frame in memory: its dictionaries are known at once.
             imported = pa.table if hasattr(events, "__len__") else pa.RecordBatchReader.from_stream
             table = imported(events)
             return _foreign(_own(table) if is_of_pandas(events) else table, type_name)
@@ -336,20 +335,19 @@ def _own(table: pa.Table) -> pa.Table:
 
 
 def _with_one_chunk(source: pa.Table, index: int) -> pa.Table:
-    """Concatenate the chunks of a column."""
     column = concatenated(source.column(index))
     return source.set_column(index, source.schema.field(index), column)
 
 
 def _foreign(source: Any, type_name: str | None) -> Input:
-    """Take a table, batch or reader of which nothing is proved yet."""
+    """Open a table, batch or reader whose memory is not proved yet."""
     found = _checked(source, type_name)
     batch = as_batch(found.source, found.source.schema)
     return replace(found, source=batch, unproved=frozenset(batch.schema.names))
 
 
 def _checked(source: Any, type_name: str | None) -> Input:
-    """Prove the schema, and leave out columns at which Arrow's checks would end the process."""
+    """Prove the schema; leave out columns that would crash Arrow's validation."""
     schema = source.schema
     odd = prove_schema(schema)
     if odd:

@@ -1,4 +1,4 @@
-"""Add to a table of events with one time the columns of the earliest and the latest time."""
+"""Add columns of the earliest and the latest time to events with one time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST = -INT64_MAX - 1
 
 
 def one_table(events: object) -> pa.Table:
-    """Return events of any kind as one table, whose columns are proved."""
+    """Return events of any kind as one proved table."""
     source = opened(events).proved().tables[0].source
     return pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
 
@@ -32,9 +32,9 @@ def widened(
     types: Sequence[str] | None,
     type_column: str,
 ) -> pa.Table:
-    """Add columns of times moved by some units; of other types they are as they were, or the time.
+    """Add columns with the times moved by some units, for the events of `types`, or all if None.
 
-    Without `types` all events are moved.
+    For other events a column keeps its values, or is the time if it is new.
     """
     times, chosen = table[time].combine_chunks(), _chosen(table, types, type_column)
     raw = _raw(times)
@@ -49,7 +49,7 @@ def widened(
 
 
 def _chosen(table: pa.Table, types: Sequence[str] | None, column: str) -> Mask:
-    """Mark the events of the types that are to be moved; `types` that none is of are warned of."""
+    """Mark the events of the types to move; warn about types without events."""
     if types is None:
         return np.ones(len(table), np.bool_)
     if column not in table.column_names:
@@ -66,7 +66,7 @@ def _chosen(table: pa.Table, types: Sequence[str] | None, column: str) -> Mask:
 
 
 def _raw(times: pa.Array) -> Numbers:
-    """Convert times to units of their type; seconds as floats to microseconds."""
+    """Convert times to integer units; seconds as floats to microseconds."""
     if pa.types.is_floating(times.type):
         return microseconds(pc.fill_null(times, 0.0).to_numpy(zero_copy_only=False))
     whole = times.cast(pa.int32()) if pa.types.is_date32(times.type) else times
@@ -75,14 +75,14 @@ def _raw(times: pa.Array) -> Numbers:
 
 
 def _moved(raw: Numbers, units: int) -> Numbers:
-    """Move times, which stop at the ends of 64 bits, of which the greatest ends no interval."""
+    """Move times, limited to 64 bits and below the greatest number, which can end no interval."""
     if units < 0:
         return np.maximum(raw, LEAST - units) + units
     return np.minimum(raw, max(INT64_MAX - 1 - units, LEAST)) + units
 
 
 def _column(raw: Numbers, times: pa.Array) -> pa.Array:
-    """Convert units to times of the type of others, missing where these are."""
+    """Convert raw units back to the type of `times`; NULL times stay NULL."""
     missing = pc.is_null(times).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(times.type):
         return pa.array(raw / 1e6, times.type, mask=missing)

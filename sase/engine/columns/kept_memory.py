@@ -1,8 +1,8 @@
-"""Large memory that is kept, when it is free, for whoever asks next.
+"""Keep large freed memory for the next allocation.
 
-A system hands out fresh memory page by page, each zeroed: a run that takes hundreds of megabytes
-spends a fifth of its time there, and gives them back at its end for the next one to ask again. So
-up to `KEPT` bytes are kept. They are marked as free, and a system that lacks memory takes them.
+A system provides fresh memory page by page, each zeroed. A run that takes hundreds of megabytes
+spends a fifth of its time there, and the next run again. So up to `KEPT` bytes are kept, marked as
+free: a system that lacks memory may take them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-# What is smaller is not worth keeping, and so many bytes are kept.
+# The least size worth keeping, and the most bytes kept in total.
 LARGE, KEPT = 1 << 22, 3 << 27
-# What can be marked as free: elsewhere nothing is kept.
+# Whether memory can be marked as free; elsewhere nothing is kept.
 MAY_KEEP = hasattr(mmap, "MADV_FREE")
 
-# On huge pages or not, the youngest last. Whoever takes or gives does so at once: no thread waits
-# for another.
+# Kept memory, and whether it is on huge pages; the youngest last. The operations used are atomic,
+# so no lock is needed.
 _kept: deque[tuple[mmap.mmap, bool]] = deque()
 
 
 def reused(shape: tuple[int, ...], *, is_huge: bool = False) -> NDArray[np.int64]:
-    """Return numbers that are anything, in memory that was used before if there is some.
+    """Return uninitialized numbers, in kept memory if possible.
 
-    What is looked up all over is to be on huge pages.
+    Arrays that are accessed at random belong on huge pages.
     """
     size = 8 * prod(shape)
     if size < LARGE:
@@ -44,7 +44,7 @@ def reused(shape: tuple[int, ...], *, is_huge: bool = False) -> NDArray[np.int64
 
 
 def mapped(size: int, *, is_huge: bool) -> mmap.mmap:
-    """Return fresh memory, which is zero, on huge pages where the system has such."""
+    """Return fresh zeroed memory, on huge pages if the system has them."""
     try:
         memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
@@ -56,19 +56,19 @@ def mapped(size: int, *, is_huge: bool) -> mmap.mmap:
 
 
 def kept_bytes() -> int:
-    """Return how many bytes are kept."""
+    """Return the number of bytes kept."""
     return sum(len(memory) for memory, _ in tuple(_kept))
 
 
 def _lent(memory: mmap.mmap, is_huge: bool, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Numbers in memory that is kept when no array is made of it any more."""
+    """An array over memory that is kept again once no array uses it."""
     lent = (ctypes.c_int64 * prod(shape)).from_buffer(memory)
     weakref.finalize(lent, _give_back, memory, is_huge).atexit = False
     return np.frombuffer(memoryview(lent), np.int64).reshape(shape)
 
 
 def _taken(size: int, is_huge: bool) -> mmap.mmap | None:
-    """Take what is large enough and no more than twice as large, if there is any."""
+    """Take kept memory that is large enough, and at most twice as large."""
     for _ in range(len(_kept)):
         try:
             memory, kind = _kept.pop()
@@ -81,7 +81,7 @@ def _taken(size: int, is_huge: bool) -> mmap.mmap | None:
 
 
 def _drop(size: int) -> None:
-    """Keep nothing on huge pages that is smaller: what grows has outgrown it, mostly."""
+    """Drop smaller memory on huge pages: mostly an array has outgrown it."""
     for each in tuple(_kept):
         if each[1] and len(each[0]) < size:
             with suppress(ValueError, IndexError):  # another thread was faster
@@ -89,9 +89,9 @@ def _drop(size: int) -> None:
 
 
 def _give_back(memory: mmap.mmap, is_huge: bool) -> None:
-    """Keep memory, if so much may be kept; else it is the system's again."""
+    """Keep memory, up to the limit; otherwise free it."""
     if MAY_KEEP and len(memory) <= KEPT:
-        with suppress(OSError, IndexError):  # another thread may give up the last
+        with suppress(OSError, IndexError):  # another thread may drop the last
             memory.madvise(mmap.MADV_FREE)
             _kept.append((memory, is_huge))
             while kept_bytes() > KEPT:

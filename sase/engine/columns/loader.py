@@ -1,4 +1,4 @@
-"""Load an input into `Events`: the columns that a query names, in stream order."""
+"""Load an input into `Events`: the columns that a query reads, in stream order."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
 
-# The most digits of decimals.
+# The most digits of Arrow's decimals.
 MOST_DIGITS = 76
 NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
 
 
 class Loader:
-    """Loads one input after the other; resolves equal columns and unifies dictionaries once.
+    """Loads one input after another; resolves equal columns and unifies dictionaries only once.
 
-    What is `made` of columns is also there for others that load for the same plan. The `opener`
-    makes tables of events of any kind.
+    `made` is a cache of resolved columns that loaders for the same plan share. The `opener` makes
+    tables of events of any kind.
     """
 
     def __init__(
@@ -67,23 +67,23 @@ class Loader:
         self.gate = Gate()
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
-        # The columns of the last input, and what they become: for all who load the same for a plan.
+        # A cache of resolved columns, shared by loaders for one plan.
         self._made: dict[Hashable, Any] = {} if made is None else made
         self._resolved: tuple[list[object], Resolved] | None = None
-        # What the columns of all inputs held, and what else there is to say against that.
+        # The types of the columns of all inputs, and a further check of them.
         self._check = check
         self.known: ColumnTypes = {}
-        # What another loader knew, when it was adopted.
+        # `known` of another loader when it was adopted.
         self._adopted: ColumnTypes | None = None
-        # Seconds as floats are whole microseconds in what is known; this is what was given.
+        # The type of time as given; `known` has microseconds in place of float seconds.
         self.time: DataType = schema.time_type
         self.decoder: BatchDecoder | None = None
         self._dictionaries: dict[object, Dictionaries] = defaultdict(Dictionaries)
 
     def opened(self, events: object) -> Inputs:
-        """Open events, and prove what is read of them.
+        """Open events, and prove the columns that are read.
 
-        Columns of dicts are coerced if bad rows go into quarantine.
+        If bad rows go into quarantine, columns of dicts are coerced.
         """
         if not self.quarantines:
             if isinstance(events, Inputs):
@@ -94,17 +94,17 @@ class Loader:
         return self.proved(coerced_to_load(inputs, self.schema, self.names))
 
     def decoded(self, events: object) -> tuple[Inputs, Events] | None:
-        """Open and load a batch that is like the last one, and has no bad row; None of others."""
+        """Open and load a batch like the last one without bad rows; None for others."""
         if self.decoder is None or self.quarantines:
             return None
         return self.decoder.decoded(events, self.gate)
 
     def proved(self, inputs: Inputs) -> Inputs:
-        """Prove the columns that are read, of readers once they are drained."""
+        """Prove the columns that are read; those of readers once they are drained."""
         return inputs.proved(self._read, self.gate)
 
     def checkpoint(self) -> list[Any]:
-        """Return the types that columns and time had, as plain values."""
+        """Return the types of columns and time as plain values."""
         found = [*self.known.items(), ((None, self.schema.time), self.time)]
         return [
             [type_name, name, each.kind.value, each.resolution, each.scale]
@@ -112,7 +112,7 @@ class Loader:
         ]
 
     def restore(self, saved: Saved) -> None:
-        """Restore what was saved: the types that columns had, and what time was given as."""
+        """Restore the types of columns and time from a checkpoint."""
         found = [self._restored_type(part) for part in saved.parts()]
         saved.check(bool(found), "the type of time is not there")
         *columns, (_, self.time) = found
@@ -135,7 +135,7 @@ class Loader:
         return (None if type_name.is_none else type_name.text(), name.text()), known
 
     def adopt(self, other: Loader) -> None:
-        """Know what another loader knows, which has loaded more columns of the same events."""
+        """Take over the types that another loader of the same events has learned."""
         if other.known is not self._adopted:
             found = {key: each for key, each in other.known.items() if key[1] in self._read}
             if not found.items() <= self.known.items():
@@ -149,7 +149,7 @@ class Loader:
         return self.load_opened(self.opened(events), threads)
 
     def load_opened(self, inputs: Inputs, threads: int = 1) -> Events:
-        """Load the events of an opened input, by the decoder of its schema if it has one."""
+        """Load the events of an opened input, with the decoder for its schema if there is one."""
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
         if table is not None and self.decoder is not None and self.decoder.fits(table):
             found = self.decoder.load(table.source)
@@ -159,7 +159,7 @@ class Loader:
         return loaded
 
     def _decoder_for(self, table: Input) -> BatchDecoder | None:
-        """Return a decoder of more batches like this one, if one can be had."""
+        """Return a decoder for more batches like this one, or None."""
         schema = self.schema
         if not isinstance(table.source, pa.RecordBatch) or table.unreadable or table.misfits:
             return None
@@ -177,7 +177,6 @@ class Loader:
         )
 
     def _load(self, inputs: Inputs, threads: int) -> Events:
-        """Load the events of an input from scratch."""
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
         reading.note_misfits(self._read)
@@ -188,7 +187,7 @@ class Loader:
             seq = self._sequence(reading)
             columns = self._columns(reading, resolved, ts, until, threads)
             refused = self._judged(reading) if reading.faults else None
-            rank = seq if until is None else until  # by (lo, hi, row)
+            rank = seq if until is None else until  # order by (earliest, latest, row)
             if refused is None:
                 order, tie = stream_order(ts, rank, is_rising, self._between)
             else:
@@ -196,7 +195,7 @@ class Loader:
                 rank = None if rank is None else rank[good]
                 order, tie = stream_order(ts[good], rank, check=self._between)
                 order = good if order is None else good[order]
-        # The order is stable: of events of one time the earlier row is before.
+        # The sort is stable: of simultaneous events the earlier row is first.
         tie = None if self.schema.is_ordered_by_row or self.schema.is_imprecise else tie
         loaded = Events(
             ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused,
@@ -215,7 +214,7 @@ class Loader:
         return loaded
 
     def _resolve(self, inputs: Inputs) -> Resolved:
-        """Resolve the columns of an input, once for those of equal columns."""
+        """Resolve the columns of an input, or reuse the result for equal columns."""
         key = inputs.columns
         if self._resolved is None or self._resolved[0] != key:
             before = self._made.get((Loader, self.names))
@@ -227,7 +226,7 @@ class Loader:
         return self._resolved[1]
 
     def _check_types(self, found: ColumnTypes, time: DataType) -> None:
-        """Refuse columns whose type does not compare with that of earlier inputs."""
+        """Refuse columns whose type is not comparable with that of earlier inputs."""
         for (type_name, name), data_type in found.items():
             for (other, same), before in self.known.items():
                 is_same = same == name and (None in (type_name, other) or type_name == other)
@@ -239,12 +238,11 @@ class Loader:
         self._check(self.known | found, time)
 
     def _found(self, resolved: Resolved) -> ColumnTypes:
-        """Return the types of the columns of an input."""
         time = _condition_type(resolved.time)
         return {(None, name): time for name in self.schema.times} | resolved.known
 
     def _judged(self, reading: Projection) -> Refused:
-        """Return the bad rows, or raise the first unless they go into quarantine."""
+        """Return the bad rows; without quarantine raise the error for the first."""
         schema = self.schema
         columns = list(dict.fromkeys([*schema.roles, *self.names]))
         if not self.quarantines:
@@ -252,7 +250,7 @@ class Loader:
         return reading.faults.refused(columns, sum(reading.counts))
 
     def _types(self, reading: Projection) -> Typed:
-        """Return the type codes of all rows, by column, table, or definition."""
+        """Return the type codes of all rows: by column, by table, by definition, or one for all."""
         schema = self.schema
         if schema.definitions:
             return no_types(sum(reading.counts))
@@ -269,7 +267,6 @@ class Loader:
         )
 
     def _sequence(self, reading: Projection) -> Numbers | None:
-        """Return the sequence numbers of all rows."""
         name = self.schema.seq_column
         if name is None:
             return None
@@ -282,7 +279,7 @@ class Loader:
         self, reading: Projection, resolved: Resolved, ts: Numbers, until: Numbers | None,
         threads: int,
     ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:  # fmt: skip
-        """Decode the columns, by name, and by type those of which tables have several kinds."""
+        """Decode the columns: by name, and by (type, name) where tables differ in kind."""
         columns: dict[str, EventColumn] = {}
         by_type: dict[tuple[str, str], EventColumn] = {}
         for wanted in resolved.columns:
@@ -304,5 +301,5 @@ class Loader:
 
 
 def _condition_type(time: DataType) -> DataType:
-    """Return the type of times in conditions: float seconds are integer microseconds."""
+    """The type of times in conditions: integer microseconds for float seconds."""
     return INTEGER if time.kind is Kind.FLOAT else time

@@ -19,7 +19,7 @@ from sase.engine.columns.python_rows import INSTEAD_OF_GREAT, NO_FLOAT
 from sase.engine.columns.quarantine import Faults
 
 INT64 = np.iinfo(np.int64)
-MOST_EXACT = 2**53  # every integer up to here is a float64
+MOST_EXACT = 2**53  # all integers up to this are exact as floats
 DAY_MS = 86_400_000
 MOST_DIGITS = 18
 _DECIMAL_END = 10**MOST_DIGITS
@@ -28,7 +28,7 @@ _DECIMAL_END = 10**MOST_DIGITS
 def number_column(
     name: str, column: Sequence[Chunk], target: DataType, faults: Faults, *, widen: bool = True
 ) -> EventColumn:
-    """Decode a column into `target`; without `widen` a single chunk may keep narrow integers."""
+    """Decode a column into `target`; without `widen` a single chunk may keep narrower integers."""
     if target.kind is Kind.FLOAT:
         values, known = raw_floats(name, column, faults)
         if target.width is not None and any(_is_wider(each, target.width) for each in column):
@@ -42,7 +42,7 @@ def number_column(
 
 
 def _is_wider(piece: Chunk, width: int) -> bool:
-    """Whether values may be no floats of so many bits."""
+    """Whether values may have more precision than floats of a width."""
     kind = value_type(piece.array.type)
     return not pa.types.is_floating(kind) or kind.bit_width > width
 
@@ -62,7 +62,7 @@ def _decoded(column: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _integers(name: str, piece: Chunk, target: DataType, faults: Faults) -> NDArray[Any]:
-    """Return a chunk as integers of some width, in the unit of `target`."""
+    """Return a chunk as integers of any width, in the unit of `target`."""
     array, row = piece
     known = _STORED.get(array.type.id)
     if known is not None:
@@ -84,7 +84,7 @@ def _integers(name: str, piece: Chunk, target: DataType, faults: Faults) -> NDAr
     return _scaled(name, Chunk(array, row), values, target, faults)
 
 
-# What is stored as the integers that it stands for; uint64 may be more than fits.
+# Types stored as the integers they mean; uint64 is missing since it may overflow.
 _STORED = {number: dtype for number, dtype in INTEGERS.items() if number != pa.uint64().id} | {
     pa.date32().id: np.dtype(np.int32),
     pa.timestamp("s").id: np.dtype(np.int64),
@@ -106,7 +106,7 @@ def _scaled(
     bad = (values > most // times) | (values < -(most // times))
     why = f"it does not fit beside columns of {target.described()}; give all the same resolution"
     _refuse(name, piece, bad, faults, why)
-    # Beyond int64 nothing but zeros is left.
+    # If the factor exceeds int64, only zeros have passed.
     return values.astype(np.int64) * np.int64(times if times <= INT64.max else 1)
 
 
@@ -121,7 +121,7 @@ def _floats(name: str, piece: Chunk, faults: Faults) -> NDArray[Any]:
 
 
 def beyond_floats(chunks: Sequence[pa.Array]) -> Mask | None:
-    """Say which values are integers and decimals that no float has; None if no floats are there."""
+    """Mark integers and decimals that no float equals; None if no chunk has floats."""
     kinds = {value_type(chunk.type) for chunk in chunks}
     exact = any(pa.types.is_integer(kind) or pa.types.is_decimal(kind) for kind in kinds)
     if not (exact and any(map(pa.types.is_floating, kinds))):
@@ -129,7 +129,7 @@ def beyond_floats(chunks: Sequence[pa.Array]) -> Mask | None:
     found = [np.zeros(len(chunk), np.bool_) for chunk in chunks]
     for number, chunk in enumerate(chunks):
         if pa.types.is_decimal(value_type(chunk.type)):
-            # Python compares them exactly, of any width and scale.
+            # Python compares decimals exactly.
             values = chunk.to_pylist()
             found[number][:] = [each is not None and each != float(each) for each in values]
         elif pa.types.is_integer(value_type(chunk.type)):
@@ -172,12 +172,12 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _without_nan(values: NDArray[Any], known: Mask | None) -> tuple[NDArray[Any], Mask | None]:
-    """Mask NaN as NULL; `min` is NaN if any value is, so most columns are scanned once."""
+    """Mask NaN as NULL; `min` is NaN if any value is, so most columns need one scan."""
     if len(values) == 0 or not np.isnan(values.min()):
         return values, known
     number = ~np.isnan(values)
     both = number if known is None else number & known
-    # What stands under NULLs may be NaN and is no reason for a mask of its own.
+    # A NaN under a NULL needs no mask.
     return np.where(number, values, 0.0), both
 
 
@@ -189,18 +189,18 @@ def _refuse(name: str, piece: Chunk, bad: Mask, faults: Faults, why: str) -> Non
     rows = np.flatnonzero(bad if present is None else bad & present)
     if len(rows):
         scalar = piece.array[int(rows[0])]
-        # Python has no moments as fine, or as far, as Arrow's.
+        # Python's moments have a smaller range and resolution.
         value = scalar.value if pa.types.is_temporal(scalar.type) else scalar.as_py()
         faults.refuse(name, piece.row + rows, why, value)
 
 
 def unscaled(array: pa.Array) -> tuple[Numbers, Mask]:
-    """Return the unscaled integers of decimals, and which of them have too many digits."""
+    """Return the unscaled integers of decimals, and mark those with too many digits."""
     width = array.type.bit_width
     if width <= 64:
         values = storage(array, f"i{width // 8}").astype(np.int64, copy=False)
         return values, _too_long(values)
-    # Little-endian words: the value fits into the first if the others only repeat its sign.
+    # Little-endian words: the value fits into the first word if the others only extend its sign.
     words = storage(array, np.dtype((np.int64, width // 64)))
     values = np.ascontiguousarray(words[:, 0])
     sign = values >> np.int64(63)

@@ -15,12 +15,11 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.resources import Check, no_check
 
 FEW_RUNS, LAST = 1000, np.iinfo(np.int64).max
-# So many times are compared before it is asked whether to go on. Threads compare many, where there
-# are enough to be worth starting them, and each has some shares of all.
+# Times compared between checks: by one thread, and by each of several. Threads start from ENOUGH
+# times on, with SHARES shares each.
 PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
-# So many rows are sorted at once, and where time and row go into one number, which is many times
-# faster; times of a sample that say where more are cut, for each part; the bytes for each row that
-# a sort takes beside its keys.
+# Rows sorted at once; the same if time and row are packed into one number, which sorts many times
+# faster; sampled times for each part; bytes that a sort takes for each row besides its keys.
 SORTED, PACKED, SAMPLE, BYTES = 1 << 20, 1 << 24, 1 << 7, 32
 
 
@@ -37,11 +36,12 @@ def stream_order(
     is_rising: Callable[[], bool] | None = None,
     check: Check = no_check,
 ) -> Order:
-    """Order events by ts, or (ts, seq); `is_rising` tells if somebody has compared times before.
+    """Order events by ts, or by (ts, seq).
 
-    `check` is called between the pieces of a sort, and before with the bytes that it takes.
+    `is_rising` returns the result of an earlier comparison of the times. `check` is called before a
+    sort, with the bytes that it takes, and between its pieces.
     """
-    # Most inputs: sorted, and no two alike.
+    # Most inputs are sorted, without equal times.
     if _is_rising(ts, PIECE) if is_rising is None else is_rising():
         return Order(None, None)
     later = _later(ts, seq)
@@ -56,7 +56,7 @@ def stream_order(
 
 
 def looked_at(ts: Numbers, threads: int) -> AbstractContextManager[Callable[[], bool]]:
-    """Find out whether times rise strictly, of many by threads, meanwhile."""
+    """Test whether times rise strictly, in background threads if they are many."""
     if threads == 1 or len(ts) < ENOUGH:
         return nullcontext(partial(_is_rising, ts, PIECE))
     return _looked_at_by(threads, ts)
@@ -64,7 +64,6 @@ def looked_at(ts: Numbers, threads: int) -> AbstractContextManager[Callable[[], 
 
 @contextmanager
 def _looked_at_by(threads: int, ts: Numbers) -> Iterator[Callable[[], bool]]:
-    """Find it out by threads."""
     shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()
     pieces = [ts[begin : end + 1] for begin, end in pairwise(shares)]
     with ThreadPoolExecutor(threads) as pool:
@@ -73,7 +72,7 @@ def _looked_at_by(threads: int, ts: Numbers) -> Iterator[Callable[[], bool]]:
 
 
 def _is_rising(ts: Numbers, size: int) -> bool:
-    """Whether times rise strictly; `size` are compared at once."""
+    """Whether times rise strictly; compares `size` of them at a time."""
     from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
 
     ts = np.ascontiguousarray(ts)
@@ -81,7 +80,7 @@ def _is_rising(ts: Numbers, size: int) -> bool:
 
 
 def _later(ts: Numbers, seq: Numbers | None) -> Mask:
-    """Mark events, but the first, whose order key is above that of the one before."""
+    """Mark the events, from the second on, whose order key is above the one before."""
     later: Mask = ts[1:] > ts[:-1]
     if seq is not None and not later.all():
         later |= (ts[1:] == ts[:-1]) & (seq[1:] > seq[:-1])
@@ -89,7 +88,7 @@ def _later(ts: Numbers, seq: Numbers | None) -> Mask:
 
 
 def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
-    """Count the events whose order key is below that of the one before."""
+    """Count the events whose order key is below the one before."""
     back = ts[1:] < ts[:-1]
     if seq is not None:
         back |= (ts[1:] == ts[:-1]) & (seq[1:] < seq[:-1])
@@ -97,7 +96,7 @@ def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
 
 
 def sorted_in_pieces(keys: list[Numbers], back: int, check: Check, size: int) -> Numbers:
-    """Sort rows stably by keys, the first before all others; no step takes many rows at once."""
+    """Sort rows stably by keys, the first most significant; no step sorts many rows at once."""
     if len(keys[0]) <= 2 * size:
         return sorted_rows(keys[0], back) if len(keys) == 1 else np.lexsort(keys[::-1])
     found = np.empty(len(keys[0]), np.int64)
@@ -106,8 +105,8 @@ def sorted_in_pieces(keys: list[Numbers], back: int, check: Check, size: int) ->
         check(0)
         part = [key[rows] for key in keys]
         if len(part) > 1 and (part[0] == part[0][0]).all():
-            part = part[1:]  # however many events have this time
-        # A part is no larger than it must be, but where its keys are alike.
+            part = part[1:]  # all have the same time
+        # If partitioning made no progress, sort the part as a whole.
         is_alike = len(rows) == len(found) and len(part) == len(keys)
         order = sorted_in_pieces(part, back, check, len(rows) if is_alike else size)
         found[begin : begin + len(rows)] = rows[order]
@@ -116,13 +115,13 @@ def sorted_in_pieces(keys: list[Numbers], back: int, check: Check, size: int) ->
 
 
 def _parts(key: Numbers, check: Check, size: int) -> Iterator[Numbers]:
-    """Deal rows out to parts of about `size`, in their order; all keys of one are below the next's.
+    """Yield rows in parts of about `size`, in ascending order of keys; rows keep their order.
 
-    Only the rows of one key can be more.
+    Only rows of one equal key can make a larger part.
     """
     sample = np.sort(key[:: max(size // SAMPLE, 1)])
     cuts = sample[SAMPLE::SAMPLE]
-    # A key that many rows have is a part of its own.
+    # A frequent key becomes a part of its own.
     cuts = np.unique(np.concatenate([cuts, np.minimum(cuts, LAST - 1) + 1]))
     dealt: list[list[Numbers]] = [[] for _ in range(len(cuts) + 1)]
     for begin in range(0, len(key), size):
@@ -142,8 +141,8 @@ def _parts(key: Numbers, check: Check, size: int) -> Iterator[Numbers]:
 def sorted_rows(ts: Numbers, back: int) -> Numbers:
     """Sort rows stably by time.
 
-    Few sorted runs are merged. Otherwise it is several times faster to sort numbers than rows by
-    them, so time and row are packed into one, if both fit.
+    A few sorted runs are merged. Otherwise sorting numbers is several times faster than an argsort,
+    so time and row are packed into one number if both fit.
     """
     if not _can_be_packed(ts, back):
         return np.argsort(ts, kind="stable")

@@ -1,4 +1,4 @@
-"""Read the columns that are asked for from all tables, one after the other."""
+"""Read the selected columns of all tables, one table after another."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sase.engine.columns.quarantine import Faults
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The number of rows of each table, and by name the chunks of its columns."""
+    """The number of rows of each table, and the chunks of its columns by name."""
 
     inputs: Inputs
     counts: tuple[int, ...]
     chunks: tuple[Mapping[str, Chunks], ...]
-    # The log of bad rows that are found while columns are decoded.
+    # Bad rows found while columns are decoded.
     faults: Faults = field(default_factory=Faults)
 
     @cached_property
@@ -37,7 +37,7 @@ class Projection:
         return Origin(names, tuple(starts)[: len(parts)], files)
 
     def note_misfits(self, read: Collection[str]) -> None:
-        """Log the rows whose values were rejected by coercion, in columns that are read."""
+        """Log the rows with values that coercion rejected, in columns that are read."""
         if not any([table.misfits for table in self.inputs.tables]):
             return
         for start, table in zip(self.origin.starts, self.inputs.tables, strict=True):
@@ -47,7 +47,7 @@ class Projection:
                     self.faults.refuse(name, rows + start, why, value)
 
     def column(self, name: str, within: Collection[int] | None = None) -> list[Chunk]:
-        """Return a column of all tables, NULL in those without it or not `within`."""
+        """Return a column of all tables; NULL in tables without it or not `within`."""
         found: list[Chunk] = []
         row = 0
         for number, (rows, chunks) in enumerate(zip(self.counts, self.chunks, strict=True)):

@@ -1,4 +1,4 @@
-"""Make a list of dicts a table of Arrow."""
+"""Convert lists of dicts, and frames of pandas, to Arrow tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.engine.columns.gate import DEEPEST, is_too_deep, prove_distinct
 from sase.errors import DataError, SchemaError
 
 Row = Mapping[str, Any]
-# What to do with a number of which no int64 is made.
+# The remedy for a number beyond int64.
 INSTEAD_OF_GREAT = (
     "leave the row out, or give a time in a coarser unit, an identifier as text, another number as"
     " a float"
@@ -24,13 +24,13 @@ INSTEAD_OF_GREAT = (
 BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
 NO_FLOAT = "no float has this value; give the column as floats"
 ZONES = "a time zone is given of some of the moments, and not of others: give it of all, or of none"
-# What is raised for values of which Arrow makes no array, by it or by Python below.
+# Errors for values that Arrow cannot make an array of.
 UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
 @dataclass(frozen=True, repr=False)
 class Unreadable:
-    """Text in place of a value or a row, and why it is none: it fits no column."""
+    """Text in place of an unreadable value or row, and the reason; it fits no column."""
 
     text: str
     why: str
@@ -44,7 +44,7 @@ class Unreadable:
 def table_of_rows(
     rows: Sequence[Row], type_name: str | None
 ) -> tuple[pa.RecordBatch, dict[str, DataError]]:
-    """Return the columns that any row has, NULL in others, and errors for those without a type."""
+    """Return the columns that occur in any row, and errors for those without a common type."""
     columns: dict[str, pa.Array] = {}
     problems: dict[str, DataError] = {}
     names = dict.fromkeys(name for row in rows for name in row)
@@ -58,13 +58,13 @@ def table_of_rows(
         except UNREADABLE as problem:
             problems[name] = unreadable(name, values, type_name, problem)
     if not columns and rows:
-        # A batch without columns has no rows, but these have.
+        # A batch needs a column to have rows.
         columns[""] = pa.nulls(len(rows))
     return pa.RecordBatch.from_pydict(columns), problems
 
 
-# Python types whose values go together. Arrow would make moments of numbers that stand beside some,
-# 1.0 of True, and bytes of text.
+# Python types whose values may share a column. Arrow would convert others: numbers beside moments
+# to moments, True to 1.0, text to bytes.
 _FAMILIES: tuple[tuple[type, ...], ...] = (
     (bool, np.bool_),
     (timedelta, np.timedelta64),
@@ -76,23 +76,23 @@ _FAMILIES: tuple[tuple[type, ...], ...] = (
 
 
 def family(kind: type) -> int | None:
-    """Return the family of a type, None for what Arrow may judge."""
+    """Return the family of a type; None leaves it to Arrow."""
     return next((n for n, members in enumerate(_FAMILIES) if issubclass(kind, members)), None)
 
 
 class MixedZonesError(pa.ArrowTypeError):  # type: ignore[misc, unused-ignore]
-    """Moments with and without a time zone, which have no order."""
+    """Moments with and without a time zone cannot be ordered."""
 
 
 def is_zoned(value: object) -> bool | None:
-    """Whether a moment has a time zone; None of what is no moment, such as NaT."""
+    """Whether a moment has a time zone; None for anything else, such as NaT."""
     if not isinstance(value, datetime) or value != value:  # NaT
         return None
     return value.tzinfo is not None
 
 
 def array_of(values: list[Any]) -> pa.Array:
-    """Make an array of values; dates beside moments are the moments they begin with."""
+    """Make an array of values; dates among moments become midnights."""
     types = set(map(type, values)) - {type(None)}
     if len({family(each) for each in types} - {None}) > 1:
         raise pa.ArrowTypeError("there are values of several kinds")
@@ -103,7 +103,7 @@ def array_of(values: list[Any]) -> pa.Array:
     has_moments = any(issubclass(each, datetime) for each in types)
     if has_moments and len({is_zoned(each) for each in values} - {None}) > 1:
         raise MixedZonesError(ZONES)
-    # Arrow would cut the moments down to dates, or refuse the dates, whichever comes first.
+    # Arrow would truncate the moments to dates, or refuse the dates, depending on the order.
     if date in types and has_moments:
         midnight = datetime.min.time()
         return pa.array(
@@ -123,7 +123,7 @@ def _parts(value: object) -> Iterable[Any]:
 
 
 def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataError:
-    """Return the error that names the first row with a key that is no name."""
+    """Return the error for the first row with a key that is not text."""
     row = next(number for number, each in enumerate(rows) if key in each)
     of = "" if type_name is None else f" of `{type_name}`"
     return DataError(
@@ -136,7 +136,7 @@ def _no_name(key: object, rows: Sequence[Row], type_name: str | None) -> DataErr
 def unreadable(
     name: str, values: list[Any], type_name: str | None, problem: Exception
 ) -> DataError:
-    """Return the error that names the first row with which values have no type in common."""
+    """Return the error for the first row whose value does not fit those before."""
     row = first_misfit(values)
     of = "" if type_name is None else f" of `{type_name}`"
     if isinstance(problem, OverflowError):
@@ -152,12 +152,12 @@ def unreadable(
 
 
 def first_misfit(values: list[Any]) -> int:
-    """Return the first row with which the values have no type in common."""
+    """Return the first row whose value does not fit those before."""
     return bisect_left(range(len(values)), True, key=lambda last: not fits(values[: last + 1]))
 
 
 def fits(values: list[Any]) -> bool:
-    """Whether Arrow makes an array of the values."""
+    """Whether Arrow can make an array of the values."""
     try:
         array_of(values)
     except UNREADABLE:
@@ -169,16 +169,16 @@ def fits(values: list[Any]) -> bool:
 
 
 def is_of_pandas(given: object) -> bool:
-    """Whether it is a frame of pandas, which need not be installed."""
+    """Whether an object is a frame of pandas; does not import pandas."""
     return type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "columns")
 
 
 def table_of_frame(
     frame: Any, where: str, type_name: str | None
 ) -> tuple[pa.RecordBatch, dict[str, DataError], list[Row]]:
-    """Return the columns that can be read, why others cannot, and by row the values of these.
+    """Return the readable columns, errors for the others, and the rows of these.
 
-    Objects are read as the values of dicts are; what pandas has for missing ones is NULL.
+    Object columns are read as values of dicts; pandas' missing values become NULL.
     """
     _check_names(frame, where)
     columns: dict[str, pa.Array] = {}

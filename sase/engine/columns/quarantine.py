@@ -1,6 +1,6 @@
-"""Bad rows: logged while columns are decoded, then an error or rows of the quarantine table.
+"""Bad rows: logged while columns are decoded; then an error, or rows of the quarantine table.
 
-Each stands in the table as it was given, with its number, the column and the reason.
+The table has each bad row as given, with its number, the column and the reason.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from sase.engine.columns.input import Input, Inputs, Origin
 from sase.engine.columns.slice import by_table
 from sase.errors import DataError
 
-# The mark that has the column which makes a row bad.
+# The table's column that names the column at fault.
 COLUMN = "sase_column"
 _MARKS = ("sase_row", "sase_type", COLUMN, "sase_reason")
-# A name, and which column of this name it is: a table may have several.
+# A name, and the number among columns of this name: a table may have several.
 _Key = tuple[str, int]
 _Chunks = list[pa.Array]
 
 
 class BadRows(NamedTuple):
-    """Input rows, ascending, that are bad by one column and for one reason."""
+    """Input rows, ascending, that are bad in one column for one reason."""
 
     column: str
     why: str
     rows: Numbers
-    value: object  # of the first of the rows
+    value: object  # value of the first row
 
 
 class Faults:
-    """Log of the bad rows of an input."""
+    """Collects the bad rows of an input."""
 
     def __init__(self) -> None:
         self._found: list[BadRows] = []
@@ -53,17 +53,17 @@ class Faults:
             self._found.append(BadRows(column, why, rows, value))
 
     def rows_of(self, *columns: str) -> Numbers:
-        """Return the rows that are bad by some columns."""
+        """Return the rows that are bad in some columns."""
         found = [bad.rows for bad in self._found if bad.column in columns]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def error(self, columns: Sequence[str], origin: Origin) -> DataError:
-        """Return the error for the first bad row, by the first of the columns that is to blame."""
+        """Return the error for the first bad row, in the first of its bad columns."""
         bad = min(self._sorted(columns), key=lambda bad: int(bad.rows[0]))
         return origin.error(int(bad.rows[0]), bad.column, bad.value, bad.why)
 
     def refused(self, columns: Sequence[str], count: int) -> Refused:
-        """Return the bad rows among `count`, each with its first reason in the columns' order."""
+        """Return the bad rows among `count`, each with the reason of its first bad column."""
         found = self._sorted(columns)
         reasons = tuple(dict.fromkeys((bad.column, bad.why) for bad in found))
         number = {reason: code for code, reason in enumerate(reasons)}
@@ -74,23 +74,23 @@ class Faults:
         return Refused(rows, first[rows], reasons)
 
     def _sorted(self, columns: Sequence[str]) -> list[BadRows]:
-        """Sort by the places of the columns; those of one column stay in the order of logging."""
+        """Sort by the order of `columns`, keeping the order of logging within a column."""
         places = {name: place for place, name in reversed(list(enumerate(columns)))}
         return sorted(self._found, key=lambda bad: places[bad.column])
 
 
 class Quarantine:
-    """The bad rows of the last inputs of a matcher, and the number of all before."""
+    """The bad rows of a matcher's last inputs, and the total number."""
 
     def __init__(self) -> None:
         self.total = 0
         self._last: list[pa.Table] = []
-        # Most inputs have no bad row, and the columns of the one before: the empty table is kept.
+        # Cache of the empty table: most inputs have no bad row, and equal columns.
         self._columns: list[object] | None = None
         self._nothing: pa.Table | None = None
 
     def take(self, inputs: Inputs, refused: Refused | None, numbers: Numbers) -> None:
-        """Take the bad rows, if any, of an input whose rows have these numbers."""
+        """Add the bad rows, if any, of an input whose rows have these numbers."""
         if refused is not None:
             self._last.append(quarantined(inputs, refused, numbers))
             self.total += len(refused.rows)
@@ -102,17 +102,18 @@ class Quarantine:
             self._last.append(self._nothing)
 
     def news(self) -> tuple[int, int, pa.Table | None]:
-        """Return the counts of all and of the last bad rows, and once the table of the last."""
+        """Return the total, the number since the last call, and the table of these rows."""
         last, self._last = [each for each in self._last if each.num_rows] or self._last[:1], []
         table = joined(last) if len(last) > 1 else next(iter(last), None)
         return self.total, 0 if table is None else table.num_rows, table
 
 
 def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa.Table:
-    """Return the bad rows of inputs whose rows have these numbers.
+    """Return the table of bad rows of an input whose rows have these numbers.
 
-    Beside the columns of all tables there are `sase_row`, `sase_column`, `sase_reason`, and for a
-    dict of tables `sase_type`; with an underscore more for as long as a column has such a name.
+    Besides the columns of all tables it has `sase_row`, `sase_column`, `sase_reason`, and
+    `sase_type` for a dict of tables; with underscores appended while an input column has such a
+    name.
     """
     rows = np.empty(0, np.int64) if refused is None else refused.rows
     given = _given(inputs, rows)
@@ -125,7 +126,7 @@ def quarantined(inputs: Inputs, refused: Refused | None, numbers: Numbers) -> pa
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Join tables of bad rows: a column of which they have several types has one, or is text."""
+    """Concatenate tables of bad rows; a column of several types gets a common type, or is text."""
     named = [_by_name(table) for table in tables]
     keys = dict.fromkeys(key for columns in named for key in columns)
     found = {
@@ -141,7 +142,7 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def each_once(bad: pa.Table) -> pa.Table:
-    """Return bad rows by their number, each once for a column, though several plans refused it."""
+    """Return bad rows by number, each once per column, though several plans refused it."""
     name = next(name for name in bad.column_names if name.startswith(COLUMN))
     row, by = bad.column(0).to_numpy(), bad.column(name).combine_chunks().dictionary_encode()
     codes = by.indices.to_numpy()
@@ -153,7 +154,7 @@ def each_once(bad: pa.Table) -> pa.Table:
 
 
 def _by_name(table: pa.Table) -> dict[_Key, _Chunks]:
-    """Return the chunks of each column; of several with one name each has its number."""
+    """Return the chunks of each column; columns of one name are numbered."""
     found: dict[_Key, _Chunks] = {}
     seen: Counter[str] = Counter()
     for name, column in zip(table.schema.names, table.columns, strict=True):
@@ -165,7 +166,7 @@ def _by_name(table: pa.Table) -> dict[_Key, _Chunks]:
 def _marks(
     inputs: Inputs, rows: Numbers, refused: Refused | None, numbers: Numbers
 ) -> dict[str, pa.Array]:
-    """Return the columns that say of each row its number, type, column and reason."""
+    """Return the columns of row number, type, column and reason."""
     codes = np.empty(0, np.int64) if refused is None else refused.codes
     reasons = () if refused is None else refused.reasons
     row, of_type, column, reason = _MARKS
@@ -181,7 +182,7 @@ def _marks(
 
 
 def _given(inputs: Inputs, rows: Numbers) -> dict[_Key, pa.ChunkedArray]:
-    """Gather the columns of all tables at the rows, NULL in tables without them."""
+    """Select the rows from all tables; NULL in columns that a table lacks."""
     tables = [(_columns(table, local), len(local)) for table, local in by_table(inputs, rows)]
     keys = dict.fromkeys(key for columns, _ in tables for key in columns)
     return {
@@ -191,7 +192,7 @@ def _given(inputs: Inputs, rows: Numbers) -> dict[_Key, pa.ChunkedArray]:
 
 
 def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
-    """Gather the columns of a table at some rows; those that Arrow cannot hold as text."""
+    """Select rows of a table's columns; original values of coerced columns become text."""
     found: dict[_Key, _Chunks] = {}
     seen: Counter[str] = Counter()
     source = table.proved().source if len(rows) else table.source
@@ -205,7 +206,7 @@ def _columns(table: Input, rows: Numbers) -> dict[_Key, _Chunks]:
 
 
 def _taken(column: pa.Array | pa.ChunkedArray, rows: Numbers) -> _Chunks:
-    """Gather ascending rows chunk by chunk, as dictionaries may differ."""
+    """Select ascending rows chunk by chunk, since dictionaries may differ."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     shared = zip(chunks, by_part(rows, map(len, chunks)), strict=True)
     found = [taken_values(takeable(chunk), own) for chunk, own in shared if len(own)]
@@ -217,7 +218,7 @@ def _nothing(kind: pa.DataType) -> pa.Array:
 
 
 def _united(parts: Sequence[_Chunks]) -> pa.ChunkedArray:
-    """Cast chunks of several tables to one type that has all their values, or to text."""
+    """Cast chunks of several tables to a common type, or to text."""
     chunks = [chunk for part in parts for chunk in part]
     kinds = [kind for kind in distinct_types(chunks) if kind != pa.null()]
     if len(kinds) <= 1:
@@ -240,7 +241,7 @@ def _texts(chunks: _Chunks) -> pa.ChunkedArray:
 
 
 def as_text(value: Any) -> str | None:
-    """Return a value as text that Arrow can hold."""
+    """Convert a value to text that Arrow can store."""
     if isinstance(value, pa.Scalar):
         value = value.cast(pa.string()).as_py()
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()

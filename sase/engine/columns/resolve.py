@@ -1,4 +1,4 @@
-"""Resolve the names and types of a schema against tables, once for those of equal columns."""
+"""Resolve the names and types of a schema against tables, once for equal columns."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sase.engine.columns.roles import missing, require
 from sase.engine.columns.time_column import compiled_time, resolution_of
 from sase.errors import SchemaError
 
-# What columns hold, by name, and by type where each type has a table.
+# Column types by (type name, column); the type name is None unless types have separate tables.
 ColumnTypes = dict[tuple[str | None, str], DataType]
-Targets = Mapping[int, DataType]  # by the number of the table, for those that have the column
+Targets = Mapping[int, DataType]  # by table number, of the tables with the column
 
 
 class ResolvedColumn(NamedTuple):
-    """A column to be read: its type, and the tables that have it, None if all have.
+    """A column to read: its type, and the tables that have it, None for all.
 
-    `type_names` are the types whose column it is, where those of others are of another kind.
+    If tables differ in its kind, `type_names` are the event types of these tables.
     """
 
     name: str
@@ -32,17 +32,17 @@ class ResolvedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolved:
-    """The index of each column that is read in each table, and the type it is decoded into."""
+    """The index of each column in each table, and the type it is decoded into."""
 
     indexes: tuple[Mapping[str, int], ...]
     time: DataType
     resolution_ns: int | None
     columns: tuple[ResolvedColumn, ...]
-    known: ColumnTypes  # of those that hold any values
+    known: ColumnTypes  # without columns that have no value
 
 
 def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
-    """Find the columns, or raise what is wrong with them."""
+    """Find the columns; raise an error if one is missing or of a wrong type."""
     time = compiled_time(inputs, schema)
     if schema.seq_column is not None:
         require(inputs, schema.seq_column, "seq")
@@ -68,7 +68,7 @@ def resolve(inputs: Inputs, schema: Schema, names: Sequence[str]) -> Resolved:
 
 
 def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]:
-    """Return a column for each kind of values that tables have under a name."""
+    """Return one column for each kind that tables have under a name."""
     groups = _by_kind(targets)
     if len(groups) == 1:
         within = None if len(targets) == len(inputs.tables) else frozenset(targets)
@@ -85,11 +85,11 @@ def _wanted(inputs: Inputs, name: str, targets: Targets) -> list[ResolvedColumn]
 
 
 def _by_kind(targets: Targets) -> list[Targets]:
-    """Group tables by the kind of a column, which may differ between those of several types."""
+    """Group tables by the kind of a column, which may differ between event types."""
     kinds = list(dict.fromkeys(t.kind for t in targets.values() if t != UNKNOWN))
     if len(kinds) <= 1:
         return [targets]
-    # A column without any value goes with the first.
+    # A column without values joins the first group.
     sorted_out = {n: kinds[0] if t == UNKNOWN else t.kind for n, t in targets.items()}
     return [{n: targets[n] for n in targets if sorted_out[n] is kind} for kind in kinds]
 
@@ -111,7 +111,7 @@ def _targets(inputs: Inputs, name: str, schema: Schema) -> Targets:
 
 
 def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> bool:
-    """Whether a column may lack: dicts leave out NULL, and no type need declare it."""
+    """Whether a column may be missing: dicts omit NULLs, or no type declares it."""
     tables = [schema.attributes(type_name) for type_name in schema.type_names or ()]
     if tables and all(table is not None and name not in table for table in tables):
         return True
@@ -120,7 +120,7 @@ def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> b
 
 
 def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataType:
-    """Return the type in which a column is read: that of the schema, if it holds every value."""
+    """Return the type that a column is decoded into: the schema's, if it can hold every value."""
     if name in table.unreadable:
         raise table.unreadable[name]
     if found.kind is Kind.OTHER:
@@ -132,7 +132,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
     if UNKNOWN in (expected, found):
         return found if expected == UNKNOWN else expected
     if (found.kind, expected.kind) == (Kind.INTEGER, Kind.FLOAT):
-        return expected  # as rows from JSON come, with no point where there is no fraction
+        return expected  # JSON may write a float without a decimal point
     is_vague = expected.resolution is None and expected.scale is None
     if found.kind is expected.kind and (is_vague or merged([found, expected]) == expected):
         return found if is_vague and found.kind is not Kind.FLOAT else expected
@@ -143,12 +143,12 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
 
 
 def type_expected(schema: Schema, table: Input, name: str) -> DataType:
-    """Return the type of a column of a table for which the query was compiled."""
+    """Return the type of a table's column that the query was compiled for."""
     return expected_of_type(schema, table.type_name, name)
 
 
 def expected_of_type(schema: Schema, type_name: str | None, name: str) -> DataType:
-    """Return the type of an attribute, of events of one type or of any, that a schema says."""
+    """Return the schema's type of an attribute, for one event type or any."""
     types = (schema.type_names or ("",)) if type_name is None else (type_name,)
     known = (schema.attributes(each) or {} for each in types)
     return next((declared[name] for declared in known if name in declared), UNKNOWN)

@@ -1,4 +1,4 @@
-"""The memory of results: few large pieces, from which arrays are cut."""
+"""The memory of results: arrays cut from few large pieces."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sase.engine.columns.arrays import HUGE, Numbers
 from sase.engine.columns.kept_memory import reused
 
-# The numbers that are allocated as others are, of the first piece, and of the largest.
+# Numbers allocated as usual before pieces are used; numbers of the first and the largest piece.
 FEW, LEAST, MOST = 1 << 23, HUGE // 8, HUGE
 
 
 class ResultMemory:
-    """Cuts arrays from pieces, each up to some size twice as large as the one before.
+    """Cuts arrays from pieces, each twice as large as the one before, up to a limit.
 
-    Results are written once and kept, and so all of their pages are fresh but in pieces that others
-    have used before. What is cut keeps its piece alive. Before there are `FEW` they come from the
-    allocator, which has so much memory at hand that is still in the cache.
+    Results are written once and kept, so their pages are fresh, except in reused pieces. An array
+    keeps its piece alive. The first `FEW` numbers come from the allocator, whose memory may still
+    be in the cache.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class ResultMemory:
         self._given = 0
 
     def empty(self, *shape: int) -> Numbers:
-        """An array to write to; of what is larger than a piece each has its own."""
+        """Return an uninitialized array; one larger than a piece gets memory of its own."""
         count = prod(shape)
         self._given += count
         if self._given <= FEW:
@@ -43,17 +43,14 @@ class ResultMemory:
         return found.reshape(shape)
 
     def copy(self, array: NDArray[Any]) -> Numbers:
-        """A copy of numbers."""
+        """Copy an array into this memory."""
         found = self.empty(*array.shape)
         found[...] = array
         return found
 
     def detach(self, room: Numbers, count: int) -> tuple[Numbers, Numbers]:
-        """Split off the first numbers of each row of a buffer; return a buffer to go on with, too.
-
-        Nothing writes to what is split off any more.
-        """
+        """Split off the first `count` numbers of each row; return them, and the next buffer."""
         found = room[..., :count]
         if 2 * count < room.shape[-1]:
             return found.copy(), room
-        return found, self.empty(*room.shape)  # where a copy takes longer
+        return found, self.empty(*room.shape)  # a copy would take longer

@@ -1,4 +1,4 @@
-"""Check the columns of time, type and sequence, and word the errors for missing columns."""
+"""Check the columns of time, type and sequence, and report missing columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WANTED = {
     "type": "the types' names; cast it to strings, or name the column that holds them",
     "seq": "integers; cast it, or name the column that numbers the events",
 }
-# What else may be done than to name the right column.
+# Further remedies besides naming the right column.
 _OTHERWISE = {"type": '; without one say  type=None, types=["Name"]  or define types by conditions'}
 
 
 def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:
-    """Return the types of a column that every table must have, and that must suit its role."""
+    """Return the types of a role's column; every table must have it, with a suitable type."""
     return tuple(_required(table, column, role) for table in inputs.tables)
 
 
@@ -51,6 +51,6 @@ def _required(table: Input, column: str, role: Role) -> DataType:
 
 
 def missing(table: Input, column: str, what: str, remedy: str = "") -> NoReturn:
-    """Raise the error for a column that is not there."""
+    """Raise the error for a missing column."""
     hints = did_you_mean(column, table.names) or (f"there are {', '.join(table.names)}",)
     raise SchemaError(f"{table.where}there is no {what}: {hints[0]}{remedy}")

@@ -1,8 +1,8 @@
-"""Tables within a state as bytes, and back: whatever the bytes are, what is read is sound.
+"""Save tables within a state as bytes, and read them back safely from any bytes.
 
-They are in the format of Arrow streams. Arrow believes the lengths and offsets that stand in one,
-so all are checked before anything else sees the table; and it takes the sizes of compressed buffers
-from the bytes, so compressed ones, which are never written, are refused.
+The format is Arrow's stream format. Arrow trusts the lengths and offsets in it, so all are proved
+before use. Compressed buffers, which are never written, are refused, since Arrow trusts their
+stated sizes as well.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sase.engine.columns.gate import Gate
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
 
-# Rows in a byte of a table that was saved: each has a time, however well that is packed.
+# The most rows per byte: each row has at least a time, however well it is packed.
 MOST_OF_BYTE = 64
-# Of the flat buffers of Arrow's format: which field of a message is its header and of which kind
-# that is; the kinds, and which field of a dictionary holds its batch, and of a batch its codec.
+# Arrow's flatbuffers: the fields of a message with the kind and the header; the field of a
+# dictionary with its batch, and of a batch with its compression.
 _KIND, _HEADER, _BATCH, _COMPRESSION = 1, 2, 1, 3
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 _NO_TABLE = (pa.ArrowException, OSError, ValueError, MemoryError, struct.error)
@@ -36,7 +36,7 @@ def to_bytes(table: pa.Table) -> NDArray[np.uint8]:
 
 
 def from_bytes(saved: Saved) -> pa.Table:
-    """Read the table that `to_bytes` wrote."""
+    """Read a table that `to_bytes` wrote."""
     data = saved.array(None, dtype="uint8")
     buffer = pa.py_buffer(data)
     try:
@@ -44,7 +44,7 @@ def from_bytes(saved: Saved) -> pa.Table:
         with pa.ipc.open_stream(buffer) as reader:
             table = reader.read_all()
         rows: int = table.num_rows
-        if rows > MOST_OF_BYTE * len(data):  # of columns without any, each of which took a number
+        if rows > MOST_OF_BYTE * len(data):  # columns of NULLs take no bytes
             raise ValueError(f"it has {rows} rows, in {len(data)} bytes")
         for name, column in zip(table.schema.names, table.columns, strict=True):
             Gate().prove(name, column.chunks, rows)
@@ -60,7 +60,6 @@ def _refuse_compressed(buffer: Any) -> None:
 
 
 def _is_compressed(metadata: bytes) -> bool:
-    """Whether the buffers of a message are compressed."""
     (root,) = struct.unpack_from("<I", metadata)
     kind, header = (_field(metadata, root, field) for field in (_KIND, _HEADER))
     if kind is None or header is None:
@@ -75,7 +74,7 @@ def _is_compressed(metadata: bytes) -> bool:
 
 
 def _field(metadata: bytes, table: int, number: int) -> int | None:
-    """Where a field of a table stands, if it is there: its virtual table says so."""
+    """The position of a field of a flatbuffer table, from its vtable; None if absent."""
     (back,) = struct.unpack_from("<i", metadata, table)
     (size,) = struct.unpack_from("<H", metadata, table - back)
     at = 4 + 2 * number
@@ -86,6 +85,6 @@ def _field(metadata: bytes, table: int, number: int) -> int | None:
 
 
 def _target(metadata: bytes, place: int) -> int:
-    """The table that an offset leads to."""
+    """The position of the table that an offset refers to."""
     (offset,) = struct.unpack_from("<I", metadata, place)
     return place + int(offset)

@@ -1,7 +1,7 @@
-"""Python values within a state, such as those of dicts that wait, and back: column by column.
+"""Save Python values within a state, such as those of waiting dicts, column by column.
 
-Arrow writes them, those of each type by themselves. What is nested, or what it cannot hold, stays a
-value that fits no column, and is saved as its text.
+Arrow writes the values, each type in a table of its own. A nested value, or one that Arrow cannot
+store, is saved as text, and restored as a value that fits no column.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sase.engine.columns.python_rows import UNREADABLE, Unreadable
 from sase.engine.columns.saved_tables import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
 
-# The group of a row without a value, and that of values which Arrow cannot hold.
+# Groups of rows: without a value, and with a value that Arrow cannot store.
 NULL, ODD = -1, 0
 _TEXT, _WHY = "text", "why"
 
 
 class OddValue:
-    """In place of a value that no condition reads, with its text."""
+    """A restored value that no condition can read, with its text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -32,7 +32,7 @@ class OddValue:
 
 
 def saved_values(values: Sequence[Any]) -> dict[str, Any]:
-    """Values as plain values and arrays; in which group each is, and the groups."""
+    """Return values as plain values and arrays: the group of each, and the groups."""
     of_row = np.full(len(values), NULL)
     odd, groups = list[Any](), dict[pa.DataType, list[Any]]()
     for row, value in enumerate(values):
@@ -57,7 +57,7 @@ def saved_values(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def restored_values(saved: Saved, count: int) -> list[Any]:
-    """So many values that were saved."""
+    """Return `count` saved values."""
     tables = [from_bytes(part) for part in saved.part("tables").parts()]
     odd = from_bytes(saved.part("odd"))
     saved.check(odd.schema.names == [_TEXT, _WHY], "texts have no reasons")
@@ -74,7 +74,6 @@ def restored_values(saved: Saved, count: int) -> list[Any]:
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The type of Arrow that holds a value, None if no condition reads it."""
     if isinstance(value, Unreadable):
         return None
     try:
@@ -89,7 +88,6 @@ def _odd(text: str, why: str | None) -> Unreadable | OddValue:
 
 
 def _listed(table: pa.Table, saved: Saved) -> list[list[Any]]:
-    """The values of each column of a table."""
     try:
         return [column.to_pylist() for column in table.columns]
     except UNREADABLE as problem:

@@ -1,4 +1,4 @@
-"""Take rows of inputs, concatenate inputs, and save them, all as they were given."""
+"""Select rows of inputs, concatenate inputs, and save them, unchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sase.errors import DataError
 
 
 def taken(inputs: Inputs, rows: Numbers) -> Inputs:
-    """Take some rows, counted through all tables, in their order."""
+    """Select rows, numbered through all tables, in their order."""
     tables = tuple(
         Input(
             _rows(_table(table), local),
@@ -39,7 +39,7 @@ def taken(inputs: Inputs, rows: Numbers) -> Inputs:
 
 
 def _misfits_at(table: Input, rows: Numbers) -> dict[str, Misfits]:
-    """Return the misfits among some ascending rows, by their places there."""
+    """Return the misfits among some ascending rows, by their index there."""
     found = dict[str, Misfits]()
     for name, misfits in table.misfits.items():
         kept = [(why, np.flatnonzero(np.isin(rows, bad))) for why, bad in misfits]
@@ -49,13 +49,13 @@ def _misfits_at(table: Input, rows: Numbers) -> dict[str, Misfits]:
 
 
 def by_table(inputs: Inputs, rows: Numbers) -> Iterator[tuple[Input, Numbers]]:
-    """Split ascending rows by table; yield each with its own numbers of them."""
+    """Split ascending rows by table; yield each table with the rows numbered within it."""
     sizes = [table.source.num_rows for table in inputs.tables]
     return zip(inputs.tables, by_part(rows, sizes), strict=True)
 
 
 def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
-    """Concatenate inputs of one table of equal columns each; `tidy` copies what is used."""
+    """Concatenate inputs of one table each with equal columns; `tidy` drops unused memory."""
     if len(parts) == 1 and not tidy:
         return parts[0]
     whole = pa.concat_tables([_table(part.tables[0]) for part in parts])
@@ -65,7 +65,7 @@ def joined(parts: Sequence[Inputs], *, tidy: bool = False) -> Inputs:
 
 
 def _with_values(whole: Input, tables: Sequence[Input]) -> Input:
-    """Return a table with what is kept of the values of its parts beside their columns."""
+    """Return the whole table with the rows, misfits and texts of its parts."""
     rows, misfits, texts = None, dict[str, Misfits](), dict[str, list[Any]]()
     if any(table.rows is not None for table in tables):
         given = (t.source.to_pylist() if t.rows is None else t.rows for t in tables)
@@ -82,10 +82,10 @@ def _with_values(whole: Input, tables: Sequence[Input]) -> Input:
 
 
 def united(parts: Sequence[Inputs]) -> Inputs | None:
-    """Concatenate inputs of one table each, if their columns agree.
+    """Concatenate inputs of one table each, or return None if their columns conflict.
 
-    A column may be without any value in some, or not be there. Nor are there any of memory that is
-    unsound, which is an error where it is shown.
+    A column may be missing or without values in some. Unsound memory gives None as well; the error
+    is raised where the data is shown.
     """
     tables = [part.tables[0] for part in parts if len(part.tables) == 1 and not part.typed]
     if len(tables) < len(parts):
@@ -98,7 +98,7 @@ def united(parts: Sequence[Inputs]) -> Inputs | None:
 
 
 def tidied(table: pa.Table) -> pa.Table:
-    """Copy rows, with no values in dictionaries but those that occur."""
+    """Copy rows, and drop unused values from dictionaries."""
     columns = [_own(column) for column in table.columns]
     if not columns:
         return table
@@ -125,7 +125,6 @@ def saved(inputs: Inputs) -> dict[str, Any]:
 
 
 def _saved_table(table: Input) -> dict[str, Any]:
-    """Return a table with what is kept of values beside its columns, as long as none is read."""
     rows = None
     if table.rows is not None:
         names = dict.fromkeys(name for row in table.rows for name in row)
@@ -184,13 +183,13 @@ def _restored_misfits(saved: Saved, count: int) -> tuple[str, Numbers]:
 
 
 def _table(table: Input) -> pa.Table:
-    """Return all columns, whose memory is proved, since they are copied."""
+    """Return all columns of a table, proved since they will be copied."""
     source = table.proved().source
     return source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
 
 
 def _rows(table: pa.Table, rows: Numbers) -> pa.Table:
-    """Take rows of a table chunk by chunk, with the dictionary of each."""
+    """Select rows of a table chunk by chunk, each with its dictionary."""
     if not len(rows):
         return table.slice(0, 0)
     if rows[-1] - rows[0] == len(rows) - 1:
@@ -204,33 +203,33 @@ def _rows_of_batch(batch: pa.RecordBatch, rows: Numbers) -> pa.Table:
     places = pa.array(rows)
     try:
         return pa.Table.from_batches([batch.take(places)])
-    except pa.ArrowNotImplementedError:  # of views and of runs Arrow takes only what lies together
+    except pa.ArrowNotImplementedError:  # Arrow cannot select single rows of views and runs
         slices = [batch.slice(int(run[0]), len(run)) for run in runs(rows)]
         return pa.Table.from_batches(slices)
 
 
 def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Copy a column into one chunk, whose dictionary holds no more than occurs."""
+    """Copy a column into one chunk whose dictionary has only values that occur."""
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return _one(column)
     if pa.types.is_dictionary(kind.value_type) or is_of_extensions(kind):
-        # Arrow writes these, and does not read them again.
+        # Arrow writes these, but cannot read them.
         plain = list(map(decoded, column.chunks))
         return _own(pa.chunked_array(plain, kind.value_type))
     try:
         coded = column.cast(kind.value_type).dictionary_encode()
         chunks = [indexed(chunk, kind) for chunk in coded.chunks]
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return column  # of values that Arrow does not encode, or more than the indexes count
+        return column  # Arrow cannot encode the values, or the indexes are too narrow
     return _one(pa.chunked_array(chunks, kind))
 
 
 def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not column.num_chunks:
-        return column  # of which Arrow would make one chunk, if it can make the type of no rows
+        return column  # Arrow may fail to make an empty chunk
     try:
         whole = column.combine_chunks()
-    except pa.ArrowNotImplementedError:  # of a type such as runs of extensions
+    except pa.ArrowNotImplementedError:  # such as runs of extensions
         return column
     return whole if isinstance(whole, pa.ChunkedArray) else pa.chunked_array([whole])

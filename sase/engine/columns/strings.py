@@ -1,4 +1,4 @@
-"""Decode columns of strings into codes of one dictionary of distinct values."""
+"""Decode string columns into codes of one dictionary of distinct values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sase.engine.columns.gate import identity
 from sase.engine.columns.kept_memory import reused
 
 CodeType = type[np.int16] | type[np.int32]
-# From MANY texts on, FEW distinct ones in ROOM bytes are coded by a kernel instead of Arrow, and
-# from HUGE on others, too.
+# From MANY texts on a kernel encodes them instead of Arrow, if at most FEW are distinct and these
+# take at most ROOM bytes; from HUGE texts on in any case.
 MANY, FEW, ROOM, HUGE = 1 << 16, 1 << 10, 1 << 16, 1 << 18
-# Up to so many texts are looked up one by one.
+# Texts encoded one by one.
 TINY = 100
-# Of so many values of a dictionary, and no more, a kernel finds out whether they are distinct.
+# Sizes of dictionaries that a kernel tests for distinct values.
 LARGE, MOST = 1 << 13, 1 << 24
-# So many of them are worth a thread.
+# Values that are worth a thread.
 WORTH = 1 << 17
 SMALL = 2**31 - 1  # bytes that the offsets of a plain string array can count
 _Identity = tuple[object, ...]
@@ -35,7 +35,7 @@ Translation = NDArray[np.int32] | None  # None: every code stays as it is
 
 
 class DistinctValues:
-    """The distinct values of a column, as Arrow has them or as Python has: few need both."""
+    """The distinct values of a column, as an Arrow array or a tuple, converted on demand."""
 
     def __init__(self, given: pa.Array | tuple[str, ...]) -> None:
         self._given = given
@@ -45,13 +45,13 @@ class DistinctValues:
 
     @cached_property
     def dictionary(self) -> pa.Array:
-        """The values as Arrow has them."""
+        """The values as an Arrow array."""
         given = self._given
         return pa.array(given, pa.large_string()) if isinstance(given, tuple) else given
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The values as Python has them."""
+        """The values as Python strings."""
         given = self._given
         return given if isinstance(given, tuple) else tuple(given.to_pylist())
 
@@ -61,17 +61,17 @@ NO_VALUES = DistinctValues(())
 
 @dataclass
 class Dictionaries:
-    """The dictionaries of the chunks seen last: batches often share theirs."""
+    """The dictionaries of the last chunks, unified; batches often share theirs."""
 
-    given: dict[_Identity, pa.Array] = field(default_factory=dict)  # holds the memory they are
+    given: dict[_Identity, pa.Array] = field(default_factory=dict)  # keeps the memory alive
     mappings: dict[_Identity, Translation] = field(default_factory=dict)
     values: DistinctValues = NO_VALUES
-    # Codes of texts that came a few at a time, and `values` as long as they are these.
+    # Codes of texts encoded one by one, and `values` as long as it holds these.
     _codes: dict[str, int] = field(default_factory=dict)
     _values: DistinctValues | None = None
 
     def code(self, texts: list[str | None]) -> NDArray[np.int32]:
-        """Code a few texts: known values keep their codes, new ones follow."""
+        """Encode a few texts: known values keep their codes, new ones get the next."""
         if self._values is not self.values or len(self._codes) > FEW:
             self._codes, self._values = {}, None
         codes, count = self._codes, len(self._codes)
@@ -82,7 +82,7 @@ class Dictionaries:
         return np.array(found, np.int32)
 
     def key(self, dictionary: pa.Array) -> _Identity | None:
-        """Return the key of a dictionary that was seen before and has no NULL."""
+        """Return the key of a dictionary that is known and has no NULL, else None."""
         key = identity(dictionary)
         return None if key not in self.mappings or lacks(self.mappings[key]) else key
 
@@ -108,7 +108,7 @@ class Dictionaries:
 
 
 def _few_values(dictionary: pa.Array) -> tuple[str, ...] | None:
-    """Return the values of a small dictionary, if they are distinct and none is NULL."""
+    """Return the values of a small dictionary if they are distinct and not NULL."""
     if len(dictionary) > TINY:
         return None
     texts = dictionary.to_pylist()
@@ -118,7 +118,7 @@ def _few_values(dictionary: pa.Array) -> tuple[str, ...] | None:
 
 
 def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
-    """Whether many values are known to be distinct, in a fifth of the time that Arrow takes."""
+    """Whether many values are known to be distinct, in a fifth of Arrow's time."""
     count = len(dictionary)
     if not LARGE <= count <= MOST or dictionary.null_count:
         return False
@@ -132,7 +132,7 @@ def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
         text_hash.hash_texts(ends, data, cuts[share], cuts[share + 1], hashes)
 
     def are_of(share: int) -> bool:
-        """Whether those are whose hashes are of a share."""
+        """Whether the values with hashes of a share are distinct."""
         rows = np.empty(text_hash.PIECE, np.int64)
         slots = zeros((2 << (count // shares).bit_length(),))
         return bool(text_hash.are_distinct(ends, data, hashes, share, shares, rows, slots))
@@ -146,24 +146,23 @@ def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
 
 
 def _ends_and_bytes(texts: pa.Array, width: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Where texts begin and end, and all bytes."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
     return ends, np.frombuffer(data or b"", np.uint8)
 
 
 def _mapping(places: NDArray[np.int32]) -> Translation:
-    # A value that is NULL or stands twice has another place than its own.
+    # A NULL or a duplicate has another place than its own.
     return None if (places == np.arange(len(places))).all() else places
 
 
 def lacks(mapping: Translation) -> bool:
-    """Whether a dictionary has a NULL; an identical translation has none."""
+    """Whether a dictionary has a NULL; an identity mapping has none."""
     return mapping is not None and bool((mapping < 0).any())
 
 
 def string_column(column: Sequence[Chunk], known: Dictionaries, threads: int = 1) -> EventColumn:
-    """Decode a column of strings, many plain ones by threads."""
+    """Decode a string column; many plain texts by threads."""
     codes, values, may_lack = encoded(column, np.int32, known, threads)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
@@ -175,11 +174,11 @@ def string_column(column: Sequence[Chunk], known: Dictionaries, threads: int = 1
 def encoded(
     column: Sequence[Chunk], dtype: CodeType, known: Dictionaries, threads: int = 1
 ) -> tuple[NDArray[Any], DistinctValues, bool]:
-    """Return the codes of a column, its distinct values, and whether there may be codes −1 of NULL.
+    """Return the codes of a column, its distinct values, and whether codes may be −1 (NULL).
 
-    Indices are translated from dictionary to dictionary; no row's string is touched. Codes are of
-    `dtype`, or narrower as they were given; they are wrong where there are more values than `dtype`
-    counts, which the caller checks.
+    Indices are translated between dictionaries; no row's string is read. Codes are of `dtype`, or
+    narrower as in the input. If there are more values than `dtype` counts, codes are wrong; the
+    caller checks that.
     """
     if len(column) == 1 and len(column[0].array) <= TINY and column[0].array.type in _WIDTHS:
         found = known.code(column[0].array.to_pylist())
@@ -199,7 +198,7 @@ def encoded(
 def _with_dictionaries(
     arrays: list[pa.Array], threads: int
 ) -> tuple[list[pa.DictionaryArray], bool]:
-    """Encode plain chunks; also return whether all were plain, which makes the values distinct."""
+    """Encode plain chunks; return also whether all were plain, so that values are distinct."""
     plain = [array for array in arrays if array.type.id != _DICTIONARY]
     if not plain:
         return arrays, False
@@ -209,7 +208,6 @@ def _with_dictionaries(
 
 
 def _by_arrow(plain: list[pa.Array]) -> list[pa.DictionaryArray]:
-    """Encode texts by Arrow."""
     is_plain = {array.type for array in plain} == {pa.string()}
     if not is_plain or sum(array.nbytes for array in plain) > SMALL:
         plain = [array.cast(pa.large_string()) for array in plain]
@@ -246,7 +244,7 @@ def _of_few(plain: list[pa.Array]) -> list[pa.DictionaryArray] | None:
 
 
 def _of_many(plain: list[pa.Array], threads: int) -> list[pa.DictionaryArray] | None:
-    """Encode very many texts by a kernel, in a third of the time and by threads; else None."""
+    """Encode very many texts by a kernel with threads, in a third of the time; else None."""
     if sum(map(len, plain)) < HUGE:
         return None
     from sase.engine.columns.value_codes import PlainTexts, text_codes  # Numba, which takes long
@@ -261,14 +259,14 @@ def _of_many(plain: list[pa.Array], threads: int) -> list[pa.DictionaryArray] | 
 
 
 def _plain_texts(array: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.uint8]]:
-    """Where texts begin and end, all bytes, and a byte for each text if some are NULL."""
+    """The offsets of texts, all bytes, and a validity byte for each text if some are NULL."""
     present = valid(array)
     mask = np.zeros(0, np.uint8) if present is None else present.view(np.uint8)
     return *_ends_and_bytes(array, _WIDTHS[array.type]), mask
 
 
 def _with_nulls(codes: NDArray[Any], mask: NDArray[np.uint8]) -> pa.Array:
-    """Codes as Arrow has them, NULL where the texts are by their mask, if they have one."""
+    """Convert codes to an Arrow array, NULL where the mask is 0; an empty mask means none."""
     return pa.array(codes, mask=mask == 0 if len(mask) else None)
 
 
@@ -277,17 +275,17 @@ _DICTIONARY = pa.dictionary(pa.int8(), pa.string()).id
 
 
 def codes_of(index: pa.Array, mapping: Translation, dtype: CodeType) -> NDArray[Any]:
-    """Translate the indices of a chunk by the mapping of its dictionary."""
+    """Translate the indices of a chunk with the mapping of its dictionary."""
     codes = storage(index, INTEGERS[index.type.id])
     if mapping is not None:
-        # Under NULLs there may be any index, and with nothing but NULLs no value at all.
+        # Indexes under NULLs are arbitrary, and a column of NULLs may have no values.
         codes = np.append(mapping, -1).astype(dtype).take(codes, mode="clip")
     present = valid(index)
     return codes if present is None else np.where(present, codes.astype(dtype), dtype(-1))
 
 
 def is_unicode(text: str) -> bool:
-    """Whether text has no surrogates, as which bytes are decoded that are not UTF-8."""
+    """Whether text has no surrogates, which stand for bytes that are not UTF-8."""
     if text.isascii():
         return True
     try:

@@ -21,20 +21,20 @@ from sase.engine.columns.roles import require
 from sase.engine.columns.timestamps import shown_moment
 from sase.errors import SchemaError
 
-# Events of the year 5000 are none; most are before 2200, and those of clocks are after 2000.
+# No events are after the year 5000; most are before 2200; clock times are after 2000.
 _YEAR = 31_556_952 * 10**9
 _CLOCKS = (2000 - 1970) * _YEAR
 _UNITS = ("s", "ms", "us", "ns")
 _LATEST, _USUAL = (5000 - 1970) * _YEAR, (2200 - 1970) * _YEAR
-FLOAT_UNIT = "us"  # the unit of float seconds once they are decoded
+FLOAT_UNIT = "us"  # unit of decoded float seconds
 _END = 2.0**63
-_EXACT_END = 2.0**52  # below, a product has a fraction of a half or finer
-LONGEST = 2**62 - 1  # of intervals, whose units are counted in 64 bits
+_EXACT_END = 2.0**52  # below, products resolve halves
+LONGEST = 2**62 - 1  # longest interval, in raw units
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
 def time_type(inputs: Inputs, *columns: str) -> DataType:
-    """Return the type of time that holds those of all tables: one kind, the finest resolution."""
+    """Return the type of time of all tables: they must agree in kind; the finest resolution."""
     every = [t for column in columns for t in require(inputs, column, "time")]
     found = [t for t in every if t != UNKNOWN]
     kinds = {t.kind for t in found}
@@ -49,7 +49,7 @@ def time_type(inputs: Inputs, *columns: str) -> DataType:
 
 
 def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
-    """Return the type of time, or refuse one in which the compiled windows mean something else."""
+    """Return the type of time; refuse one that changes the meaning of the compiled windows."""
     found, known = time_type(inputs, *schema.times), schema.time_type
     if UNKNOWN in (found, known):
         return found if known == UNKNOWN else known
@@ -71,21 +71,21 @@ def _refuse(schema: Schema, found: DataType) -> NoReturn:
 
 
 def resolution_of(time: DataType, schema: Schema) -> int | None:
-    """Return the nanoseconds of a raw unit of time, None where they are not known."""
+    """Return the nanoseconds of a raw unit of time, or None if unknown."""
     if time.kind is Kind.FLOAT:
         return nanoseconds(FLOAT_UNIT)
     return schema.nanoseconds if time.resolution is None else nanoseconds(time.resolution)
 
 
 def likely_unit(time: int) -> str | None:
-    """Return the unit by which a count since 1970 is a time of this century or the next."""
+    """Return the unit in which a count since 1970 is a time between 2000 and 2200, or None."""
     return next((u for u in _UNITS if _CLOCKS <= time * nanoseconds(u) < _USUAL), None)
 
 
 def doubt_of_unit(
     schema: Schema, earliest: int, latest: int, resolution_ns: int | None
 ) -> str | None:
-    """Return why the unit of time is in doubt, if no events are as late, or as early, as these."""
+    """Return why the unit of time is doubtful, given the earliest and the latest time, or None."""
     if resolution_ns is None:
         return None
     if latest * resolution_ns < _LATEST:
@@ -108,7 +108,7 @@ def doubt_of_unit(
 
 
 def _doubt_of_early(schema: Schema, earliest: int, latest: int, resolution_ns: int) -> str | None:
-    """Return why a unit is in doubt by which all is in 1970, and by another in this century."""
+    """Return a doubt if all times are in 1970, but in this century by another unit."""
     if schema.time_type.kind is not Kind.INTEGER or not 0 < latest * resolution_ns < _YEAR:
         return None
     meant = likely_unit(earliest)
@@ -123,7 +123,7 @@ def _doubt_of_early(schema: Schema, earliest: int, latest: int, resolution_ns: i
 
 
 def read_times(reading: Projection, name: str, time: DataType) -> Numbers:
-    """Return the times of all rows, and log those without one."""
+    """Return the times of all rows; log rows without one."""
     if time.kind is Kind.FLOAT:
         return _from_floats(reading, name)
     column = number_column(name, reading.column(name), time, reading.faults)
@@ -133,9 +133,9 @@ def read_times(reading: Projection, name: str, time: DataType) -> Numbers:
 
 
 def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers) -> Numbers | None:
-    """Return the latest times of all rows, and log those that end no interval; None if precise.
+    """Return the latest times of all rows, or None if times are precise; log invalid intervals.
 
-    Of rows that are logged the number means nothing.
+    The numbers of logged rows are undefined.
     """
     if schema.until is None:
         return None
@@ -163,7 +163,7 @@ def is_beyond(ts: Numbers, until: Numbers) -> Mask:
 
 
 def before_earliest(schema: Schema) -> str:
-    """Return why a latest time is bad that is before the earliest."""
+    """The reason against a latest time before the earliest."""
     return (
         f"it is before `{schema.time}`: an event is at one of the times between the two, of which"
         " the earlier is named first"
@@ -171,7 +171,7 @@ def before_earliest(schema: Schema) -> str:
 
 
 def beyond_latest(schema: Schema) -> str:
-    """Return why a latest time is bad up to which nobody can count."""
+    """The reason against a latest time that is too great or too far away."""
     return (
         f"it is the greatest number of 64 bits, or 2^62 units or more after `{schema.time}`: an"
         " interval ends before, and is shorter"
@@ -179,7 +179,7 @@ def beyond_latest(schema: Schema) -> str:
 
 
 def beyond_longest(schema: Schema) -> str:
-    """Return why a latest time is bad that is further from the earliest than any may be."""
+    """The reason against an interval longer than `longest`."""
     assert schema.longest is not None
     unit = schema.nanoseconds
     most = f"{schema.longest:,}" if unit is None else interval_text(schema.longest * unit)
@@ -207,21 +207,21 @@ def in_range(seconds: NDArray[np.float64]) -> Mask:
 
 
 def microseconds(seconds: NDArray[np.float64]) -> Numbers:
-    """Convert seconds that are in range to microseconds: the exact value, rounded half-even.
+    """Convert seconds in range to microseconds: the exact value, rounded half to even.
 
-    The float product is rounded before it is rounded to an integer, which can make a tie of none or
-    break one the wrong way. Dekker's error term of the product decides those.
+    The float product is rounded before it is rounded to an integer. That can create or hide a tie;
+    Dekker's error term of the product decides these cases.
     """
     product = seconds * 1e6
     whole = np.rint(product)
     away = product - whole
     halves = np.flatnonzero(np.abs(away) == 0.5)
     lost = _lost(seconds[halves], product[halves])
-    # `rint` went down from +½ and up from −½; the error term may say otherwise.
+    # `rint` rounded +½ down and −½ up; the error term may decide otherwise.
     whole[halves] += (away[halves] > 0) & (lost > 0)
     whole[halves] -= (away[halves] < 0) & (lost < 0)
     result = whole.astype(np.int64)
-    for row in np.flatnonzero(np.abs(product) >= _EXACT_END):  # the year 2112, and what is no date
+    for row in np.flatnonzero(np.abs(product) >= _EXACT_END):  # from the year 2112 on
         result[row] = round(Fraction(seconds[row]) * 10**6)
     return result
 

@@ -1,4 +1,4 @@
-"""Convert a point in time that a caller gives to raw units of the time column, and back."""
+"""Convert points in time given by a caller to raw units of the time column, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sase.engine.columns.strings import is_unicode
 from sase.errors import DataError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Digits of a second in ISO 8601 that a datetime has no room for.
+# Digits of a second beyond a datetime's microseconds.
 _BEYOND_MICROSECONDS = re.compile(r"[.,]\d{6}(\d{1,3})")
 MOMENTS = (
     "a datetime or date, a datetime64 of numpy, a Timestamp of pandas, a scalar of pyarrow, or text"
@@ -29,9 +29,9 @@ MOMENTS = (
 
 
 def raw_moment(given: object, time: DataType, column: str) -> int:
-    """Return a moment in raw units: clipped to 64 bits, and rounded down to a unit.
+    """Return a moment in raw units: clipped to 64 bits, rounded down to a unit.
 
-    An integer is in raw units; a float is seconds, where the column holds these as floats.
+    An integer is in raw units; a float is in seconds, if the column has float seconds.
     """
     value = given
     if isinstance(given, pa.Scalar) and not pa.types.is_temporal(given.type):
@@ -49,7 +49,7 @@ def raw_moment(given: object, time: DataType, column: str) -> int:
 
 
 def shown_moment(raw: int, time: DataType) -> str:
-    """Show a time of the column, without a zone."""
+    """Format a time of the column, without a zone."""
     if time.kind is Kind.FLOAT:
         return f"{raw / 10**6} s"
     if time.resolution is None:
@@ -59,7 +59,7 @@ def shown_moment(raw: int, time: DataType) -> str:
 
 
 def _microseconds(seconds: float) -> int | None:
-    """Convert seconds as the times of events are: the exact value, rounded half-even."""
+    """Convert seconds like event times: the exact value, rounded half to even."""
     if isfinite(seconds):
         return round(Fraction(seconds) * 10**6)
     if isnan(seconds):
@@ -68,7 +68,7 @@ def _microseconds(seconds: float) -> int | None:
 
 
 def _nanoseconds(given: object) -> int | None:
-    """Return the nanoseconds since 1970 of a moment, None of what is none."""
+    """Return the nanoseconds of a moment since 1970; None for other values."""
     match given:
         case pa.Scalar():
             return _of_arrow(given)
@@ -103,7 +103,7 @@ def _of_numpy(given: np.datetime64) -> int | None:
 
 
 def _of_datetime(given: datetime) -> int | None:
-    if given != given:  # the NaT of pandas is one
+    if given != given:  # pandas' NaT
         return None
     moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
     whole = (moment - _EPOCH) // timedelta(microseconds=1) * 1000
@@ -137,14 +137,14 @@ def _refuse(given: object, time: DataType, column: str) -> NoReturn:
 # ------------------------------------------------------------ moments as text
 
 ZONED, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
-# As what text is tried: nanoseconds only if it has as many digits.
+# The types tried for text, in order; nanoseconds only if it has that many digits.
 _FORMS = (LOCAL, ZONED, pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
 
 
 def in_microseconds(kind: pa.DataType, values: pa.ChunkedArray | None = None) -> pa.DataType:
-    """Return moments in microseconds for a type of moments, unless some of the values are finer.
+    """Return a timestamp type in microseconds, unless some of the values are finer.
 
-    Without any values those in nanoseconds are, and other types are what they are.
+    Without values, nanoseconds are kept; other types are returned unchanged.
     """
     if not pa.types.is_timestamp(kind):
         return kind
@@ -155,10 +155,9 @@ def in_microseconds(kind: pa.DataType, values: pa.ChunkedArray | None = None) ->
 
 
 def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.DataType]:
-    """Return the columns of strings whose values in the sample are all moments, with their types.
+    """Return the types of the string columns whose values in the sample are all moments.
 
-    In columns that may be the time of events half of the values are enough: the others are in bad
-    rows.
+    For columns that may be the time, half of the values are enough: the others are bad rows.
     """
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
@@ -177,7 +176,7 @@ def moments_among(sample: pa.Table, times: Collection[str]) -> dict[str, pa.Data
 def with_moments(
     table: pa.Table, moments: Mapping[str, pa.DataType], path: str, first: int = 0
 ) -> pa.Table:
-    """Parse the text of some columns as moments; the table begins at row `first` of the file."""
+    """Parse text columns as moments; the table begins at row `first` of the file."""
     for name, kind in moments.items():
         index = table.schema.get_field_index(name)
         if index >= 0:
@@ -189,7 +188,7 @@ def with_moments(
 def _parsed(
     column: pa.ChunkedArray, kind: pa.DataType, name: str, path: str, first: int
 ) -> pa.ChunkedArray:
-    """Parse a column of text; raise an error for the first value that is no moment."""
+    """Parse a text column; raise an error for the first value that is not a moment."""
     texts = _as_texts(column)
     try:
         return pc.cast(texts, kind)
@@ -201,7 +200,7 @@ def _parsed(
 
 
 def why_none(value: object, kind: pa.DataType) -> str | None:
-    """Say why a value is no text of a moment like the others of its column, if it is none."""
+    """Return why a value is not a moment of the column's type, or None if it is."""
     if value is None:
         return None
     if isinstance(value, str) and is_unicode(value):
@@ -216,7 +215,7 @@ def why_none(value: object, kind: pa.DataType) -> str | None:
 
 
 def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast to text: a number among JSON lines must not pass for a moment."""
+    """Cast to text, so that a number in JSON lines is not taken for a moment."""
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 

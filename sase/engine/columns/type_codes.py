@@ -1,4 +1,4 @@
-"""Code the types of events: by a column, by the table that has them, or one for all."""
+"""Code the types of events: from a column, from the table of each type, or one for all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Typed = tuple[TypeCodes, tuple[str, ...]]
 
 
 def types_by_table(reading: Projection) -> Typed:
-    """Code the type of each table."""
+    """Code types by table."""
     names = tuple(table.type_name or "" for table in reading.inputs.tables)
     _check(len(names), "the dict of events")
     counts = np.array(reading.counts, np.int64)
@@ -23,19 +23,19 @@ def types_by_table(reading: Projection) -> Typed:
 
 
 def one_type(rows: int, name: str) -> Typed:
-    """Code one type of all events."""
+    """Give all events one type."""
     return np.zeros(rows, np.int16), (name,)
 
 
 def no_types(rows: int) -> Typed:
-    """Code events that have no type yet."""
+    """Give events no type yet."""
     return np.full(rows, -1, np.int16), ()
 
 
 def types_by_column(
     reading: Projection, column: str, known: Dictionaries, *, may_lack: bool = False
 ) -> Typed:
-    """Code the types that a column holds; log rows without one, unless they may lack it."""
+    """Code the types in a column; log rows without one, unless they `may_lack` it."""
     codes, values, has_nulls = encoded(reading.column(column), np.int16, known)
     _check(len(values), f"`{column}`")
     if has_nulls and not may_lack and len(lacking := np.flatnonzero(codes < 0)):

@@ -1,6 +1,6 @@
-"""Many texts or numbers to codes: by kernels, in threads that fill one table.
+"""Encode many texts or numbers by kernels, in threads that fill one table.
 
-By one thread codes are in the order in which values come first.
+With one thread, codes are numbered in the order in which values first occur.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.scan import code_table as kernel
 from sase.engine.kernels.scan.text_hash import PIECE
 
-# The slots of a table at first.
+# The first number of slots.
 SLOTS = 1 << 17
 # The fewest values that are worth a thread.
 ENOUGH = 1 << 19
 
 
 class PlainTexts(NamedTuple):
-    """Where texts begin and the last one ends, their bytes, and a byte each if some are NULL."""
+    """Texts: their offsets, their bytes, and validity bytes if some are NULL."""
 
     ends: NDArray[Any]
     data: NDArray[np.uint8]
@@ -36,10 +36,10 @@ class PlainTexts(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Where the codes of adjacent values are written to, and the kernel that does, of the values.
+    """A range of adjacent values: the array for their codes, and the kernel that encodes them.
 
-    It takes where to begin, the table, room, the codes and the thread, and returns where there was
-    no more room, or `GIVEN_UP`.
+    The kernel takes where to begin, the table, a buffer, the codes and the thread. It returns the
+    place where room ended, or `GIVEN_UP`.
     """
 
     codes: NDArray[np.int32]
@@ -49,9 +49,9 @@ class _Part(NamedTuple):
 def text_codes(
     chunks: Sequence[PlainTexts], threads: int
 ) -> tuple[list[NDArray[np.int32]], pa.Array] | None:
-    """The codes of the texts of each chunk, and the text of each code.
+    """Return the codes of the texts of each chunk, and the text of each code.
 
-    None where texts are too long for a table, or were made to meet in it.
+    None if texts are too long for a table, or collide on purpose.
     """
     codes = [_codes(len(chunk.ends) - 1) for chunk in chunks]
     table = _filled(list(_shares_of_texts(chunks, codes, threads)), kernel.WORDS)
@@ -59,7 +59,7 @@ def text_codes(
 
 
 def number_codes(numbers: Numbers, threads: int) -> NDArray[np.int32] | None:
-    """The codes of whole numbers, None where these were made to meet in a table."""
+    """Return the codes of whole numbers; None if they collide on purpose."""
     codes, cuts = _codes(len(numbers)), cuts_of(len(numbers), threads, ENOUGH)
     numbers = np.ascontiguousarray(numbers, np.int64)
     shares = [
@@ -70,13 +70,13 @@ def number_codes(numbers: Numbers, threads: int) -> NDArray[np.int32] | None:
 
 
 def _filled(parts: Sequence[Sequence[_Part]], words: int) -> _Table | None:
-    """The table that threads fill with the values of their parts; None if these are given up.
+    """Fill a table from parts, one share for each thread; None if the kernel gives up.
 
-    Of each value it knows so many words.
+    `words` are kept for each value.
     """
     shares = [_Share(*each) for each in enumerate(parts)]
     table, total = _Table(len(shares), words), sum(share.total for share in shares)
-    # This thread works, too: where it slept, two others would share a core.
+    # This thread works, too: if it slept, two others would share a core.
     with ThreadPoolExecutor(max(len(shares) - 1, 1)) as pool:
         while working := [share for share in shares if not share.is_done]:
             begun = [pool.submit(share.encode, table.table) for share in working[1:]]
@@ -90,14 +90,14 @@ def _filled(parts: Sequence[Sequence[_Part]], words: int) -> _Table | None:
 
 
 def _codes(count: int) -> NDArray[np.int32]:
-    """Room for so many codes."""
+    """Return uninitialized codes."""
     return reused(((count + 1) // 2,)).view(np.int32)[:count]
 
 
 def _shares_of_texts(
     chunks: Sequence[PlainTexts], codes: Sequence[NDArray[np.int32]], threads: int
 ) -> Iterator[list[_Part]]:
-    """Parts for each thread, of about as many texts, one share behind the other."""
+    """Yield the parts for each thread, with about as many texts each."""
     for first, last in pairwise(cuts_of(sum(map(len, codes)), threads, ENOUGH)):
         parts, before = [], 0
         for chunk, written in zip(chunks, codes, strict=True):
@@ -111,7 +111,7 @@ def _shares_of_texts(
 
 
 class _Share:
-    """The values that a thread codes, of which so many are `done`."""
+    """The values that a thread encodes; `done` counts those encoded."""
 
     def __init__(self, thread: int, parts: Sequence[_Part]) -> None:
         self._thread, self._parts, self._left = thread, parts, list(parts)
@@ -120,16 +120,16 @@ class _Share:
 
     @property
     def done(self) -> int:
-        """How many are coded."""
+        """The number of encoded values."""
         return self._before + self._begin
 
     @property
     def is_done(self) -> bool:
-        """Whether all are."""
+        """Whether all values are encoded."""
         return self.done == self.total
 
     def encode(self, table: kernel.CodeTable) -> bool:
-        """Write codes while there is room; false if they are given up."""
+        """Write codes while there is room; return false if the kernel gives up."""
         room = np.empty(kernel.WORDS * PIECE, np.int64)
         while self._left:
             part = self._left[0]
@@ -144,13 +144,13 @@ class _Share:
         return True
 
     def translate(self, whole: int, tail: NDArray[np.int32]) -> None:
-        """Translate the codes of all values."""
+        """Replace provisional codes by final ones."""
         for part in self._parts:
             kernel.translate(part.codes, tail, whole)
 
 
 class _Table:
-    """The codes of values that threads give out, each in blocks of its own."""
+    """The table of codes; each thread gives them out in blocks of its own."""
 
     def __init__(self, threads: int, words: int) -> None:
         self._words = words
@@ -160,7 +160,7 @@ class _Table:
         return int(self.table.sizes[:, kernel.COUNT].sum())
 
     def make_room(self, done: int, total: int) -> None:
-        """Make room where there was none, for the values of all rows by those of the ones done."""
+        """Enlarge a full table, by an estimate of the distinct values in all rows."""
         old = self.table
         if not old.sizes[:, kernel.IS_FULL].any():
             return
@@ -174,10 +174,7 @@ class _Table:
         self.table = new
 
     def close_gaps(self) -> tuple[int, NDArray[np.int32]]:
-        """Move what is known of the last blocks together; return how many codes stay as they are.
-
-        What the others become stands by their places behind these.
-        """
+        """Close gaps in the last blocks; return how many codes are final, and the new others."""
         counts = self.table.sizes[:, kernel.COUNT] >> kernel.BLOCK_BITS
         whole, most = (
             int(each) * len(counts) << kernel.BLOCK_BITS for each in (min(counts), max(counts) + 1)
@@ -196,7 +193,7 @@ class _Table:
         return whole, tail
 
     def texts(self) -> pa.Array:
-        """The text of each code."""
+        """Return the text of each code."""
         count, size = len(self), int(self.table.sizes[:, kernel.BYTES].sum())
         begins, data = reused((count + 1,)), reused((-(-size // 8),)).view(np.uint8)[:size]
         kernel.copy_texts(self.table, begins, data)
@@ -205,11 +202,11 @@ class _Table:
 
 
 def distinct_among(found: int, done: int, total: int) -> int:
-    """About how many distinct values all rows have, if so many were found among those done.
+    """Estimate the distinct values in all rows from those found among the rows done.
 
-    As many as there are if each row draws one of them; rather too few than too many.
+    It assumes that each row draws a value at random, and rather underestimates.
     """
-    if not done:  # of very many threads not even a first piece may have had room
+    if not done:  # with very many threads the first piece may lack room
         return found
     again = done - found
     again += int(2 * sqrt(again)) + 1
@@ -224,7 +221,7 @@ def distinct_among(found: int, done: int, total: int) -> int:
 
 
 def _of_slots(count: int, words: int, sizes: NDArray[np.int64]) -> kernel.CodeTable:
-    """An empty table of so many slots, for values of so many words: one of a number."""
+    """Return an empty table of `count` slots for values of `words` words: 1 for a number."""
     slots, room = reused((count,), is_huge=True), count // 2
     slots.fill(0)
     known = reused((words * room,), is_huge=True)

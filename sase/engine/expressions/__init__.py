@@ -1,4 +1,4 @@
-"""Expressions: lowered to programs, and evaluated over columns with the same meaning."""
+"""Expressions: compiled to programs, or evaluated over columns by NumPy, with equal results."""
 
 from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
 from sase.engine.expressions.lowering import (

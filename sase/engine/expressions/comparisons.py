@@ -1,4 +1,4 @@
-"""Direct comparisons of a new event with what a run knows, which need no program."""
+"""Direct comparisons of a new event with the state of a run, without a program."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sase.lang.ast import TURNED
 class DirectComparison(NamedTuple):
     """The accepted orders as bits, the column of the new event, and the other side.
 
-    That is an event or a value: its source, its word, and the column of an event. Values whose
-    scales may differ are compared by what has the address.
+    The other side is an event or a value: its source, its word, and for an event the column.
+    `address` is the kernel that compares values of different scales.
     """
 
     accepted: int

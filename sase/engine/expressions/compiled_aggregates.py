@@ -1,4 +1,4 @@
-"""Compile the functions of aggregates that users added, once in each process."""
+"""Compile the functions of user-defined aggregates, once in each process."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Kinds: TypeAlias = Sequence[Kind]
 
 
 class CompiledAggregate(NamedTuple):
-    """The step of an aggregate, and what makes its value."""
+    """The compiled functions of an aggregate: step and value."""
 
     step: Address
     value: Address
 
 
-# By identity, which a task of Spark gets with the functions: what it gets twice is compiled once.
+# By identity. Spark tasks receive it with the functions, so that each is compiled once.
 _COMPILED: dict[str, CompiledAggregate] = {}
 
 
 def compiled_aggregate(user: UserAggregate) -> CompiledAggregate:
-    """The compiled functions of an aggregate, or a `PlanError` that names it."""
+    """The compiled functions of an aggregate; raises a `PlanError` that names it."""
     with compiling_for_users():
         if user.identity not in _COMPILED:
             _COMPILED[user.identity] = _compile(user)
@@ -45,7 +45,7 @@ def _compile(user: UserAggregate) -> CompiledAggregate:
     found = CompiledAggregate(
         step_of(step, state, over).address, value_of(value, state, kind).address
     )
-    _ = found.step.value, found.value.value  # which compiles them
+    _ = found.step.value, found.value.value  # compiles them
     return found
 
 

@@ -25,7 +25,7 @@ from sase.engine.kernels.expressions.operations import (
     Value,
 )
 
-# Digits of the fraction of a second; days become seconds.
+# Decimal digits of a second by resolution; days are converted to seconds.
 RESOLUTIONS = {"d": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}
 NANOSECOND = 9
 
@@ -40,12 +40,12 @@ def tag_of(data_type: DataType) -> int:
 
 
 def is_time(*expressions: Expression) -> bool:
-    """Whether the arithmetic of some values is that of times."""
+    """Whether arithmetic on these values is that of times."""
     return any(expression.type.kind in TIMES for expression in expressions)
 
 
 def is_text(*expressions: Expression) -> bool:
-    """Whether values are compared as texts."""
+    """Whether these values are compared as texts."""
     return any(expression.type.kind is Kind.STRING for expression in expressions)
 
 
@@ -77,12 +77,12 @@ def constant(expression: Constant, interner: Interner) -> Value:
 
 
 def _time(nanoseconds: int) -> Value:
-    """A time in the coarsest unit that holds it, or the finest that fits into int64."""
+    """A time in the coarsest exact unit, or the finest that fits int64."""
     scale = next(s for s in range(NANOSECOND + 1) if nanoseconds % 10 ** (NANOSECOND - s) == 0)
     while not LEAST <= nanoseconds // 10 ** (NANOSECOND - scale) <= MOST:
         scale -= 1
         if scale < 0:
             raise LoweringError(f"{nanoseconds} nanoseconds are beyond every time")
     units, rest = divmod(nanoseconds, 10 ** (NANOSECOND - scale))
-    # What is cut off must not make it equal to a time in a coarser unit.
+    # The cut-off digits must not make it equal to a time in a coarser unit.
     return EXACT + scale, units + (rest > 0 and units % 10 == 0)

@@ -1,4 +1,4 @@
-"""Where programs find columns and rows, and the codes of types."""
+"""The places of columns and rows for programs, and the codes of types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sase.heed import heed
 # A component and an attribute of its events.
 Need = tuple[int, str]
 
-# Kinds without a scale.
+# Kinds that have no scale.
 UNSCALED = frozenset((Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT, Kind.STRING))
 
 
@@ -27,12 +27,12 @@ class LoweringError(SaseError):
 
 @dataclass(frozen=True)
 class ProgramLayout:
-    """Where programs find what they refer to.
+    """The places that a program reads.
 
-    `places` are columns of `Columns`, shared by needs of one attribute. `positions` are the
-    rows of components in an evaluation; without them that is a component's number. `lacking`
-    are attributes that types which no schema lists, whose codes are `unlisted`, do not declare.
-    With `mixes` columns may hold values with a scale. `aggregates` are those that users added.
+    `places` are columns of `Columns`, shared by components with one attribute. `positions` are the
+    rows of components in an evaluation, by default the components' numbers. `lacking` are
+    attributes that the `unlisted` types, known to no schema, do not declare. With `mixes` columns
+    may have values with different scales. `aggregates` are user-defined.
     """
 
     places: Mapping[Need, int]
@@ -46,16 +46,16 @@ class ProgramLayout:
 
     @classmethod
     def over(cls, base: ProgramLayout, **more: object) -> Self:
-        """A layout of this kind with the fields of another."""
+        """Convert a layout to this class."""
         return cls(**{each.name: getattr(base, each.name) for each in fields(ProgramLayout)} | more)
 
     def lacks(self, reference: Reference | Aggregate) -> bool:
-        """Whether some admitted type does not declare the attribute; without a schema all do."""
+        """Whether some admitted type lacks the attribute; without a schema all types have it."""
         need = (reference.component, reference.attribute)
         return bool(reference.undeclared_by) or need in self.lacking
 
     def may_mix(self, *sides: Expression) -> bool:
-        """Whether compared values may be of different scales."""
+        """Whether compared values may have different scales."""
         return self.mixes or any(
             side.type.kind not in UNSCALED or side.type.scale is not None for side in sides
         )
@@ -69,32 +69,32 @@ class ProgramLayout:
         return self.position(reference.component)
 
     def may_lack_event(self, reference: Reference) -> bool:
-        """Whether there may be no such event."""
+        """Whether the referenced event may be missing."""
         return False
 
     def row_of_arithmetic(self, operation: Operation) -> int:
-        """The row that is noted where arithmetic leaves int64."""
+        """The row that is noted when arithmetic overflows int64."""
         return next((self.row(r) for r in references(operation) if isinstance(r, Reference)), 0)
 
     def single(self, aggregate: Aggregate) -> Reference | None:
-        """The event that an aggregate means, if it means one."""
+        """The event that an aggregate is equal to, or None."""
         return None
 
     def value(self, aggregate: Aggregate) -> int:
-        """The place of tag and bits of an aggregate."""
+        """The place of an aggregate's tag and bits."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")
 
     def confidence(self) -> int:
-        """The place of tag and bits of the confidence of a match."""
+        """The place of the tag and bits of a match's confidence."""
         raise LoweringError("the confidence is of a match of imprecise time, and there is none")
 
     def flag(self, aggregate: Aggregate) -> int:
-        """The place of the flag that an event in the range lacks the attribute."""
+        """The place of a flag: an event in the range lacks the attribute."""
         raise LoweringError(f"{aggregate.function} is of a series, and there is none")
 
 
 def columns_needed(terms: Iterable[Condition | Expression]) -> tuple[Need, ...]:
-    """The columns that conditions and values read, each once, in the order of their places."""
+    """The columns that conditions and values read, without duplicates, in the order of places."""
     found: dict[Need, None] = {}
     for term in terms:
         heed()

@@ -1,4 +1,4 @@
-"""Lower bound conditions and values to programs."""
+"""Compile bound conditions and values to programs."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ TIME_ARITHMETIC = {"+": Op.TIME_ADD, "-": Op.TIME_SUBTRACT}
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program as code, the columns that it reads, and the stack that it needs.
+    """A program's code, the columns that it reads, and the stack depth that it needs.
 
-    A `Called` stands for each address. `arithmetic` is what may leave int64, by its place in
-    the code.
+    The code has a `Called` in place of each address. `arithmetic` are the operations that may
+    overflow int64, by their place in the code.
     """
 
     code: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Lowered:
 
     @cached_property
     def program(self) -> Program:
-        """The program with the addresses of what it calls, which is compiled on demand."""
+        """The program with addresses, which compiles the called kernels on demand."""
         code = self.code.copy()
         for what in map(Called, set(self.code[:, ADDRESS].tolist())):
             code[self.code[:, ADDRESS] == what, ADDRESS] = address_for(what)
@@ -78,13 +78,13 @@ class Lowered:
 
 
 def make_stack(depth: int, aggregates: int = 0) -> Stack:
-    """A stack for programs of this depth, with notes of so many aggregates of users."""
+    """A stack of a depth, with overflow notes for some user-defined aggregates."""
     notes = np.zeros(RAISED_AT + RAISED_WORDS * aggregates, np.int64)
     return Stack(np.zeros((depth, 2), np.int64), notes)
 
 
 def lower(term: Condition | Expression, layout: ProgramLayout) -> Lowered:
-    """The program of a condition, or of a value, which it leaves on the stack."""
+    """Compile a condition, or a value, which stays on the stack."""
     writer = _Assembler(layout)
     writer.term(term)
     return writer.finished(columns_needed([term]))
@@ -93,7 +93,7 @@ def lower(term: Condition | Expression, layout: ProgramLayout) -> Lowered:
 def lower_counted(
     groups: Sequence[Sequence[Condition]], layout: ProgramLayout
 ) -> tuple[Lowered, list[int]]:
-    """Lower groups of conjuncts to one program; a false one ends at the END of its number."""
+    """Compile groups of conjuncts to one program; a false conjunct ends at its own END."""
     writer, starts, number = _Assembler(layout), [], 0
     for group in groups:
         starts.append(len(writer.code))
@@ -105,7 +105,7 @@ def lower_counted(
 def lower_terms(
     terms: Sequence[tuple[Condition | Expression, ProgramLayout]],
 ) -> tuple[Lowered, list[int]]:
-    """One program of conditions and values with layouts of their own, and where each begins."""
+    """Compile conditions and values with their own layouts to one program; return the starts."""
     if not terms:
         return _nothing(), []
     writer, starts = _Assembler(terms[0][1]), []
@@ -119,13 +119,13 @@ def lower_terms(
 
 @cache
 def _nothing() -> Lowered:
-    """The program of no terms, which most plans have somewhere."""
+    """The empty program, which most plans use."""
     return _Assembler(ProgramLayout({})).finished(())
 
 
 @dataclass
 class _Assembler:
-    """Assembles code; jumps, and where lists begin and end, are patched when known."""
+    """Assembles code; jumps and the bounds of lists are patched once known."""
 
     layout: ProgramLayout
     code: list[list[int]] = field(default_factory=list)
@@ -135,7 +135,7 @@ class _Assembler:
     depth: int = 1
 
     def finished(self, columns: tuple[Need, ...]) -> Lowered:
-        """The program, with its lists behind the code."""
+        """The program, with lists after the code."""
         self.write(Op.END)
         for place, argument, rows in self.lists:
             self.code[place][argument] = len(self.code)
@@ -149,7 +149,7 @@ class _Assembler:
     def write(
         self, operation: Op, *arguments: int, taken: int = 0, put: int = 0, mixes: bool = False
     ) -> int:
-        """Append an operation that takes and puts values; return its place."""
+        """Append an operation that pops `taken` and pushes `put` values; return its place."""
         padding = [0] * (ARGUMENTS - len(arguments))
         calls = called(operation, mixes=mixes)
         self.code.append([int(operation), *map(int, arguments), *padding, int(calls)])
@@ -158,12 +158,12 @@ class _Assembler:
         return len(self.code) - 1
 
     def jumps_here(self, places: list[int]) -> None:
-        """Patch jumps to lead to what is appended next."""
+        """Patch jumps to the next operation."""
         for place in places:
             self.code[place][1] = len(self.code)
 
     def term(self, term: Condition | Expression) -> None:
-        """Code for a condition or a value."""
+        """Compile a condition or a value."""
         if isinstance(term, Predicate):
             self.condition(term)
         else:
@@ -172,7 +172,7 @@ class _Assembler:
     # ------------------------------------------------------------ conditions
 
     def condition(self, condition: Condition) -> None:
-        """Code for the truth of a condition."""
+        """Compile a condition."""
         heed()
         if isinstance(condition, All | Any):
             leave = Op.JUMP_IF_FALSE if isinstance(condition, All) else Op.JUMP_IF_TRUE
@@ -188,7 +188,7 @@ class _Assembler:
             self.jumps_here(jumps)
 
     def numbered(self, conditions: Sequence[Condition], first: int) -> None:
-        """Code for a conjunction: the first condition that fails leads to an END of its own."""
+        """Compile a conjunction; the first false condition leads to an END of its own."""
         *others, last = conditions
         leaves = []
         for condition in others:
@@ -218,7 +218,7 @@ class _Assembler:
         return place
 
     def atom(self, condition: Condition) -> None:
-        """Code for an atom whose attributes are declared."""
+        """Compile an atom with declared attributes."""
         match condition:
             case Truth(value=value):
                 self.write(Op.TRUTH, value)
@@ -240,7 +240,7 @@ class _Assembler:
                 self.write(Op.IS_NULL, not negated, taken=1)
 
     def membership(self, condition: Membership) -> None:
-        """IN: the constants ascend behind the code."""
+        """Compile IN; the constants are a sorted list after the code."""
         self.value(condition.operand)
         mixes = self.layout.may_mix(condition.operand, *condition.values)
         place = self.write(Op.IN, not condition.negated, taken=1, mixes=mixes)
@@ -253,7 +253,7 @@ class _Assembler:
         self.lists.append((place, 2, rows))
 
     def like(self, condition: Like) -> None:
-        """LIKE: a table holds whether each text has the form."""
+        """Compile LIKE: a table has the result for each text."""
         self.value(condition.operand)
         pattern = literal(condition.pattern)
         if isinstance(pattern, str):
@@ -266,14 +266,14 @@ class _Assembler:
     # ------------------------------------------------------------ values
 
     def values(self, operands: tuple[Expression, ...], ranked: bool) -> None:
-        """Code for several values, texts as their ranks."""
+        """Compile several values, texts as ranks if `ranked`."""
         for operand in operands:
             self.value(operand)
             if ranked:
                 self.look_up(RANK)
 
     def value(self, value: Expression) -> None:
-        """Code for a value."""
+        """Compile a value."""
         match value:
             case Constant():
                 self.write(Op.CONSTANT, *constant(value, self.layout.interner), put=1)
@@ -293,7 +293,7 @@ class _Assembler:
                     self.reference(event)
 
     def reference(self, reference: Reference) -> None:
-        """Code for an attribute of an event; NULL where no type declares it."""
+        """Compile an attribute of an event; NULL if no type declares it."""
         place = self.layout.places.get((reference.component, reference.attribute))
         if place is not None:
             may_lack = self.layout.may_lack_event(reference)
@@ -305,7 +305,7 @@ class _Assembler:
             raise LoweringError(f"there is no column for `{reference.attribute}`")
 
     def operation(self, operation: Operation) -> None:
-        """Code for an operator."""
+        """Compile an operator."""
         name, operands = operation.name, operation.operands
         if name in ARITHMETIC:
             self.values(operands, ranked=False)
@@ -317,7 +317,7 @@ class _Assembler:
             self.function(operation)
 
     def function(self, call: Operation) -> None:
-        """Code for a function, as the table of functions has it."""
+        """Compile a function by the table of functions."""
         function, operands = FUNCTIONS[call.name], call.operands
         if function.operation is None:
             self.value(operands[0])
@@ -330,7 +330,7 @@ class _Assembler:
             self.calculate(operator, call)
 
     def negative(self, operation: Operation) -> None:
-        """Unary minus: zero less an interval, or the product with −1, which keeps -0.0."""
+        """Compile unary minus: zero minus an interval, or the product with −1, which keeps -0.0."""
         if is_time(operation):
             self.write(Op.CONSTANT, EXACT, 0, put=1)
             self.value(operation.operands[0])
@@ -341,14 +341,14 @@ class _Assembler:
             self.calculate(Op.MULTIPLY, operation, taken=2)
 
     def calculate(self, operator: Op, operation: Operation, taken: int = 1) -> None:
-        """Code for arithmetic; overflows are noted with an event that it reads."""
+        """Compile arithmetic; an overflow is noted with an event that it reads."""
         row = self.layout.row_of_arithmetic(operation)
         mixes = self.layout.may_mix(operation, *operation.operands)
         place = self.write(operator, 0, row, taken=taken, put=1, mixes=mixes)
         self.arithmetic[place] = operation
 
     def choice(self, operator: Op, operands: tuple[Expression, ...]) -> None:
-        """Code for the choice of a value, two at a time; texts are chosen by rank."""
+        """Compile the choice of a value, two at a time; texts are compared by rank."""
         ranked = operator is not Op.COALESCE and is_text(*operands)
         self.values(operands[:1], ranked)
         for operand in operands[1:]:

@@ -22,20 +22,20 @@ from sase.planning.physical.vectorized import can_vectorize
 
 @dataclass(frozen=True)
 class FilterColumns:
-    """The attributes that a condition on one event reads, and whether NumPy can decide it."""
+    """The attributes of a condition on one event, and whether NumPy can evaluate it."""
 
     columns: tuple[Need, ...]
     is_vectorized: bool
 
     @classmethod
     def of(cls, condition: Condition) -> FilterColumns:
-        """What a condition reads."""
+        """The attributes that a condition reads."""
         columns = columns_needed([condition])
         return cls(columns, can_vectorize(condition) and bool(columns))
 
 
 class RowFilter:
-    """A condition on one event: decided by NumPy where it can be, by its program otherwise."""
+    """A condition on one event: evaluated by NumPy if possible, otherwise by a program."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RowFilter:
 
     @cached_property
     def lowered(self) -> Lowered:
-        """The program, which most conditions do without."""
+        """The program; most conditions need none."""
         codes, lacking, unlisted = self._types
         places = {need: place for place, need in enumerate(self.columns)}
         positions = {component: 0 for component, _ in self.columns}
@@ -68,18 +68,18 @@ class RowFilter:
 
     @property
     def arithmetic(self) -> dict[int, Operation]:
-        """The arithmetic that may leave int64: none that NumPy evaluates."""
+        """The operations that may overflow int64; none if NumPy evaluates."""
         return {} if self.is_vectorized else dict(self.lowered.arithmetic)
 
     def truth(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """The truth for every row."""
+        """Evaluate the condition for every row."""
         if self.is_vectorized and all(isinstance(vectors[need].tag, int) for need in self.columns):
             return evaluate_vectorized(self.condition, vectors, self.interner)
         return self.by_program(vectors, types)
 
     def by_program(self, vectors: Mapping[Need, Vector], types: NDArray[np.int16]) -> Mask:
-        """The truth for every row, by the program."""
-        program = self.lowered.program  # which may ask for tables
+        """Evaluate the condition for every row by its program."""
+        program = self.lowered.program  # may request tables
         read = [vectors[need] for need in self.columns]
         out = np.empty(len(types), np.bool_)
         columns = columns_of(read, types, self.interner.tables())

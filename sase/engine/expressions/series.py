@@ -1,4 +1,4 @@
-"""Conditions and values over series: what nodes must know for them, and how programs read it."""
+"""Conditions and values over series: the words that nodes need, and how programs read them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ AT, BEFORE = (Part.CURRENT, Part.UP_TO_CURRENT), (Part.PREVIOUS, Part.BEFORE_CUR
 
 @dataclass(frozen=True)
 class Term:
-    """A condition or a value, and the moment at which it is decided.
+    """A condition or a value, and the moment when it is decided.
 
-    `own` is the component whose newest event its `i` means, `judged` the negative component
-    whose event is given beside the match. Over all other series it ranges; of a pattern with
-    repeated groups over what is `quantified`. `at_hand` is the group, by its component, of which an
-    iteration is at hand: that of the newest event, or one that is `given`. `own_variable` is its
-    variable whose newest event `i` means. It is checked once the `awaited` members of a set, as
-    bits of states, have events.
+    `own` is the component whose newest event is `i`; `judged` the negative component of the event
+    under test. It ranges over all other series, or with repeated groups over `quantified`.
+    `at_hand` is the component of the group with a current iteration: that of the newest event, or a
+    `given` one; `own_variable` is the group's variable whose newest event is `i`. It is checked
+    once the `awaited` members of a set, as bits of states, have events.
     """
 
     term: Condition | Expression
@@ -47,30 +46,30 @@ class Term:
 class Variable:
     """A variable of a repeated group: the states at which it is bound.
 
-    With a `group` what is meant is what it binds in the iteration at hand.
+    With a `group`, it means its events in the current iteration.
     """
 
     levels: tuple[int, ...]
     group: int | None = None
 
 
-# What a fact is about: a level, or a variable that is bound at several states.
+# The subject of a word: a level, or a variable with several states.
 Subject: TypeAlias = int | Variable
 
 
 @dataclass
 class NodeWords:
-    """The words of a node, behind those of the tests, by level, kind and attribute."""
+    """The words of a node after those of tests, by level, kind and attribute."""
 
     before: int
-    # The words of a group that are new in each iteration: the group, and a range of a node.
+    # Words of a group that restart in each iteration: the group, and a range in the node.
     fresh: list[tuple[int, int, int]] = field(default_factory=list)
     changes: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     lacking: list[tuple[Subject, str, frozenset[int]]] = field(default_factory=list)
-    # What users defined, by number, and the columns that it reads.
+    # User-defined aggregates by number, and the columns that they read.
     defined: list[tuple[Aggregate, UserAggregate]] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
-    # Where the confidence of a match stands, if it is read.
+    # The word of a match's confidence, if it is read.
     confidence: int = NOTHING
     _numbers: dict[Hashable, int] = field(default_factory=dict)
     _places: dict[tuple[Hashable, int, str | None], int] = field(default_factory=dict)
@@ -84,7 +83,7 @@ class NodeWords:
     def word(
         self, level: Subject, kind: int, attribute: str | None, column: int, table: int
     ) -> int:
-        """The word for a fact about a level; its changes are recorded."""
+        """Return the word for a fact on a level, and record its changes."""
         key = level, kind, attribute
         if key not in self._places:
             self._places[key] = self.before + self._used
@@ -98,7 +97,7 @@ class NodeWords:
         return self._places[key]
 
     def confidence_word(self) -> int:
-        """The word of the confidence of a match, a tag and its bits, which no event changes."""
+        """Return the words of a match's confidence (tag and bits), which no event changes."""
         if self.confidence == NOTHING:
             self.confidence = self.before + self._used
             self._used += words_of(of.LEAST)
@@ -107,7 +106,7 @@ class NodeWords:
     def defined_word(
         self, level: Subject, aggregate: Aggregate, user: UserAggregate, columns: Sequence[int]
     ) -> tuple[int, int]:
-        """The word and the kind of what a user defined, over columns of a level."""
+        """Return the word and kind of a user-defined aggregate over columns of a level."""
         key = level, aggregate.function, tuple(columns)
         if key not in self._numbers:
             self._numbers[key] = len(self.defined)
@@ -120,14 +119,14 @@ class NodeWords:
 
 
 def words_of(kind: int) -> int:
-    """How many words the kind of a change, or of a value, has in a node."""
+    """The number of words of a kind of change or value."""
     if kind < 0:
         return 1
     return of.WORDS_OF_DEFINED if kind >= of.DEFINED else of.WORDS[of.MADE_OF.get(kind, kind)]
 
 
 def words_read(row: Sequence[int]) -> range:
-    """The words of a node that fill a place of a program."""
+    """The words of a node that a program input reads."""
     source, _, word, kind, *_ = row
     if source == of.KNOWN_EVENT:
         return range(word, word + 1)

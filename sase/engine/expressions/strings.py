@@ -16,7 +16,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.snapshots.saved_state import Saved
 
 NO_CODE = -1
-# The least number of columns of the tables; they double when they are full.
+# The initial number of columns of the tables, which is doubled when full.
 CAPACITY = 64
 
 NO_CELLS = np.zeros((0, CAPACITY), np.int64)
@@ -24,23 +24,23 @@ NO_TABLES = frozen(NO_CELLS)
 
 
 class Table(NamedTuple):
-    """A function of strings by its name, or LIKE with its pattern as the argument."""
+    """A string function by name, or LIKE with its pattern."""
 
     name: str
     argument: str = ""
 
 
-# The rank of a code among all by code point, and the code of a rank.
+# The rank of a code by code point, and the code of a rank.
 RANK, BY_RANK = Table("rank"), Table("by rank")
-# No table: the strings that are in their order.
+# Not a table: the strings that are sorted.
 SORTED = Table("sorted")
 
 
 class Interner(TextDictionary):
-    """Codes of the strings that a plan meets, and tables over them.
+    """Codes of the strings of a plan and its events, and tables over them.
 
-    Those that the plan names keep theirs. Others last as long as the events that have them, up to
-    number `now` when they are coded, and as long as those of which a function made them.
+    Strings in the plan keep their codes. Others keep them as long as events with them are alive, or
+    strings from which a function made them; `now` is the number of the latest event.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Interner(TextDictionary):
         self._named: set[int] = set()
         self._numbers: dict[Table, int] = {}
         self._cells, self._shown = NO_CELLS, NO_TABLES
-        # The codes below which a table has all, but for so many of those given out again.
+        # For each table: the codes below which it is complete, and the reused codes it has.
         self._done: dict[Table, tuple[int, int]] = {}
         self._ranked: list[int] = []
 
@@ -59,7 +59,7 @@ class Interner(TextDictionary):
         return len(self), len(self._numbers)
 
     def code(self, text: str) -> int:
-        """The code of a string that the plan names."""
+        """The permanent code of a string in the plan."""
         code = self._code(text)
         self._named.add(code)
         return code
@@ -72,17 +72,17 @@ class Interner(TextDictionary):
         return codes
 
     def use_now(self, codes: NDArray[np.int64]) -> None:
-        """Note that strings are used by events up to `now`."""
+        """Mark strings as used by events up to `now`."""
         if self.now:
             self.use(codes[codes != NO_CODE], self.now)
 
     def recycle(self, horizon: int) -> None:
-        """Give up the codes of strings without an event from the horizon on."""
+        """Free the codes of strings that no event from the horizon on has."""
         self.tables()
         super().recycle(horizon)
         live = {*self._codes.values()}
         self._ranked = [code for code in self._ranked if code in live]
-        ranks = (RANK, BY_RANK)  # which are written anew as a whole
+        ranks = (RANK, BY_RANK)  # always rewritten as a whole
         self._done = {each: self._last for each in self._done if each not in ranks}
 
     def _take(self, saved: Saved, values: Any) -> None:
@@ -92,13 +92,13 @@ class Interner(TextDictionary):
         saved.check(is_same, "the texts of this plan have other codes")
 
     def table(self, table: Table) -> int:
-        """The number of a table, which is kept from now on."""
+        """The number of a table, which is maintained from now on."""
         return self._numbers.setdefault(table, len(self._numbers))
 
     def tables(self) -> NDArray[np.int64]:
-        """All tables that were asked for, with a column for every code."""
+        """All requested tables, with a column for every code."""
         makers = self._makers
-        # A function may give a string that is new for another.
+        # A function's result may be a new string for another function.
         while unfinished := [each for each in makers if self._done.get(each) != self._last]:
             for table in unfinished:
                 self._extend(table)
@@ -122,7 +122,7 @@ class Interner(TextDictionary):
 
     @property
     def _last(self) -> tuple[int, int]:
-        """What a table has done that has all strings."""
+        """The state of a table that is complete."""
         return len(self.texts), len(self._reused)
 
     def _live(self, horizon: int) -> Mask:
@@ -135,7 +135,7 @@ class Interner(TextDictionary):
         return is_live
 
     def _new_codes(self, table: Table) -> NDArray[np.int64]:
-        """The codes that are new for a table, which has them from now on."""
+        """The codes that a table lacks; they count as added."""
         start, reused = self._done.get(table, (0, len(self._reused)))
         self._done[table] = self._last
         again = np.array(self._reused[reused:], np.int64)
@@ -143,9 +143,9 @@ class Interner(TextDictionary):
         return codes if start or not self._free else np.setdiff1d(codes, self._free)
 
     def _extend(self, table: Table) -> None:
-        """Apply a function to the strings that are new for it."""
+        """Apply a function to the strings that its table lacks."""
         codes, function = self._new_codes(table), self._function(table)
-        is_every = len(codes) == len(self.texts)  # as where events are all there are
+        is_every = len(codes) == len(self.texts)  # all strings are new
         texts = self.texts[:] if is_every else map(self.texts.__getitem__, codes.tolist())
         found = [function(text) for text in texts]
         places = slice(len(found)) if is_every else codes
@@ -160,7 +160,7 @@ class Interner(TextDictionary):
         return (lambda text: self._code(of_text(text))) if function.makes_text else of_text
 
     def _rank(self, table: Table) -> None:
-        """Sort the strings, which mostly are in order, and write their ranks."""
+        """Sort the strings, most of which are in order, and write their ranks."""
         self._done[table] = self._last
         if len(new := self._new_codes(SORTED)):
             self._ranked += new.tolist()
@@ -183,11 +183,11 @@ class Interner(TextDictionary):
 
 
 def like(pattern: str) -> re.Pattern[str]:
-    """A pattern of LIKE as a regular expression: `%` and `_` are wild, a backslash escapes.
+    """Convert a LIKE pattern to a regular expression: `%` and `_` are wild, a backslash escapes.
 
-    What stands between two `%` is taken where it comes first, and never again (an atomic group): a
-    later place leaves less to what follows. So each character is looked at once for each of one
-    such segment, whatever the number of wildcards.
+    The text between two `%` is matched at its first place, without backtracking (an atomic group):
+    a later place leaves less text for the rest. So each character is compared once for each such
+    segment, however many wildcards there are.
     """
     first, *others = _segments(pattern)
     if not others:
@@ -198,7 +198,7 @@ def like(pattern: str) -> re.Pattern[str]:
 
 
 def _segments(pattern: str) -> list[str]:
-    """The regular expressions of what `%` parts, each of one length."""
+    """The regular expressions between `%`, each of fixed length."""
     segments = [""]
     for part in re.findall(r"\\.|.", pattern, re.DOTALL):
         if part == "%":

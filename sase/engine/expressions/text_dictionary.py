@@ -1,4 +1,4 @@
-"""Codes of texts in a stream: those of texts that no live event has are given out again."""
+"""Codes of texts in a stream; codes of texts without live events are reused."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from sase.engine.columns.arrays import Mask, Numbers, grown
 from sase.engine.snapshots.layout import Array, Count, Declared, Texts
 from sase.engine.snapshots.saved_state import Saved
 
-# So many texts are kept before dead ones are looked for.
+# Texts kept before dead ones are searched.
 ROOM = 1 << 10
-# A dictionary with free codes has no more than about so many times those in use before dead ones
-# are looked for: a live text may have the last code.
+# The most codes per text in use before dead ones are searched: a live text may have the last code.
 SPARSEST = 4
 
 
@@ -28,37 +27,37 @@ class TextDictionary(Declared):
     )
 
     def __init__(self) -> None:
-        # By code, in a list that `recycle` exchanges: who holds one keeps the texts of then.
+        # By code. `recycle` replaces the list, so a holder of the old one keeps its texts.
         self.texts: list[str] = []
         self._codes: dict[str, int] = {}
         self._used = np.zeros(0, np.int64)
-        # The codes that are free, the least last; and those that were free before.
+        # Free codes, the least last; and the reused ones.
         self._free: list[int] = []
         self._reused: list[int] = []
         self._most = ROOM
 
     def __len__(self) -> int:
-        """How many texts have a code."""
+        """The number of texts with a code."""
         return len(self._codes)
 
     def codes(self, texts: list[str], last: int) -> Numbers:
-        """The codes of texts that are used by an event up to `last`."""
+        """The codes of texts that events up to `last` use."""
         found = np.fromiter(map(self._code, texts), np.int64, len(texts))
         self.use(found, last)
         return found
 
     def use(self, codes: Numbers, last: int) -> None:
-        """Note that codes which were given out are used by an event up to `last`."""
+        """Mark codes as used by an event up to `last`."""
         self._make_room()
         self._used[codes] = last
 
     @property
     def is_full(self) -> bool:
-        """Whether there are so many texts that it is worth to look for those that are dead."""
+        """Whether there are enough codes to make a search for dead ones worthwhile."""
         return len(self._codes) > self._most
 
     def recycle(self, horizon: int) -> None:
-        """Give up the codes of texts without an event from the horizon on."""
+        """Free the codes of texts that no event from the horizon on has."""
         is_live = self._live(horizon)
         is_live[self._free] = False
         old, codes = self.texts, np.flatnonzero(is_live).tolist()
@@ -92,7 +91,7 @@ class TextDictionary(Declared):
         super()._take(saved, values)
 
     def _live(self, horizon: int) -> Mask:
-        """Which codes are those of texts with an event from the horizon on."""
+        """Mark the codes of texts with an event from the horizon on."""
         self._make_room()
         return self._used[: len(self.texts)] >= horizon
 
@@ -105,7 +104,7 @@ class TextDictionary(Declared):
         return code
 
     def _reused_code(self, text: str) -> int:
-        """The code of a text, where a new one gets a code that is free."""
+        """The code of a text; a new text gets a free code."""
         code = self._codes.get(text)
         if code is None:
             code = self._codes[text] = self._free.pop()

@@ -1,7 +1,7 @@
-"""Conditions on one event over whole columns by NumPy, where that means exactly the same.
+"""Evaluate conditions on one event over whole columns by NumPy, if the result is exact.
 
-NumPy compares int64 with floats by rounding the integers, so a constant is first brought to the
-kind of the column: `x < 2.5` of integers is `x <= 2`.
+NumPy compares int64 with floats by rounding the integers, so a constant is first converted to the
+kind of the column: `x < 2.5` becomes `x <= 2` for integers.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from sase.lang.ast import TURNED
 _COMPARED: Mapping[str, Callable[[Anything, Anything], Mask]] = COMPARISONS
 Pair: TypeAlias = tuple[int | float, int | float]
 INT64: Pair = (-(2**63), 2**63 - 1)
-# Values from which on a search of NumPy is faster than comparisons.
+# Values from which NumPy's search is faster than comparisons.
 MANY_VALUES = 16
 
 
 def evaluate_vectorized(
     condition: Condition, vectors: Mapping[Need, Vector], interner: Interner
 ) -> Mask:
-    """The truth of a condition on one event, for every row."""
+    """Evaluate a condition on one event for every row."""
     return _Vectorized(vectors, interner).truth(condition)
 
 
@@ -127,12 +127,12 @@ class _Vectorized:
         return mask
 
     def compared(self, reference: Reference, sign: str, given: Expression) -> Mask:
-        """An attribute compared with a constant, whatever NULLs give."""
+        """Compare an attribute with a constant; results for NULLs are arbitrary."""
         assert isinstance(given, Constant)
         return self.of_vector(self.vector(reference), sign, given)
 
     def of_vector(self, vector: Vector, sign: str, given: Constant) -> Mask:
-        """Values compared with a constant."""
+        """Compare values with a constant."""
         if isinstance(given.value, str):
             code = self.interner.code(given.value)
             if sign in ("=", "!="):
@@ -144,7 +144,7 @@ class _Vectorized:
         return _COMPARED[sign](vector.values, bound)
 
     def member(self, reference: Reference, values: tuple[Expression, ...]) -> Mask:
-        """Whether an attribute is one of some constants."""
+        """Whether an attribute is among constants."""
         vector = self.vector(reference)
         found = np.zeros(len(vector.values), np.bool_)
         if len(values) < MANY_VALUES:
@@ -160,13 +160,13 @@ class _Vectorized:
                 is_time = value.type.kind in TIMES
                 sign, bound = _bound("=", value.value, is_time, vector.tag)
                 kept += [bound] if sign == "=" else []
-        # A narrow integer equals no constant that needs more bits.
+        # A narrow integer equals no constant outside of its range.
         kind = np.float64 if vector.tag == FLOAT else np.int64
         return np.isin(vector.values, np.array(kept, kind))
 
 
 def _remainders(values: Anything, by: int) -> Anything:
-    """Return signed remainders as `np.fmod` does, many times faster by rounding down."""
+    """Return signed remainders like `np.fmod`, many times faster, by rounding down."""
     values, whole = _rounded(values, by)
     rest = np.subtract(values, whole, out=whole)
     if len(values) and values.min() < 0:
@@ -175,14 +175,14 @@ def _remainders(values: Anything, by: int) -> Anything:
 
 
 def _multiples(values: Anything, by: int) -> Mask:
-    """Which integers are multiples."""
+    """Mark the integers that are multiples."""
     values, whole = _rounded(values, by)
     is_whole: Mask = values == whole
     return is_whole
 
 
 def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
-    """Integers in as few bits as is fast, and rounded down to multiples, which may wrap."""
+    """Integers in a narrow type if that is fast, and rounded down to multiples; may wrap."""
     size = values.dtype.itemsize
     if size < 4 or by >= 2**31:
         values = values.astype(np.int64)
@@ -195,7 +195,7 @@ def _rounded(values: Anything, by: int) -> tuple[Anything, Anything]:
 
 @lru_cache(maxsize=1024)
 def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, int | float]:
-    """The comparison of a column's numbers that a comparison with a constant means."""
+    """The comparison with a number of the column's kind that is equal to one with a constant."""
     if tag == FLOAT:
         near = float(value)
         value = near if isinstance(value, Decimal) else value
@@ -215,7 +215,7 @@ def _bound(sign: str, value: Anything, is_time: bool, tag: int) -> tuple[str, in
 
 
 def _between(sign: str, nearest: Pair, limits: Pair) -> tuple[str, int | float]:
-    """The comparison with a constant between the two nearest numbers, or equal to both."""
+    """The comparison equivalent to one with a constant between two adjacent numbers."""
     lower, upper = nearest
     if lower == upper:
         return sign, lower
@@ -225,5 +225,5 @@ def _between(sign: str, nearest: Pair, limits: Pair) -> tuple[str, int | float]:
 
 
 def _always(holds: Anything, limits: Pair) -> tuple[str, int | float]:
-    """A comparison that holds for every number, or for none."""
+    """A comparison that is true for every number, or for none."""
     return ("<=", limits[1]) if holds else ("<", limits[0])

@@ -23,9 +23,9 @@ SECONDS_OF_A_DAY = 86400
 
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """An attribute: int64, or float64 without NaN; where it is valid; and the tag of the numbers.
+    """An attribute as int64, or float64 without NaN; its valid rows; and the tag of the numbers.
 
-    An attribute that types declare differently has a tag for each event.
+    If types declare the attribute differently, there is a tag for each event.
     """
 
     values: NDArray[Any]
@@ -34,20 +34,20 @@ class Vector:
 
     @property
     def tags(self) -> NDArray[Any] | int:
-        """The tag of each value, NULL where it is not valid; or one for all."""
+        """The tag of each value, NULL where it is invalid; or one tag for all."""
         return self.tag if self.valid is None else np.where(self.valid, self.tag, NULL)
 
     def at(self, rows: slice | NDArray[np.int64]) -> Vector:
-        """The attribute of some of the events."""
+        """Select rows."""
         tag = self.tag if isinstance(self.tag, int) else self.tag[rows]
         return Vector(self.values[rows], tag, None if self.valid is None else self.valid[rows])
 
 
 def vector_of(column: EventColumn, interner: Interner) -> Vector:
-    """A column of the input: strings get the codes of the plan, days become seconds."""
+    """Convert a column of the input: strings to the plan's codes, days to seconds."""
     values = column.values
     if column.dictionary is not None:
-        # One more for NULL, whose code is the last.
+        # One more entry for NULL, whose code −1 selects the last.
         codes = np.append(interner.codes_of(column.dictionary.to_pylist()), NO_CODE)
         values = codes[values]
     elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":
@@ -58,7 +58,7 @@ def vector_of(column: EventColumn, interner: Interner) -> Vector:
 def columns_of(
     vectors: Sequence[Vector], types: NDArray[np.int16], tables: NDArray[np.int64]
 ) -> Columns:
-    """Vectors as the columns of programs; a single one is not copied."""
+    """Combine vectors into the columns of programs; a single one is not copied."""
     tags = np.empty((len(vectors), len(types)), np.uint8)
     cells = np.empty((len(vectors), len(types)), np.int64) if len(vectors) != 1 else None
     for place, vector in enumerate(vectors):
@@ -72,7 +72,7 @@ def columns_of(
 
 
 def bits_of(vector: Vector) -> NDArray[np.int64]:
-    """The values as int64, floats by their bits."""
+    """The values as int64; floats by their bits."""
     if vector.values.dtype == np.float64:
         return vector.values.view(np.int64)
     return np.asarray(vector.values, np.int64)

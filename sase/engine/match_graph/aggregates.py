@@ -1,8 +1,8 @@
 """Aggregates of an attribute over the events of a component, in all matches together.
 
-An event counts once for each match that holds it. Sums are exact: floats become integers over a
-common power of two, and the exact result is rounded once. So a sum may differ in its last bits from
-one that is added up in float64 in some order. NULLs are skipped; opposite infinities give NULL.
+An event counts once for each match that contains it. Sums are exact: floats become integers over a
+common power of two, and the exact result is rounded once. So a sum may differ in the last bits from
+one that is added in float64 in some order. NULLs are skipped; infinities of both signs give NULL.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ Values: TypeAlias = Sequence[Number | None]
 
 
 def plain(values: Values | NDArray[Any]) -> list[Number | None]:
-    """The values as Python's numbers; NaN is NULL."""
+    """The values as Python numbers; NaN becomes NULL."""
     numbers = values.tolist() if isinstance(values, np.ndarray) else values
     return [None if number is None or math.isnan(number) else number for number in numbers]
 
 
 @dataclass(frozen=True, eq=False)
 class ValuedPaths:
-    """The values of a component by place, in the graph of some matches."""
+    """The values of a component by place, in a graph of matches."""
 
     graph: Graph
     level: int
     values: Sequence[Number | None]
 
     def count(self) -> int:
-        """How many values the matches hold."""
+        """The number of values in all matches."""
         return self.sum([int(value is not None) for value in self.values])
 
     def sum(self, worth: list[int]) -> int:
-        """The sum of a worth over the events of all matches."""
+        """The sum of a weight over the events of all matches."""
         return sum(total.sum for total in totals(self.graph, Weights(self.level, worth)))
 
     def held(self) -> set[Number]:
-        """The values of the events that a match holds in the component."""
+        """The distinct values of events that matches contain in the component."""
         graph, slots = self.graph, self.graph.slots.by_level[self.level]
         held = np.zeros(len(graph), np.bool_)
         for low, first, beyond in zip(*map(list, graph.frames), strict=True):
@@ -58,7 +58,7 @@ class ValuedPaths:
 
 
 def aggregated(parts: Sequence[ValuedPaths], function: Function) -> Number | None:
-    """The aggregate over all matches, by sums over paths; no match is listed."""
+    """The aggregate over all matches by sums over paths, without listing them."""
     if function == "count":
         return sum(each.count() for each in parts)
     held = set[Number]().union(*(each.held() for each in parts))
@@ -73,7 +73,7 @@ def aggregated(parts: Sequence[ValuedPaths], function: Function) -> Number | Non
 
 
 def listed(function: Function, numbers: Iterable[Number | None]) -> Number | None:
-    """The aggregate of numbers that are given one by one."""
+    """The aggregate of numbers given one by one."""
     times = Counter(number for number in numbers if number is not None)
     if function == "count":
         return times.total()
@@ -86,7 +86,7 @@ def listed(function: Function, numbers: Iterable[Number | None]) -> Number | Non
 
 
 def _extreme(function: Function, held: set[Number]) -> Number | None:
-    """The least or greatest number; or the sum or average of numbers not all of them finite."""
+    """The least or greatest number; or a sum or average that is not finite."""
     if function in ("min", "max"):
         return (min if function == "min" else max)(held, default=None)
     infinite = {number for number in held if math.isinf(number)}
@@ -94,14 +94,13 @@ def _extreme(function: Function, held: set[Number]) -> Number | None:
 
 
 def _result(function: Function, total: Fraction, held: set[Number], count: int) -> Number:
-    """The sum or the average, as an integer if it is a sum of integers."""
+    """The sum or the average; an integer for a sum of integers."""
     if function == "avg":
         return _rounded(total / count)
     return int(total) if all(isinstance(number, int) for number in held) else _rounded(total)
 
 
 def _rounded(number: Fraction) -> float:
-    """The nearest float."""
     try:
         return float(number)
     except OverflowError:
@@ -109,7 +108,7 @@ def _rounded(number: Fraction) -> float:
 
 
 def _scaled(value: Number | None, divisor: int) -> int:
-    """The value times the divisor; any number for one that no match holds."""
+    """A value times the divisor; 0 for values that no match contains."""
     if value is None or math.isinf(value):
         return 0
     numerator, denominator = value.as_integer_ratio()

@@ -1,4 +1,4 @@
-"""The events of one partition that may take part in matches, and a match of them."""
+"""The events of one partition that can take part in matches, and matches of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 class Neighbours(NamedTuple):
-    """What two events right after one another in a match are of, as bits of candidates.
+    """The components of two events that are adjacent in a match, as bits of candidates.
 
-    The later one is a `further` event of its component, or one that begins it; with that an
-    iteration of a group may begin, too. Those that are `tied` are simultaneous, and not tested.
+    The later event is a `further` one of its component, or its first; with that, an iteration of a
+    group may begin. `tied` events are simultaneous, and not tested.
     """
 
     earlier: int
@@ -24,8 +24,8 @@ class Neighbours(NamedTuple):
     tied: bool = False
 
 
-# Of neighbours in a match the places of the earlier events, as many of later ones, and what they
-# are of: True where a pair may be.
+# Tests pairs of adjacent events: places of the earlier ones, places of the later ones, and their
+# components; returns True for valid pairs.
 Edge: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64], Neighbours], NDArray[np.bool_]]
 
 
@@ -33,9 +33,9 @@ Edge: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64], Neighbours], N
 class CandidateEvents:
     """Events in stream order; the place of an event is its index here.
 
-    Events of equal `ties` are simultaneous; `measures` are those of the window. Bit k of
-    `begins`: the event may be the first of component k; of `takes`: a further one. `edge` tests
-    neighbours.
+    Equal `ties` mean simultaneous events; `measures` are those of the window. Bit k of `begins`:
+    the event can be the first of component k; of `takes`: a further one. `edge` tests adjacent
+    events.
     """
 
     positions: NDArray[np.int64]
@@ -59,11 +59,11 @@ class CandidateEvents:
         return len(self.positions)
 
     def before(self) -> NDArray[np.int64]:
-        """By place the number of strictly earlier places."""
+        """For each place, the number of strictly earlier places."""
         return np.searchsorted(self.ties, self.ties, side="left").astype(np.int64)
 
     def lowest(self, span: int | None) -> NDArray[np.int64]:
-        """By place the first place at which a match that ends there may begin."""
+        """For each place, the first place at which a match that ends there may begin."""
         if span is None:
             return np.zeros(len(self), np.int64)
         least = np.iinfo(np.int64).min
@@ -72,9 +72,9 @@ class CandidateEvents:
 
 
 class Binding(NamedTuple):
-    """The places of a match, ascending, cut into components of these lengths.
+    """The places of a match in ascending order, and the number of events of each component.
 
-    Where these do not say which component an event is of, `slots` do.
+    If these do not determine each event's component, `slots` do.
     """
 
     partition: int

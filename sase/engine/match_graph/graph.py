@@ -28,18 +28,17 @@ from sase.engine.resources import Check, is_too_much, no_check
 from sase.errors import BudgetError
 
 INT64 = 8
-# What a pass holds of nodes at most, beside the paths to them.
+# The most copies of the nodes in memory during a pass, besides path counts.
 COPIES = 3
 
 
 class Graph:
-    """Nodes are (place, slot) pairs, arcs lead to what may come next in a match.
+    """Nodes are (place, slot) pairs; arcs lead to possible next events of a match.
 
-    Only arcs of tested neighbours are listed; others are ranges of places. A node belongs to
-    the set if a path from a start leads to it: `latest` is the last first place of one.
-
-    The places of a partition follow those of the one before it, from `offsets[partition]` on.
-    No path crosses: windows and strictly earlier events lie within the partition.
+    Arcs are listed only where neighbours are tested; otherwise they are ranges of places. A node
+    belongs to the set if a path from a start leads to it; `latest` is the last first place of such
+    a path. The places of a partition follow those of the one before, from `offsets[partition]` on.
+    No path crosses partitions: windows and earlier events are within one.
     """
 
     def __init__(
@@ -60,14 +59,14 @@ class Graph:
         return len(self.positions)
 
     def local(self, place: int) -> tuple[int, int]:
-        """The partition of a place, and the place within it."""
+        """The partition of a place, and its place within."""
         partition = bisect_right(self.offsets, place) - 1
         return partition, place - self.offsets[partition]
 
     def binding(
         self, places: tuple[int, ...], lengths: tuple[int, ...], slots: tuple[int, ...]
     ) -> Binding:
-        """A match, by its places within its partition; with its slots where lengths say less."""
+        """A match with places within its partition, and slots if lengths are ambiguous."""
         partition, _ = self.local(places[0])
         offset = self.offsets[partition]
         own = tuple(place - offset for place in places) if offset else places
@@ -75,7 +74,7 @@ class Graph:
 
     @cached_property
     def links(self) -> Links:
-        """The arcs, where neighbours are tested."""
+        """The arcs, if neighbours are tested."""
         return linked(
             self.slots, self.stream, self.partitions, self.offsets, self.options, self.check
         )
@@ -92,7 +91,7 @@ class Graph:
 
     @cached_property
     def latest(self) -> NDArray[np.int64]:
-        """By place and slot the latest first place of a path, -1 where no window holds one."""
+        """For each place and slot the latest first place of a path; -1 if none is in a window."""
         size = len(self) * len(self.slots) * INT64
         check_memory(size)
         self.check(size)
@@ -106,9 +105,10 @@ class Graph:
         return latest
 
     def stops(self, beyond: NDArray[np.int64], widths: NDArray[np.int64]) -> list[int]:
-        """Cut steps, of so many places up to `beyond`, into blocks that take a moment each.
+        """Cut steps into blocks of about equal work; return the ends of the blocks.
 
-        Return the ends of the blocks. Of one step there may be as much work as it has arcs.
+        Step i covers `widths[i]` places up to `beyond[i]`. One step with many arcs can exceed a
+        block.
         """
         work = widths * len(self.slots)
         if self.is_linked:
@@ -118,7 +118,7 @@ class Graph:
         return [*(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(work)] if len(work) else []
 
     def _blocks(self, low: int, beyond: int) -> list[int]:
-        """Cut places into blocks that take a moment each; most are one."""
+        """Cut places into blocks of about equal work; mostly there is one."""
         work = (beyond - low) * len(self.slots)
         if self.is_linked:
             work += int((self.links.bounds[:, beyond] - self.links.bounds[:, low]).sum())
@@ -135,7 +135,7 @@ class Graph:
 
     @cached_property
     def frames(self) -> Frames:
-        """Final events grouped by the first place that their matches may begin at."""
+        """Final events grouped by the first place of their windows."""
         return frames_of(self.stream, self.ends)
 
     def ends_of(self, frame: int, stop: int) -> NDArray[np.int64]:
@@ -150,7 +150,7 @@ class Graph:
         return int(np.searchsorted(self.frames.first, end, side="right")) - 1
 
     def reached(self, low: int, beyond: int) -> list[list[int]]:
-        """By place the slots that a path from a start at `low` or later reaches."""
+        """For each place, the slots that a path from a start at `low` or later reaches."""
         reached = self.latest[low:beyond] >= low
         places, slots = np.nonzero(reached)
         cuts = np.searchsorted(places, np.arange(beyond - low + 1)).tolist()
@@ -158,7 +158,7 @@ class Graph:
         return [flat[start:stop] for start, stop in pairwise(cuts)]
 
     def earlier(self, place: int, pair: int) -> NDArray[np.int32]:
-        """The places right before one as neighbours of a pair of components."""
+        """The places that can precede one as neighbours of a pair of components."""
         start, stop = self.links.bounds[pair, place : place + 2]
         return self.links.places[start:stop]
 
@@ -184,7 +184,7 @@ def check_memory(size: int) -> None:
 
 
 def places_of(partitions: Sequence[CandidateEvents], span: int | None) -> EventPlaces:
-    """The events of all partitions, those of one behind those of the one before it."""
+    """The events of all partitions, one partition after another."""
     offsets = [0, *accumulate(map(len, partitions))]
     placed = list(zip(partitions, offsets, strict=False))
     return EventPlaces(
@@ -196,7 +196,7 @@ def places_of(partitions: Sequence[CandidateEvents], span: int | None) -> EventP
 
 
 def frames_of(stream: EventPlaces, ends: NDArray[np.int64]) -> Frames:
-    """Final events grouped by the first place that their matches may begin at."""
+    """Group final events by the first place of their windows."""
     lows, starts = np.unique(stream.lowest[ends], return_index=True)
     stops = np.append(starts[1:], len(ends))
     beyond = ends[stops - 1] + 1 if len(lows) else lows

@@ -1,4 +1,4 @@
-"""The arcs of the graph, where a condition tests neighbours."""
+"""The arcs of the graph, if a condition tests neighbours."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def linked(
     options: GraphOptions,
     check: Check = no_check,
 ) -> Links:
-    """The arcs of the graph, or none where neighbours are not tested.
+    """The arcs of the graph, or none if neighbours are not tested.
 
-    Every pair of events in a window is tested once for each pair of components: the only step that
-    takes quadratic time and space. The counts need the arcs again for each start of a window.
+    Every pair of events in a window is tested once for each pair of components; only this step
+    takes quadratic time and space. The counts use the arcs once for each window start.
     """
     if not slots.pairs or all(each.edge is None for each in partitions):
         return NO_LINKS
@@ -50,12 +50,12 @@ def linked(
 def _any(
     earlier: NDArray[np.int64], later: NDArray[np.int64], pair: Neighbours
 ) -> NDArray[np.bool_]:
-    """All of them."""
+    """Accept all pairs."""
     return np.ones(len(later), np.bool_)
 
 
 def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int64]) -> Edge:
-    """The tests of the partitions as one: pairs come partition by partition."""
+    """The tests of all partitions as one; pairs come partition by partition."""
 
     def holds(
         earlier: NDArray[np.int64], later: NDArray[np.int64], pair: Neighbours
@@ -81,7 +81,7 @@ def _arcs(
     kept: int,
     check: Check,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The earlier places of each place, one after the other, and how many each has."""
+    """The earlier places of each place, concatenated, and their numbers."""
     former = np.flatnonzero(((stream.begins | stream.takes) >> pair.earlier) & 1)
     entering = stream.takes if pair.further else stream.begins
     targets = np.flatnonzero((entering >> pair.later) & 1)
@@ -95,7 +95,7 @@ def _arcs(
         owners = np.repeat(np.arange(chosen.start, chosen.stop), widths[chosen])
         if not len(owners):
             continue
-        check(INT32 * sum(map(len, found)))  # which will be put together
+        check(INT32 * sum(map(len, found)))  # to be concatenated
         offsets = np.cumsum(widths[chosen]) - widths[chosen]
         steps = np.arange(len(owners)) - np.repeat(offsets, widths[chosen])
         sources, ends = former[starts[owners] + steps], targets[owners]
@@ -113,7 +113,7 @@ def _arcs(
 
 
 def _blocks(widths: NDArray[np.int64], pairs: int) -> Iterator[slice]:
-    """Blocks of targets of about so many pairs, at least one target in each."""
+    """Blocks of targets with about `pairs` pairs, at least one target in each."""
     totals = np.cumsum(widths)
     start = 0
     while start < len(widths):

@@ -1,4 +1,4 @@
-"""The compressed match set: every match under skip till any match, none of them listed."""
+"""The compressed match set: all matches under skip till any match, without a list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MATCHES_PER_CHECK = 1_000
 
 @dataclass(frozen=True, eq=False)
 class MatchSet:
-    """All matches over some partitions, which are paths of a graph."""
+    """All matches over some partitions, as paths of a graph."""
 
     graph: Graph
 
@@ -48,7 +48,7 @@ class MatchSet:
     ) -> MatchSet:
         """The matches of a pattern whose first and last event are at most `span` apart.
 
-        `check` is called between the pieces of each pass over them, which it ends by an exception.
+        `check` is called between the pieces of each pass, and may end it by an exception.
         """
         return cls(Graph(slots, partitions, span, options, check))
 
@@ -63,7 +63,7 @@ class MatchSet:
         return sum(total.matches for total in totals(self.graph))
 
     def counts_by_end(self) -> Iterator[EndCount]:
-        """The matches that end at each event, by position; of one partition as they are made."""
+        """The matches that end at each event, by position; computed on demand for one partition."""
         counts = (
             EndCount(*self.graph.local(place), int(self.graph.positions[place]), count)
             for place, count, _ in totals(self.graph)
@@ -72,7 +72,7 @@ class MatchSet:
         return iter(sorted(counts, key=lambda end: end.position)) if several else counts
 
     def collapsed(self, within: range | None = None) -> Iterator[EndLists]:
-        """For each final event, `within` positions, the places of its matches by component."""
+        """For final events at positions `within` a range, the places of matches by component."""
         for end in self._ends():
             partition, place = self.graph.local(end)
             position = int(self.graph.positions[end])
@@ -81,7 +81,7 @@ class MatchSet:
                 yield EndLists(partition, place, position, self._held(end))
 
     def collapsed_pairs(self) -> Iterator[PairLists]:
-        """For each first and final event the number and the places of its matches, by the first."""
+        """For each first and final event, the number and places of its matches, by first event."""
         closing = [number for number, slot in enumerate(self.graph.slots.all) if slot.closes]
         ends = set(self.graph.ends.tolist())
         for start in self._starts():
@@ -99,7 +99,7 @@ class MatchSet:
                     yield PairLists(partition, first, last, count, places)
 
     def _starts(self) -> list[int]:
-        """The places in the graph where matches may begin."""
+        """The places where matches may begin."""
         opening = np.asarray([slot.opens for slot in self.graph.slots.all])
         begins = self.graph.latest[:, opening] == np.arange(len(self.graph))[:, None]
         return np.flatnonzero(begins.any(axis=1)).tolist()
@@ -121,11 +121,11 @@ class MatchSet:
             yield match
 
     def first(self, number: int) -> list[Binding]:
-        """The first ones in the defined order."""
+        """The first matches in the defined order."""
         return list(islice(self, number))
 
     def sample(self, number: int, seed: int = 0) -> list[Binding]:
-        """Independent matches, each equally likely; the same for the same seed."""
+        """Independent matches, each equally likely; equal for equal seeds."""
         if not number:
             return []
         if not self._paths:
@@ -133,12 +133,12 @@ class MatchSet:
         return drawn(self.graph, self._paths, number, Random(seed))
 
     def _ends(self) -> list[int]:
-        """The places in the graph where matches end, by position."""
+        """The places where matches end, by position."""
         ends = self.graph.ends
         return ends[np.argsort(self.graph.positions[ends])].tolist()  # type: ignore[no-any-return]
 
     def _held(self, end: int) -> tuple[list[int], ...]:
-        """By component the places within the partition on matches that end at a place."""
+        """For each component, the places of the matches that end at a place."""
         low, offset = int(self.graph.stream.lowest[end]), end - self.graph.local(end)[1]
         alive = self.graph.alive(low, end, end + 1)
         held = (alive[:, slots].any(axis=1) for slots in self.graph.slots.by_level)
@@ -149,7 +149,8 @@ class MatchSet:
     def aggregate(self, function: Function, level: int, values: Sequence[Values]) -> Number | None:
         """An aggregate over the events of a component in all matches together.
 
-        `values` are by partition and place, None for NULL. Exact, and rounded once if a float.
+        `values` are by partition and place, None for NULL. The result is exact; a float is rounded
+        once.
         """
         return aggregated([self.valued(level, values)], function)
 

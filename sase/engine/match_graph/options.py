@@ -1,4 +1,4 @@
-"""How large the pieces are in which the match graph works, and how it counts."""
+"""The sizes of pieces in which the match graph works."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from sase.engine.match_graph.residues import BITS
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """Sizes on which no result depends, but that `arcs` are the most that are kept.
+    """Sizes that do not affect results, except that `arcs` is the most that are stored.
 
-    Where not `in_int64`, kernels count modulo primes what would fit as well.
+    Without `in_int64`, kernels count modulo primes even if int64 suffices.
     """
 
-    # Pairs of events that are tested at a time, and arcs, of four bytes each.
+    # Pairs of events tested at a time; the most arcs, of four bytes each.
     pairs: int = 1 << 18
     arcs: int = 1 << 28
-    # Places that are written, frames that are counted modulo primes, and counts that are made anew,
-    # at a time.
+    # Places written, frames counted modulo primes, and counts recomputed at a time.
     chunk: int = 1 << 14
-    # Steps of a kernel, a place and slot or an arc each, between two looks at limits.
+    # Steps of a kernel between checks; a step is a place and slot, or an arc.
     steps: int = 1 << 25
     batch: int = 1 << 10
     segment: int = 1 << 9
     in_int64: bool = True
-    # The largest numbers for which primes are worth their passes.
+    # The largest numbers, in bits, for which counting modulo primes pays.
     modular_bits: int = 128 * BITS
 
 

@@ -1,12 +1,12 @@
-"""The match of a given rank among those that end at an event: a walk back by running counts.
+"""Find the match with a given rank among those that end at an event, by running counts.
 
-The rank among the paths to a node tells the path: the one that begins there, or one through an
-earlier node, less the counts of the nodes passed over. Counts are exact, so a uniform rank is a
-uniform match. Small numbers go to the kernel.
+The rank among the paths to a node determines the path: it begins there, or goes through an earlier
+node, with the counts of skipped nodes subtracted. Counts are exact, so a uniform rank gives a
+uniform match. Small numbers are handled by a kernel.
 
-Counts of many thousands of bits would fill the memory. So where neighbours are not tested only each
-`segment`-th running count is kept; all ranks go back together, a segment at a time, and its counts
-are recomputed.
+Counts of many thousands of bits would fill the memory. So, if neighbours are not tested, only each
+`segment`-th running count is stored; all ranks go back together, one segment at a time, and its
+counts are recomputed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NO_SLOTS = np.empty(0, np.int64)
 
 
 class EndRank(NamedTuple):
-    """A match by its rank among those that end at a place."""
+    """A match, by its rank among those that end at a place."""
 
     end: int
     rank: int
 
 
 def _small_matches(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding] | None:
-    """The matches of some ranks of a frame; None if its counts are not in int64."""
+    """The matches of some ranks of a frame; None if its counts exceed int64."""
     low, beyond = int(graph.frames.low[frame]), int(graph.frames.beyond[frame])
     if max(each.rank for each in wanted) > LIMIT or not graph.options.in_int64:
         return None
@@ -77,7 +77,7 @@ def _bindings(graph: Graph, found: MatchPlaces, start: int, stop: int) -> list[B
 
 
 class _Search:
-    """A path that is walked back."""
+    """A path that is followed back."""
 
     def __init__(self, wanted: EndRank) -> None:
         self.end, self.rank = wanted
@@ -92,7 +92,7 @@ class _Search:
 
 
 def matches_of(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding]:
-    """The matches of some ranks, all of one frame."""
+    """The matches of some ranks of one frame."""
     found = _small_matches(graph, frame, wanted)
     if found is not None:
         return found
@@ -105,7 +105,7 @@ def matches_of(graph: Graph, frame: int, wanted: list[EndRank]) -> list[Binding]
 
 
 class _LinkedRanks:
-    """Ranks where neighbours are tested: all counts of a frame are kept."""
+    """Ranks with tested neighbours: all counts of a frame are stored."""
 
     def __init__(self, graph: Graph, frame: int) -> None:
         self.graph, self.slots = graph, graph.slots
@@ -114,7 +114,7 @@ class _LinkedRanks:
         self._known: dict[tuple[int, int], tuple[list[int], list[tuple[int, int]]]] = {}
 
     def find(self, searches: list[_Search]) -> None:
-        """Walk all paths back."""
+        """Follow all paths back."""
         for search in searches:
             search.nodes.append(self._last(search))
             while True:
@@ -137,7 +137,7 @@ class _LinkedRanks:
         raise AssertionError("the rank is below the number of matches")
 
     def _former(self, place: int, slot: int) -> tuple[list[int], list[tuple[int, int]]]:
-        """The nodes before a node, and the running count of paths to them."""
+        """The nodes before a node, and running counts of the paths to them."""
         if (place, slot) not in self._known:
             nodes = [
                 (former, source)
@@ -151,7 +151,7 @@ class _LinkedRanks:
 
 
 class _Segment(NamedTuple):
-    """Running counts by slot before each place from `start` on; `opened` of earlier groups."""
+    """Running counts by slot for the places from `start` on; `opened` counts earlier groups."""
 
     start: int
     running: list[list[int]]
@@ -159,7 +159,7 @@ class _Segment(NamedTuple):
 
 
 class _FreeRanks:
-    """Ranks where neighbours are not tested: counts are kept at the bounds of segments."""
+    """Ranks without tested neighbours: counts are stored at segment bounds."""
 
     def __init__(self, graph: Graph, frame: int) -> None:
         self.graph, self.slots, self.segment = graph, graph.slots, graph.options.segment
@@ -167,7 +167,7 @@ class _FreeRanks:
         self.before = graph.stream.before[self.low : self.beyond].tolist()
         self.reached = graph.reached(self.low, self.beyond)
         self.opens = [form.opens for form in self.slots.all]
-        # Most paths go on in the slot that repeats, the last of the sources.
+        # Most paths continue in the repeated slot, the last of the sources.
         both = zip(self.slots.sources, self.slots.tied, strict=True)
         self.sources = [
             [*((each, False) for each in reversed(sources)), *((each, True) for each in tied)]
@@ -176,7 +176,7 @@ class _FreeRanks:
         self._present = self._first = _Segment(
             self.low, [[0] for _ in self.slots.all], [0] * len(self.slots)
         )
-        # The running counts at the start of each segment, and by slot.
+        # The running counts at the start of each segment, by slot.
         self.marks = [self._first]
         for _ in range((self.beyond - 1 - self.low) // self.segment):
             self.marks.append(self._after(self._filled(self.marks[-1])))
@@ -185,7 +185,7 @@ class _FreeRanks:
         ]
 
     def find(self, searches: list[_Search]) -> None:
-        """Walk all paths back, a segment at a time from the last one."""
+        """Follow all paths back, segment by segment from the last."""
         agenda: list[list[tuple[_Search, int | None]]] = [[] for _ in self.marks]
         for search in searches:
             agenda[(search.end - self.low) // self.segment].append((search, None))
@@ -199,7 +199,7 @@ class _FreeRanks:
                         agenda[earlier].append((search, left))
 
     def _within(self, segment: _Segment, search: _Search, slot: int | None) -> int | None:
-        """Walk back to the start of a segment; return the slot to look for before it."""
+        """Follow a path back to the start of a segment; return the slot to search before it."""
         start, running, before = segment.start, segment.running, self.before
         opens, sources, nodes, rank = self.opens, self.sources, search.nodes, search.rank
         if slot is None:
@@ -244,7 +244,7 @@ class _FreeRanks:
         raise AssertionError("the rank is below the number of matches")
 
     def _filled(self, mark: _Segment) -> _Segment:
-        """A segment with all its counts."""
+        """Recompute all counts of a segment."""
         if self._present.start == mark.start and len(self._present.running[0]) > 1:
             return self._present
         start, running, opened = mark.start, [list(each) for each in mark.running], mark.opened
@@ -263,7 +263,7 @@ class _FreeRanks:
         return self._present
 
     def _after(self, segment: _Segment) -> _Segment:
-        """The start of the segment that follows."""
+        """The start of the next segment."""
         start = segment.start + self.segment
         bound = self.before[start - self.low] - segment.start
         opened = [each[bound] for each in segment.running] if bound >= 0 else segment.opened

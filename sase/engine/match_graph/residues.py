@@ -1,4 +1,4 @@
-"""Numbers by their residues modulo several primes (Chinese remainder theorem)."""
+"""Compute large numbers from residues modulo several primes (Chinese remainder theorem)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from math import isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
-# The least bits of a prime: they are just below 2³¹, so that products fit into int64.
+# Bits of a prime: primes are just below 2³¹, so that products fit int64.
 BITS = 30
 
 
 class Residues:
-    """Two rows of signed numbers of a bounded size."""
+    """Two rows of signed numbers with a size limit."""
 
     def __init__(self, bits: int) -> None:
         self.primes = _primes(bits // BITS + 1)
@@ -21,7 +21,7 @@ class Residues:
         self._rows: list[list[list[int]]] = []
 
     def add(self, residues: NDArray[np.int64]) -> None:
-        """Add the numbers modulo the next prime."""
+        """Add the residues modulo the next prime."""
         self._rows.append((residues % self.primes[len(self._rows)]).tolist())
 
     def numbers(self) -> list[list[int]]:

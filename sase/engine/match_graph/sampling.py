@@ -1,4 +1,4 @@
-"""Uniform samples of matches by random ranks, and estimates from them."""
+"""Draw uniform samples of matches by random ranks, and estimate from samples."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ QUANTILE = 1.96
 
 @dataclass(frozen=True)
 class Estimate:
-    """The number of matches by the share of accepted samples.
+    """The number of matches, by the share of accepted samples.
 
-    `low` and `high` bound it with a confidence of 95 % (Wilson's interval), `most` for certain.
+    `low` and `high` bound it with 95 % confidence (Wilson's interval), `most` with certainty.
     """
 
     count: int
@@ -33,7 +33,7 @@ class Estimate:
 
 
 def exactly(count: int) -> Estimate:
-    """A known number."""
+    """An estimate that is exact."""
     return Estimate(count, count, count, count, 0, 0)
 
 
@@ -44,7 +44,7 @@ def estimated(most: int, samples: int, accepted: int) -> Estimate:
 
 
 def wilson(samples: int, accepted: int) -> tuple[float, float]:
-    """Wilson's interval of a share, never rounded past it."""
+    """Wilson's interval of a share, which contains the share despite rounding."""
     share, square = accepted / samples, QUANTILE**2
     middle = share + square / (2 * samples)
     radius = QUANTILE * sqrt(share * (1 - share) / samples + square / (4 * samples**2))
@@ -54,7 +54,7 @@ def wilson(samples: int, accepted: int) -> tuple[float, float]:
 
 
 def drawn(graph: Graph, total: int, number: int, random: Random) -> list[Binding]:
-    """Draw independent matches, each of the `total` ones equally likely, by recomputed counts."""
+    """Draw independent matches, each of `total` equally likely, with recomputed counts."""
     ranks = [random.randrange(total) for _ in range(number)]
     found: dict[int, Binding] = {}
     for frame, draws in _by_frame(graph, ranks).items():
@@ -64,7 +64,7 @@ def drawn(graph: Graph, total: int, number: int, random: Random) -> list[Binding
 
 
 def _by_frame(graph: Graph, ranks: list[int]) -> dict[int, list[tuple[int, EndRank]]]:
-    """The draws by frame, with their ranks among the matches of their final event."""
+    """The draws by frame, with ranks among the matches of their final event."""
     order = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)
     frames: dict[int, list[tuple[int, EndRank]]] = defaultdict(list)
     passed = 0

@@ -21,10 +21,10 @@ from sase.planning.automaton.unrolled import ROOT, PathStep, Unrolled
 
 @dataclass(frozen=True)
 class Slot:
-    """A step of matches: an event of a component, its first or a `further` one.
+    """A step of matches: the first event of a component, or a `further` one.
 
-    It is admitted by its bit of the number `bit`. An iteration of a group `begins` with some.
-    `rank` is the place of its variable in the order of first writing.
+    `bit` is the event bit that admits it. Some slots `begin` an iteration of a group. `rank` is the
+    order of its variable by first occurrence.
     """
 
     level: int
@@ -37,16 +37,16 @@ class Slot:
 
 
 class SlotAutomaton:
-    """The slots of a pattern in order, and which come right before which.
+    """The slots of a pattern in order, with their predecessors.
 
-    `sources` are those of strictly earlier events, `tied` those of simultaneous ones, which are
-    earlier slots. `levels` are the components.
+    `sources` are predecessors with strictly earlier events, `tied` those with simultaneous events,
+    which are earlier slots. `levels` are the components.
     """
 
     def __init__(self, unrolled: Unrolled) -> None:
         automaton = unrolled.automaton
         self.levels = range(1 + max(each.level for each in automaton.states))
-        # Whether lengths do not say which component each event of a match is of, but slots do.
+        # Whether slots, not lengths, determine the component of each event of a match.
         self.is_told = not automaton.is_chain
         opening, steps = set(unrolled.steps(ROOT)), unrolled.reached
         numbers = {step: number for number, step in enumerate(steps)}
@@ -58,9 +58,9 @@ class SlotAutomaton:
         return len(self.all)
 
     def order(self, lengths: tuple[int, ...], path: tuple[int, ...]) -> Any:
-        """How matches of the same events are ordered, from what comes last back.
+        """The sort key of matches with the same events, from the last event back.
 
-        By the lengths of components; where these say less, by the variables of events, then by the
+        It is the lengths of components; if these are ambiguous, the variables of events, then the
         lengths of iterations.
         """
         if not self.is_told:
@@ -69,9 +69,10 @@ class SlotAutomaton:
         return [slot.rank for slot in slots], _iterations(slots)
 
     def bits(self, events: int) -> int:
-        """Bound the bits of the number of matches of so many events.
+        """An upper bound of the bits of the number of matches of some events.
 
-        By the choices of events, and of the begins of components; else by the slots of each.
+        By the choices of events and of the components' first events; otherwise by the slots of each
+        event.
         """
         if not self.is_told:
             return events + (len(self.levels) - 1) * (events + 1).bit_length()
@@ -87,7 +88,7 @@ class SlotAutomaton:
 
     @cached_property
     def pairs(self) -> tuple[Neighbours, ...]:
-        """What neighbours in a match can be of."""
+        """The pairs of components that adjacent events can have."""
         found = {
             self._neighbours(source, target, is_tied)
             for target in range(len(self))
@@ -96,7 +97,7 @@ class SlotAutomaton:
         return tuple(sorted(found))
 
     def _before(self, target: int) -> Iterator[tuple[int, bool]]:
-        """The slots before one, and whether the event in them is simultaneous."""
+        """The predecessors of a slot, and whether they are simultaneous."""
         yield from ((source, False) for source in self.sources[target])
         yield from ((source, True) for source in self.tied[target])
 
@@ -106,35 +107,35 @@ class SlotAutomaton:
 
     @cached_property
     def source_masks(self) -> tuple[int, ...]:
-        """For each slot a bit for each of its sources."""
+        """For each slot the mask of its sources."""
         return tuple(_bits_of(sources) for sources in self.sources)
 
     @cached_property
     def tied_masks(self) -> tuple[int, ...]:
-        """For each slot a bit for each of those that a simultaneous event may have before it."""
+        """For each slot the mask of its simultaneous predecessors."""
         return tuple(_bits_of(sources) for sources in self.tied)
 
     @cached_property
     def target_masks(self) -> tuple[int, ...]:
-        """For each slot a bit for each slot that it leads to."""
+        """For each slot the mask of its successors."""
         return _turned(self.sources)
 
     @cached_property
     def tied_target_masks(self) -> tuple[int, ...]:
-        """The same of simultaneous events."""
+        """For each slot the mask of its simultaneous successors."""
         return _turned(self.tied)
 
     def mask(self, chosen: list[bool]) -> int:
-        """A bit for each slot that is chosen."""
+        """The mask of the chosen slots."""
         return sum(1 << slot for slot, each in enumerate(chosen) if each)
 
     def pair(self, source: int, target: int, *, is_tied: bool = False) -> int:
-        """The number of the pair of what two slots are of."""
+        """The number of the pair of components of two slots."""
         return self._numbers[self._neighbours(source, target, is_tied)]
 
     @cached_property
     def before(self) -> tuple[list[tuple[int, int]], ...]:
-        """By slot those before it, and the number of the pair of both."""
+        """For each slot its predecessors, with the number of the pair."""
         return tuple(
             [(source, self.pair(source, each, is_tied=tied)) for source, tied in self._before(each)]
             for each in range(len(self))
@@ -170,7 +171,7 @@ def _slot(unrolled: Unrolled, step: PathStep, *, opens: bool) -> Slot:
 def _sources(
     numbers: dict[PathStep, int], following: Iterable[Iterable[PathStep]]
 ) -> tuple[tuple[int, ...], ...]:
-    """The slots before each, by what may come behind each."""
+    """The predecessors of each slot, given the successors."""
     found: list[list[int]] = [[] for _ in numbers]
     for source, steps in enumerate(following):
         for step in steps:
@@ -179,7 +180,7 @@ def _sources(
 
 
 def _iterations(slots: Sequence[Slot]) -> list[int]:
-    """How many events each iteration has, with those behind it, from the last one back."""
+    """The number of slots from the start of each iteration to the next start, last one first."""
     found, size = list[int](), 0
     for slot in slots:
         size += 1
@@ -197,7 +198,7 @@ def _bits_of(slots: Iterable[int]) -> int:
 
 
 def _turned(sources: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """For each slot a bit for each of those whose source it is."""
+    """For each slot the mask of slots that have it as source."""
     found = [0] * len(sources)
     for target, of in enumerate(sources):
         for source in of:

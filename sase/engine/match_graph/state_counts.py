@@ -1,4 +1,4 @@
-"""The number of matches by the states of an automaton, of any size: one pass for each window."""
+"""Count matches by the states of an automaton, exactly, with one pass for each window start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def count_by_states(
 ) -> int:
     """Count the matches whose first and last event are at most `span` apart.
 
-    `check` is called between pieces of the work, which it ends by an exception.
+    `check` is called between pieces of the work, and may end it by an exception.
     """
     stream = places_of(partitions, span)
     _, tied = np.unique(stream.before, return_counts=True)
@@ -45,7 +45,7 @@ def count_by_states(
 
 
 def _closing(found: StateTables) -> int:
-    """As bits the states whose events a match may end with."""
+    """The mask of states whose events can end a match."""
     arcs = np.flatnonzero(found.closes[found.alone.targets])
     moves = np.searchsorted(found.alone.bounds, arcs, side="right") - 1
     return int(np.bitwise_or.reduce(1 << (moves // 2), initial=0))

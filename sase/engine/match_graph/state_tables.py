@@ -1,9 +1,9 @@
-"""The configurations of an automaton as kernels count them: arcs by state, and where matches end.
+"""The configurations of an automaton for counting kernels: arcs by state, and accepting states.
 
     root ──► c ──► cp ⟲ p ──► b        closes: b
        └───► p ⟲ p ──► cp
 
-Those are of `SET(C c, P+ p[]), B b`.
+The drawing is of `SET(C c, P+ p[]), B b`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sase.planning.automaton.unrolled import ROOT, Configuration, PathStep, Unro
 
 
 class StateTables(NamedTuple):
-    """The states as kernels read them: arcs between those, and through simultaneous events."""
+    """The states as kernels read them: arcs to later events, and to simultaneous events."""
 
     alone: Arcs
     tied: Arcs
@@ -30,7 +30,7 @@ class StateTables(NamedTuple):
 
 
 def tables(automaton: PatternAutomaton, most_tied: int) -> StateTables:
-    """The configurations that are reached, where at most so many events are simultaneous."""
+    """The reachable configurations, if at most `most_tied` events are simultaneous."""
     alone, tied = Unrolled(automaton), Unrolled(automaton, are_tied=True)
     numbers, waiting = {ROOT: 0}, [ROOT]
     arcs, tied_arcs = list[tuple[int, int, int]](), list[tuple[int, int, int]]()

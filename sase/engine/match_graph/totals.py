@@ -1,11 +1,11 @@
-"""The matches that end at each event, and sums over their events: one pass for each window start.
+"""Count the matches that end at each event, and sum over their events, by window start.
 
-A match is a path, so the paths to a node are those to all nodes before it, and one more where a
-match may begin. A sum over the events of a component goes the same way: the sums of these paths,
-and the node's own worth once for each.
+A match is a path: the paths to a node are those to all nodes before it, plus one if a match may
+begin there. Sums over the events of a component follow the same recurrence: the sums of these
+paths, plus the node's weight for each path.
 
-The kernel counts in int64. Frames whose numbers do not fit are done modulo several primes up to
-some thousand bits, and beyond that in Python's integers.
+The kernel counts in int64. Frames with larger numbers are counted modulo several primes, up to some
+thousand bits, and beyond that in Python integers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sase.engine.match_graph.residues import Residues
 
 @dataclass(frozen=True)
 class EndCount:
-    """The number of matches that end at an event: its place in its partition, its position."""
+    """The number of matches that end at an event, with its place in the partition and position."""
 
     partition: int
     place: int
@@ -32,7 +32,7 @@ class EndCount:
 
 
 class Stretch(NamedTuple):
-    """Places of one partition, and whether matches begin at the first of them alone."""
+    """A range of places of one partition; `is_alone`: matches begin only at its first place."""
 
     low: int
     beyond: int
@@ -45,7 +45,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class EndLists:
-    """By component the places of the matches that end at an event."""
+    """The places, by component, of the matches that end at an event."""
 
     partition: int
     place: int
@@ -55,7 +55,7 @@ class EndLists:
 
 @dataclass(frozen=True)
 class PairLists:
-    """The matches that begin at one place and end at another: how many, and their places."""
+    """The number and places of the matches that begin at one place and end at another."""
 
     partition: int
     first: int
@@ -65,14 +65,14 @@ class PairLists:
 
 
 class Weights(NamedTuple):
-    """The worth of a component's events, by place."""
+    """The weights of a component's events, by place."""
 
     level: int
     worth: Sequence[int]
 
 
 class Total(NamedTuple):
-    """The matches that end at a place, and the sum over their events."""
+    """The number of matches that end at a place, and the sum over their events."""
 
     place: int
     matches: int
@@ -80,7 +80,7 @@ class Total(NamedTuple):
 
 
 INT64 = 8
-# Places that are counted in integers of any size between two looks at limits.
+# Places counted in Python integers between checks.
 LOOK = 1 << 8
 NO_WEIGHTS = Weights(NO_LEVEL, ())
 
@@ -98,7 +98,7 @@ class _Pass:
         self._largest = max(map(abs, weights.worth), default=0)
 
     def exact(self, frame: int) -> int:
-        """Run frames from this one on; return the first that overflows, or how many there are."""
+        """Count frames from this one on; return the first that overflows, or their number."""
         if self._largest >= LIMIT or not self.graph.options.in_int64:
             return frame
         return self._run(frame, len(self.graph.frames.low), self.weights.worth, 0)
@@ -113,7 +113,7 @@ class _Pass:
         yield from map(Total, ends.tolist(), *residues.numbers())
 
     def bits(self, frame: int, stop: int) -> int:
-        """Bound the bits of all numbers: choices of events, and of the begins of components."""
+        """An upper bound of the bits of all numbers."""
         graph, frames = self.graph, self.graph.frames
         widest = int((frames.beyond[frame:stop] - frames.low[frame:stop]).max())
         counts = graph.slots.bits(widest)
@@ -160,7 +160,7 @@ def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
 
 
 def _large_frame(graph: Graph, weights: Weights, frame: int) -> Iterator[Total]:
-    """The totals of one frame by integers of any size."""
+    """The totals of one frame in Python integers."""
     graph.check(0)
     ends = set(graph.ends_of(frame, frame + 1).tolist())
     closing = [slot for slot, form in enumerate(graph.slots.all) if form.closes]
@@ -175,7 +175,7 @@ def _stretch(graph: Graph, frame: int) -> Stretch:
 
 
 def paths_from(graph: Graph, start: int) -> Iterator[tuple[int, list[int]]]:
-    """The paths from one place alone to each slot of those that a window reaches from it."""
+    """The numbers of paths from one place to each slot of the places in its window."""
     partition, _ = graph.local(start)
     lowest = graph.stream.lowest[start : graph.offsets[partition + 1]]
     stretch = Stretch(start, start + int(np.searchsorted(lowest, start, side="right")), True)
@@ -188,7 +188,7 @@ _Paths = Iterator[tuple[int, list[int], list[int]]]
 
 
 def _free_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
-    """By place the paths to each slot and their sums; running sums stand for the arcs."""
+    """Paths to each slot by place, and their sums; running sums replace the arcs."""
     forms, sources, tied = graph.slots.all, graph.slots.sources, graph.slots.tied
     low, beyond = stretch.low, stretch.beyond
     before = graph.stream.before[low:beyond].tolist()
@@ -231,7 +231,7 @@ class _Pair(NamedTuple):
 
 
 def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
-    """The same over the arcs."""
+    """Paths to each slot by place, and their sums, over the arcs."""
     forms, before = graph.slots.all, graph.slots.before
     low, beyond = stretch.low, stretch.beyond
     done: list[_Pair] = []
@@ -253,5 +253,5 @@ def _linked_paths(graph: Graph, weights: Weights, stretch: Stretch) -> _Paths:
 
 
 def linked_counts(graph: Graph, frame: int) -> list[list[int]]:
-    """The paths to each node of a frame where neighbours are tested, by place and slot."""
+    """The paths to each node of a frame with tested neighbours, by place and slot."""
     return [counts for _, counts, _ in _linked_paths(graph, NO_WEIGHTS, _stretch(graph, frame))]

@@ -1,14 +1,14 @@
-"""Walks back from a final event over its matches, in the defined order.
+"""Walk back from a final event over its matches, in the defined order.
 
-The walk keeps the places so far and, for each, the slots from which the rest can be finished. It
-only ever steps to a place where one of these slots is reached from a start within the window, so
-every step belongs to a match. Hence the delay between two matches:
+The walk keeps the places so far and, for each, the slots from which a match can be completed. It
+only steps to a place where one of these slots is reached from a start within the window, so every
+step belongs to a match. The delay between two matches is:
 
-- neighbours not tested: no place is looked at in vain, since the places of a slot that a window
-  reaches are its last ones. The delay is linear in the length of the match times the slots.
-- neighbours tested, no window: the same with all arcs of the events of one match for the slots.
-- neighbours tested and a window: arcs to events whose paths all start too early are looked at and
-  left out; there are at most as many as arcs of the events of the match.
+- neighbours not tested: no place is visited in vain, since the places of a slot that a window
+  reaches are its last ones. The delay is linear in the match's length times the slots.
+- neighbours tested, no window: the same with the arcs of one match's events in place of slots.
+- neighbours tested and a window: arcs to events whose paths all start too early are skipped; there
+  are at most as many as arcs of the match's events.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
 
-# A place, and as bits the slots it may stand in.
+# A place, and the mask of its possible slots.
 _Step = tuple[int, int]
 
 
 class GraphWalk:
-    """The matches by final event."""
+    """Yields the matches of each final event."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.slots, self._linked = graph, graph.slots, graph.is_linked
@@ -35,7 +35,7 @@ class GraphWalk:
         self._closing = self.slots.mask([slot.closes for slot in self.slots.all])
         self._levels = [slot.level for slot in self.slots.all]
         self._are_tied = any(self.slots.tied)
-        # Views read single numbers faster than arrays do.
+        # Reading single numbers is faster from views than from arrays.
         self._before = graph.stream.before.data
         self._latest = [column.data for column in graph.latest.T.copy()]
         self._previous = [_previous(column).data for column in graph.latest.T]
@@ -57,11 +57,11 @@ class GraphWalk:
             yield from self._finished(steps)
 
     def _reached(self, place: int, low: int) -> int:
-        """The slots that a path from a start in the window reaches."""
+        """The mask of slots that a path from a start in the window reaches."""
         return self.slots.mask([latest[place] >= low for latest in self._latest])
 
     def _earlier(self, step: _Step, low: int) -> Iterator[_Step]:
-        """What may come right before, the more recent first."""
+        """The possible previous steps, most recent first."""
         if self._linked:
             return self._by_arcs(step, low)
         place, mask = step
@@ -72,14 +72,14 @@ class GraphWalk:
 
     @staticmethod
     def _wanted(mask: int, sources: tuple[int, ...]) -> int:
-        """The slots that may come before some."""
+        """The mask of slots that may precede some."""
         wanted = 0
         for slot in _bits(mask):
             wanted |= sources[slot]
         return wanted
 
     def _down(self, wanted: int, below: int, floor: int, low: int) -> Iterator[_Step]:
-        """The places of some slots, from below one down to another one."""
+        """The places of some slots, downwards from `below` to `floor`."""
         sources = list(_bits(wanted))
         while sources:
             former = [self._previous[slot][below] for slot in sources]
@@ -91,7 +91,7 @@ class GraphWalk:
             if found:
                 yield below, sum(1 << slot for slot in found)
             if len(found) < len(nearest):
-                # Further down the paths to a slot only start earlier.
+                # Earlier nodes of a slot have paths with earlier starts only.
                 sources = [slot for slot in sources if slot in found or slot not in nearest]
 
     def _by_arcs(self, step: _Step, low: int) -> Iterator[_Step]:
@@ -106,7 +106,7 @@ class GraphWalk:
         yield from sorted(found.items(), reverse=True)
 
     def _finished(self, steps: list[_Step]) -> Iterator[Binding]:
-        """The matches whose first event is the last step, one for each cut of the places."""
+        """The matches whose first event is the last step, one for each assignment of components."""
         if not steps[-1][1] & self._opening:
             return
         places = tuple(place for place, _ in reversed(steps))
@@ -116,7 +116,7 @@ class GraphWalk:
         yield from (self.graph.binding(places, *cut) for cut in cuts)
 
     def _cuts(self, steps: list[_Step]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The lengths of components and the slots of every path through the steps."""
+        """The lengths of components, and the slots, of every path through the steps."""
         last, found = len(steps) - 1, list[tuple[tuple[int, ...], tuple[int, ...]]]()
         branches = [[slot] for slot in _bits(steps[-1][1] & self._opening)]
         while branches:
@@ -133,7 +133,7 @@ class GraphWalk:
         return found
 
     def _following(self, place: int, slot: int, later: _Step) -> int:
-        """The slots that come next; one at least does, so a single one needs no test."""
+        """The possible next slots; at least one is, so a single one needs no test."""
         is_tied = self._are_tied and place >= self._before[later[0]]
         targets = self.slots.tied_target_masks if is_tied else self.slots.target_masks
         following = later[1] & targets[slot]
@@ -152,13 +152,13 @@ class GraphWalk:
 
 
 def _previous(latest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each number of places the last of them that reaches a slot, or -1."""
+    """For each place, the last place before it that reaches a slot, or -1."""
     places = np.where(latest >= 0, np.arange(len(latest)), -1)
     return np.concatenate([[-1], np.maximum.accumulate(places)])
 
 
 def _bits(mask: int) -> Iterator[int]:
-    """The slots of a mask, from the first."""
+    """The slots of a mask, lowest first."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

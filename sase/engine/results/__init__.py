@@ -1,1 +1,1 @@
-"""Matches as tables, frames, text and files."""
+"""Matches as tables, data frames, text and files."""

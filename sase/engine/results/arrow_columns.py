@@ -1,4 +1,4 @@
-"""Values of programs and times as Arrow has them."""
+"""Convert values of programs, and times, to Arrow columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sase.errors import BudgetError, DataError
 SECONDS_OF_A_DAY = 86400
 INT32 = np.iinfo(np.int32)
 UNITS = {digits: unit for unit, digits in RESOLUTIONS.items() if unit != "d"}
-# The digits of a decimal in a result.
+# The precision of decimals in results.
 DIGITS = 38
 _SIMPLE = {
     Kind.BOOLEAN: pa.bool_(), Kind.INTEGER: pa.int64(), Kind.FLOAT: pa.float64(),
@@ -34,10 +34,10 @@ _SIMPLE = {
 
 
 def time_array(times: Numbers, data_type: DataType, given: pa.DataType | None) -> pa.Array:
-    """Timestamps in raw units as the column of times has them."""
+    """Convert times in raw units to a column with the type of the time column."""
     if data_type.kind is not Kind.TIMESTAMP or data_type.resolution is None:
-        return pa.array(times)  # without a resolution there was no column of times, and are none
-    if data_type.resolution == "d":  # which saturates where it ends
+        return pa.array(times)  # without a resolution times are plain integers
+    if data_type.resolution == "d":  # dates saturate
         days = np.clip(times, INT32.min, INT32.max)
         return pa.array(days.astype(np.int32), pa.date32())
     zone = given.tz if given is not None and is_zoned(given) else None
@@ -49,12 +49,12 @@ def is_zoned(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-# What dates count.
+# The units of dates.
 _OF_DATES = {pa.date32().id: "D", pa.date64().id: "ms"}
 
 
 def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
-    """Values as Python has them; times that it has not as text, and durations as seconds."""
+    """Convert values to Python; times out of Python's range become text, durations seconds."""
     try:
         values: list[Any] = column.to_pylist()
     except (ValueError, ArithmeticError):
@@ -63,7 +63,7 @@ def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
 
 
 def python_rows(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
-    """Rows as dicts of values as Python has them."""
+    """Convert rows to dicts of Python values."""
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
     except (ValueError, ArithmeticError):
@@ -92,9 +92,9 @@ def _python_value(scalar: pa.Scalar) -> Any:
 
 
 def _beyond_python(scalar: pa.Scalar) -> str | float | Decimal:
-    """Show a time that Python has not: a moment, a time of day, or a length in seconds.
+    """Convert a scalar that Python cannot represent: a time to text, a duration to seconds.
 
-    And a decimal that Arrow does not write, as it is.
+    Also decimals that Arrow cannot convert.
     """
     kind = scalar.type
     if pa.types.is_decimal(kind):
@@ -113,7 +113,7 @@ def _beyond_python(scalar: pa.Scalar) -> str | float | Decimal:
 
 
 def result_type(value: Expression, zone: str | None) -> pa.DataType | None:
-    """The type of a column of RETURN, whatever values it has; None where only these tell."""
+    """The type of a column of RETURN, independent of its values; None if these decide."""
     match value.type.kind:
         case Kind.DECIMAL | Kind.FLOAT if (scale := _scale(value)) is not None:
             return pa.decimal128(DIGITS, scale)
@@ -129,9 +129,9 @@ def result_type(value: Expression, zone: str | None) -> pa.DataType | None:
 def arrow_column(
     values: NDArray[np.int64], value: Expression, texts: list[str], zone: str | None
 ) -> pa.Array:
-    """A column of values: tags and bits. Timestamps get the time zone."""
+    """Convert values (tags and bits) to a column; timestamps get the time zone."""
     tags, bits = values[:, 0], values[:, 1]
-    tags = np.where(tags < EXACT, tags, EXACT + (tags - EXACT) % SCALES)  # literals are decimals
+    tags = np.where(tags < EXACT, tags, EXACT + (tags - EXACT) % SCALES)  # literals become decimals
     missing, kind = tags == NULL, result_type(value, zone)
     if kind is None:
         return _by_values(tags, bits, missing)
@@ -152,7 +152,7 @@ def arrow_column(
 
 
 def _scale(value: Expression) -> int | None:
-    """The scale of a decimal or an integer, also one that is chosen among such, if it is known."""
+    """The scale of a decimal or integer, or of a choice among such, if known."""
     if isinstance(value, Operation) and chooses(value.name):
         scales = [_scale(each) for each in value.operands if each.type.kind is not Kind.NULL]
         known = [each for each in scales if each is not None]
@@ -163,7 +163,7 @@ def _scale(value: Expression) -> int | None:
 
 
 def _unit(value: Expression) -> str | None:
-    """The coarsest unit that holds all times that a value may be, if it is known."""
+    """The coarsest unit for all times that a value can be, if known."""
     digits = [_digits(leaf) for leaf in _leaves(value)]
     known = [each for each in digits if each is not None]
     if len(known) < len(digits):
@@ -172,7 +172,7 @@ def _unit(value: Expression) -> str | None:
 
 
 def _leaves(value: Expression) -> Iterator[Expression]:
-    """What a value is made of."""
+    """The operands of a value, at all depths."""
     if isinstance(value, Operation):
         for operand in value.operands:
             yield from _leaves(operand)
@@ -181,14 +181,14 @@ def _leaves(value: Expression) -> Iterator[Expression]:
 
 
 def _digits(leaf: Expression) -> int | None:
-    """How many digits behind the point of a second a time has."""
+    """The decimal digits of a second that a time has."""
     if isinstance(leaf, Constant) and isinstance(leaf.value, int):
         return constant(leaf, Interner())[0] - EXACT
     return None if leaf.type.resolution is None else RESOLUTIONS[leaf.type.resolution]
 
 
 def _is_date(value: Expression) -> bool:
-    """Whether a time is always a date: of dates, and of days that are added to them."""
+    """Whether a time is always a date: a date, possibly plus days."""
     if isinstance(value, Operation):
         dates = [each for each in value.operands if _is_date(each)]
         return bool(dates) and all(each in dates or _is_of_days(each) for each in value.operands)
@@ -196,7 +196,7 @@ def _is_date(value: Expression) -> bool:
 
 
 def _is_of_days(value: Expression) -> bool:
-    """Whether it is a literal of whole days, or NULL."""
+    """Whether a value is a literal of whole days, or NULL."""
     if not isinstance(value, Constant) or not isinstance(value.value, int | None):
         return False
     return value.value is None or value.value % (SECONDS_OF_A_DAY * 10**9) == 0
@@ -209,7 +209,7 @@ def _strings(bits: Numbers, missing: Mask, texts: list[str]) -> pa.Array:
 
 
 def _times(tags: Numbers, bits: Numbers, missing: Mask, kind: pa.DataType) -> pa.Array:
-    """Times in one unit, which is no coarser than that of any."""
+    """Convert times to one unit, at least as fine as that of each."""
     finest = 0 if pa.types.is_date(kind) else RESOLUTIONS[kind.unit]
     factors = 10 ** np.where(missing, 0, finest - (tags - EXACT))
     counts = np.where(missing, 0, bits) * factors
@@ -225,7 +225,7 @@ def _times(tags: Numbers, bits: Numbers, missing: Mask, kind: pa.DataType) -> pa
 
 
 def _decimals(tags: Numbers, bits: Numbers, missing: Mask, kind: pa.DataType) -> pa.Array:
-    """Decimals of one scale, exactly."""
+    """Convert to decimals of one scale, exactly."""
     if (missing | (tags == EXACT + kind.scale)).all():
         words = np.stack([bits, bits >> 63], axis=1)
         valid = None if not missing.any() else pa.array(~missing).buffers()[1]
@@ -246,7 +246,6 @@ def _number(tag: int, number: int) -> Decimal | float | None:
 
 
 def _floats(tags: Numbers, bits: Numbers) -> NDArray[np.float64]:
-    """The nearest floats."""
     found = np.where(tags == FLOAT, bits.view(np.float64), bits.astype(np.float64))
     for place in np.flatnonzero(tags > EXACT):
         found[place] = _number(int(tags[place]), int(bits[place]))
@@ -254,7 +253,7 @@ def _floats(tags: Numbers, bits: Numbers) -> NDArray[np.float64]:
 
 
 def _by_values(tags: Numbers, bits: Numbers, missing: Mask) -> pa.Array:
-    """Numbers of which nothing is known before: floats where some are, decimals, or integers."""
+    """A column of numbers of unknown type: floats if any value is, decimals, or integers."""
     if (tags == FLOAT).any():
         return pa.array(_floats(tags, bits), mask=missing)
     if (tags >= EXACT).any():
@@ -264,7 +263,7 @@ def _by_values(tags: Numbers, bits: Numbers, missing: Mask) -> pa.Array:
 
 # ------------------------------------------------------------ columns of series
 
-# The greatest offset of Arrow's lists.
+# The greatest offset in Arrow's lists.
 MOST_EVENTS = 2**31 - 1
 
 
@@ -281,20 +280,20 @@ def event_column(
     component: BoundComponent,
     shown: Callable[[Numbers], pa.Array],
 ) -> pa.Array:
-    """The events that a component binds, as they are shown, or lists of such."""
+    """The events that a component binds, converted by `shown`, or lists of such."""
     if component.is_series:
         events, ends = positions.of_level(level)
         return pa.ListArray.from_arrays(list_offsets(ends, len(events)), shown(events))
     events, known = positions.one_of_level(level)
     if known.all():
         return shown(events)
-    # Only where there is an event: else the column may be of another type.
+    # Only for existing events: a NULL event could change the column's type.
     places = np.where(known, np.cumsum(known) - 1, 0)
     return taken_values(shown(events[known]), places, ~known)
 
 
 def list_offsets(ends: Numbers, events: int) -> pa.Array:
-    """The offsets of lists, by their ends, among so many events."""
+    """The offsets of lists, from their ends, among `events` entries."""
     if events > MOST_EVENTS:
         raise BudgetError(
             f"these matches hold {events:,} events of one component, more than the"

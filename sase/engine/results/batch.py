@@ -1,4 +1,4 @@
-"""Batches of matches: positions and values, and the tables made of them."""
+"""Batches of matches: positions and values, and the tables made from them."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ from sase.planning.late_types import Known
 from sase.planning.physical.forms import form_of
 from sase.planning.plan import EnginePlan
 
-# Matches of which results are made at once.
+# Matches converted to results at once.
 PIECE = 1 << 16
-# Of so many matches the input that they have is sought out where it came in pieces.
+# Up to this number of matches, only the history segments that they use are read.
 FEW = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
 class ResultSchema:
-    """What the results of a plan look like: the columns of RETURN, with the `texts` by code."""
+    """The form of a plan's results: the columns of RETURN, and `texts` by code."""
 
     plan: EnginePlan
     texts: list[str]
     columns: tuple[Column, ...] | None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What results are made of, without functions of users, which need not be picklable."""
+        """The state for pickling, without user functions, which may not be picklable."""
         plan = replace(self.plan, aggregates={}) if self.plan.aggregates else self.plan
         return {"plan": plan, "texts": self.texts, "columns": self.columns}
 
     @classmethod
     def of(cls, plan: EnginePlan, texts: Interner) -> ResultSchema:
-        """The schema of a plan's results before any events are known."""
+        """The schema of a plan's results before events are read."""
         return cls(plan, texts.texts, plan.returned.columns)
 
     @property
@@ -79,11 +79,11 @@ class ResultSchema:
         return self.plan.schema
 
     def group_number(self, level: int) -> int:
-        """Which of the repeated groups a level is, from 0."""
+        """The index of a level's group among the repeated groups."""
         return sum(1 for each in self.components[:level] if each.group is not None)
 
     def with_types(self, known: Known) -> ResultSchema:
-        """The same with types that the events made known."""
+        """The schema with types that the events have revealed."""
         if self.columns is None or not self.plan.unsaid.is_any:
             return self
         columns = self.plan.unsaid.columns(known)
@@ -92,7 +92,7 @@ class ResultSchema:
 
 @dataclass(eq=False)
 class MatchBatch:
-    """Matches and the input of their events; attributes are gathered on demand."""
+    """Matches and the input of their events; attributes are read on demand."""
 
     shape: ResultSchema
     history: RowHistory
@@ -108,11 +108,11 @@ class MatchBatch:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the matches before results are made."""
+        """The bytes of the matches, without results made of them."""
         return sum(each.nbytes for each in self.results)
 
     def pieces(self, most: int | None = None) -> Iterator[MatchBatch]:
-        """Split into batches of a bounded size, and of so many bytes; none small without need."""
+        """Split or join into batches up to a number of matches and of bytes."""
         some: list[Results] = []
         parts = self.results if most is None else _cut(self.results, most)
         for each in parts:
@@ -135,7 +135,7 @@ class MatchBatch:
         return replace(self, results=tuple(found))
 
     def where(self, keeps: Callable[[Results], Mask]) -> MatchBatch:
-        """The matches that a predicate keeps."""
+        """Select the matches that a predicate accepts."""
         masks = [(results, keeps(results)) for results in self.results]
         return replace(self, results=tuple(r if mask.all() else r.at(mask) for r, mask in masks))
 
@@ -154,7 +154,7 @@ class MatchBatch:
         return np.concatenate([empty, *(each.matrix for each in self.results)], axis=1)
 
     def rows(self) -> pa.Table:
-        """The input row of every event, a column for each positive component."""
+        """The input rows of all events, a column for each positive component."""
         levels = enumerate(self.shape.components)
         if self.shape.plan.has_series:
             found = [each.bindings.mapped(self.history.rows) for each in self.results]
@@ -192,7 +192,7 @@ class MatchBatch:
         return pa.table(columns)
 
     def moments(self, positions: Numbers | Bindings) -> tuple[Numbers, Numbers, Numbers]:
-        """First and last time, and the time of detection, of each match, in raw units."""
+        """The first time, last time, and time of detection of each match, in raw units."""
         likely = likely_of(positions)
         if likely is not None:
             start, end, detected = likely.times
@@ -216,7 +216,7 @@ class MatchBatch:
         }
 
     def _time_type(self, given: pa.DataType | None) -> DataType:
-        """What is known of times before there are any, or that they are as they are given."""
+        """The type of times, from the schema or the given column."""
         known = self.shape.schema.time_type
         is_vague = known.kind is Kind.TIMESTAMP and known.resolution is None
         if (known == UNKNOWN or is_vague) and given is not None:
@@ -252,7 +252,7 @@ class MatchBatch:
         }
 
     def _events(self, positions: Bindings, level: int, component: BoundComponent) -> pa.Array:
-        """The events of a component of any number, or the iterations of a group."""
+        """The events of a series, or the iterations of a group."""
         if component.group is None:
             return event_column(positions, level, component, partial(self.events_of, component))
         number = self.shape.group_number(level)
@@ -273,7 +273,7 @@ class MatchBatch:
 
     @property
     def _hidden(self) -> tuple[str, ...]:
-        """The columns that are no attributes."""
+        """The columns that are not attributes."""
         return MERGED if self.shape.schema.is_merged else ()
 
     def _declaring(self, component: BoundComponent, name: str) -> frozenset[str]:
@@ -284,9 +284,9 @@ class MatchBatch:
     def attribute(
         self, component: BoundComponent, name: str, positions: Numbers
     ) -> pa.ChunkedArray:
-        """An attribute of events by position; NULL where their type does not declare it.
+        """An attribute of events by position; NULL if their type does not declare it.
 
-        Times in seconds as floats are the microseconds that they are everywhere else.
+        Float seconds are microseconds, as everywhere else.
         """
         schema = self.shape.schema
         given = self.history.type_of(name, component.types) if name in schema.times else None
@@ -309,7 +309,7 @@ class MatchBatch:
 
 @dataclass(frozen=True, eq=False)
 class MaterializedBatch:
-    """Results that are made, and hold no input."""
+    """Finished results that do not refer to the input."""
 
     shape: ResultSchema
     names: list[str]
@@ -348,7 +348,6 @@ class MaterializedBatch:
 
 
 def _cut(every: Iterable[Results], most: int) -> Iterator[Results]:
-    """Results in parts of so many bytes, or of one match."""
     for results in every:
         step = max(len(results) * most // max(results.nbytes, 1), 1)
         for begin in range(0, len(results), step):
@@ -361,7 +360,7 @@ ResultBatch: TypeAlias = MatchBatch | MaterializedBatch
 def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[ResultBatch]:
     """Join batches of the same input, up to a number of matches.
 
-    What is found before a budget is exceeded is yielded before the error.
+    Batches found before a budget error are yielded before the error is raised.
     """
     count = number = 0
     problems: list[BudgetError] = []
@@ -392,5 +391,5 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """Return the one chunk of a column, which Arrow does not copy of every type."""
+    """The only chunk of a column; not every type can be concatenated."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -24,7 +24,7 @@ def group_column(
     component: BoundComponent,
     shown: Callable[[BoundComponent, Numbers], pa.Array],
 ) -> pa.ListArray:
-    """The iterations of a group, the `number`-th of the pattern; `shown` shows events."""
+    """The iterations of the pattern's group `number`; `shown` converts events."""
     assert component.group is not None
     events, _ = positions.of_level(level)
     if isinstance(positions, UnionBindings):
@@ -50,13 +50,13 @@ def group_column(
 def rows_of_iterations(
     positions: Bindings, level: int, number: int, component: BoundComponent
 ) -> pa.ListArray:
-    """The same with the numbers of rows."""
+    """The row numbers of a group's iterations."""
     numbers = partial(pa.array, type=pa.int64())
     return group_column(positions, level, number, component, lambda _, rows: numbers(rows))
 
 
 def row_type(component: BoundComponent) -> pa.DataType:
-    """The type of the rows of a component that is a repeated group."""
+    """The type of the row numbers of a repeated group."""
     assert component.group is not None
     kinds = [
         (each.variable, pa.list_(pa.int64()) if each.is_series else pa.int64())
@@ -67,7 +67,7 @@ def row_type(component: BoundComponent) -> pa.DataType:
 
 
 def _of_group(counts: Numbers, number: int) -> Numbers:
-    """The places of the iterations of one group among those of all, which come match by match."""
+    """The places of one group's iterations among those of all, which are in order of matches."""
     groups, matches = counts.shape
     owners = np.repeat(np.tile(np.arange(groups), matches), counts.T.reshape(-1))
     return np.flatnonzero(owners == number)

@@ -1,4 +1,4 @@
-"""The matches of a query, searched for on demand; row numbers at once, results when read."""
+"""The matches of a query, searched on demand; results are made when they are read."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from sase.engine.results.batch import (
 from sase.engine.results.repr import ROWS, as_html, as_text
 from sase.errors import BudgetError
 
-# Bytes of matches of which results are made at once where memory is limited.
+# Bytes of matches converted at once, if memory is limited.
 MOST_BYTES = 1 << 20
-# What making a column of pandas raises of values that it cannot hold, such as dates beyond 9999.
+# Errors of pandas for values that it cannot hold, such as dates after 9999.
 NOT_HELD = (ValueError, ArithmeticError, pa.ArrowException)
-# Yields batches in the order of results, at least one, if empty; returns the report.
+# Yields batches in the order of results, at least one, even if empty; returns the report.
 MatchSearch: TypeAlias = Callable[[], Generator[ResultBatch, None, Report]]
 
 
 class Matches(Sequence[dict[str, Any]]):
-    """The matches of a query, in order; they are searched for when first asked for.
+    """The matches of a query, in order; the first access searches for them.
 
-    `rows` are row numbers of the input; `to_arrow` and its kin the results themselves: a struct
-    for each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`.
-    `to_reader` gives the same batch by batch, and holds none of them. What is pickled or copied are
-    the results and the report, without the input.
+    `rows` are row numbers of the input. `to_arrow` and similar methods return the results: a struct
+    for each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`. `to_reader`
+    gives the same batch by batch, without keeping them. A pickle or copy has the results and the
+    report, not the input.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Matches(Sequence[dict[str, Any]]):
         in_pieces: bool = False,
         check: Check | None = None,
     ) -> None:
-        # Where the input is read in pieces, no batch may hold on to one.
+        # If the input is read in pieces, no batch may refer to one.
         self.search, self._most, self._in_pieces = search, most, in_pieces
-        # Called with the bytes that results are about to take, where memory is limited.
+        # Called with the bytes that results will take, if memory is limited.
         self._check = check
         self._parts: list[ResultBatch] | None = None
-        # Of a push it is made when it is asked for.
+        # After a push it is computed on demand.
         self._last_report: Report | Callable[[], Report] | None = None
-        # No cached properties: Python 3.11 has one lock for these, under which all would
-        # search.
+        # No cached properties: Python 3.11 uses one lock for each of them, so searches would wait
+        # for each other.
         self._rows: pa.Table | None = None
         self._table: pa.Table | None = None
 
@@ -69,7 +69,7 @@ class Matches(Sequence[dict[str, Any]]):
         report: Report | Callable[[], Report],
         check: Check | None = None,
     ) -> Matches:
-        """Matches that are found already, with the report or what makes it."""
+        """Wrap matches that are already found; `report` may be computed later."""
 
         def known() -> Generator[ResultBatch, None, Report]:
             yield from parts
@@ -94,7 +94,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def report(self) -> Report:
-        """The report of the run; searches if need be."""
+        """The report of the run; searches if necessary."""
         if self._last_report is None:
             assert self.parts
         report = self._last_report
@@ -110,7 +110,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def type_name(self) -> str | None:
-        """The type of the results as events, if RETURN names one."""
+        """The event type of the results, if RETURN names one."""
         return self.parts[0].shape.plan.returned.type_name
 
     @property
@@ -120,7 +120,7 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def rows(self) -> pa.Table:
-        """The input row of every event, a column for each positive component."""
+        """The input rows of all events, a column for each positive component."""
         if self._rows is None:
             if self._check is not None:
                 self._check(sum(part.nbytes for part in self.parts))
@@ -131,7 +131,7 @@ class Matches(Sequence[dict[str, Any]]):
         """The results as a table."""
         if self._table is None:
             tables = [table for part in self.parts for table in self._tables(part)]
-            # Of columns of two types the wider one holds all.
+            # Columns of two types become the wider one.
             self._table = (
                 tables[0]
                 if len(tables) == 1
@@ -140,9 +140,9 @@ class Matches(Sequence[dict[str, Any]]):
         return self._table
 
     def to_pandas(self) -> Any:
-        """The results as a data frame of pandas; events are dicts, series lists of such."""
+        """The results as a data frame of pandas; events are dicts, series lists of dicts."""
         table = self.to_arrow()
-        # In nested columns pandas would have times as counts of nanoseconds.
+        # In nested columns pandas would convert times to nanosecond counts.
         odd = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
         plain = table.drop_columns(odd)
         if self._check is not None:
@@ -164,18 +164,18 @@ class Matches(Sequence[dict[str, Any]]):
         return polars.from_arrow(self.to_arrow())
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The results as dicts; times that Python does not have are texts."""
+        """The results as dicts; times that Python cannot represent are texts."""
         return [row for part in self._slices(self.to_arrow()) for row in python_rows(part)]
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The results batch by batch, each made when read and then dropped.
+        """The results batch by batch; each is made when read, and not kept.
 
-        If nothing was asked for before, they are searched for while this is read.
+        If nothing was searched before, the search runs while this is read.
         """
         return pa.RecordBatchReader.from_batches(*self.to_batches())
 
     def to_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The schema, and the batches."""
+        """The schema of the results, and their batches."""
         parts = iter(self._parts or gathered(self._batches(self._most), PIECE))
         first = next(parts)
         schema = first.between(0, 0).table().schema
@@ -194,14 +194,14 @@ class Matches(Sequence[dict[str, Any]]):
         return self._between(0, count)
 
     def first(self, count: int, watch: Callable[[int], object]) -> Matches:
-        """The first matches; all are counted, none held, and `watch` gets the count so far."""
+        """The first matches. All are counted; `watch` gets the count so far."""
         first = list[ResultBatch]()
         for seen in self.counted(count, first):
             watch(seen)
         return Matches.of(first, self.report)
 
     def counted(self, count: int, first: list[ResultBatch]) -> Iterator[int]:
-        """Yield how many are found so far; append the `first` ones to the list."""
+        """Yield the number found so far; append the first `count` matches to a list."""
         seen = 0
         for part in self._batches(self._most) if self._parts is None else self._parts:
             if seen < count:
@@ -211,15 +211,15 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def is_searched(self) -> bool:
-        """Whether the search has ended."""
+        """Whether the search is finished."""
         return self._last_report is not None
 
     def batches(self) -> Iterator[ResultBatch]:
-        """The batches, whatever their number; none is held here."""
+        """The batches, not kept here."""
         return iter(self._parts) if self._parts is not None else self._batches(None)
 
     def keep(self, parts: Iterable[ResultBatch]) -> None:
-        """Keep all batches, so that they need not be searched for again."""
+        """Keep all batches, so that they are not searched again."""
         self._parts = list(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -235,14 +235,14 @@ class Matches(Sequence[dict[str, Any]]):
 
     @property
     def parts(self) -> list[ResultBatch]:
-        """All batches, searched for once."""
+        """All batches, searched once."""
         if self._parts is None:
             found = self._batches(-1 if self._most is None else self._most)
             self._parts = list(map(_materialized, found) if self._in_pieces else gathered(found))
         return self._parts
 
     def _batches(self, most: int | None) -> Iterator[ResultBatch]:
-        """Search; yield at most so many matches, −1 for what memory can hold."""
+        """Search; yield at most `most` matches, or for −1 as many as memory can hold."""
         count, held, allowed, within = 0, 0, 0, ""
         search = self.search()
         while True:
@@ -253,7 +253,7 @@ class Matches(Sequence[dict[str, Any]]):
                 return
             size = part.nbytes
             if most == -1 and held + size > LEAST // 2:
-                # Half of the memory before anything was held.
+                # Half of the memory that was available at first.
                 allowed = allowed or (available_memory() + held) // 2
                 if held + size > allowed:
                     most = count + len(part) * (allowed - held) // size
@@ -269,9 +269,9 @@ class Matches(Sequence[dict[str, Any]]):
             yield part
 
     def _tables(self, part: ResultBatch) -> Iterator[pa.Table]:
-        """The results of a batch, where memory is limited piece by piece.
+        """The results of a batch, piece by piece if memory is limited.
 
-        Of the bytes that a piece is to take is known what those of the one before it took.
+        The size of a piece is estimated by the one before.
         """
         if self._check is None:
             yield part.table()
@@ -284,7 +284,7 @@ class Matches(Sequence[dict[str, Any]]):
             yield table
 
     def _slices(self, table: Any) -> Iterator[Any]:
-        """A table or column, of which Python's values are about to be made."""
+        """Slices of a table or column, for conversion to Python."""
         if self._check is None:
             yield table
             return
@@ -293,7 +293,6 @@ class Matches(Sequence[dict[str, Any]]):
             yield table.slice(begin, FEW)
 
     def _between(self, start: int, end: int) -> Matches:
-        """Slice the matches."""
         found, begin = [], 0
         for part in self.parts:
             found.append(part.between(max(start - begin, 0), max(end - begin, 0)))
@@ -314,7 +313,7 @@ def _materialized(part: ResultBatch) -> ResultBatch:
 
 
 def _alone(part: ResultBatch) -> ResultBatch:
-    """The results that a batch shows, without what else the run has in memory."""
+    """The results of a batch, without other data of the run."""
     made = MaterializedBatch.of(part) if isinstance(part, MatchBatch) else part
     tables = {"made": tidied(made.made), "from_rows": tidied(made.from_rows)}
     return replace(made, shape=replace(made.shape, texts=[]), **tables)
@@ -325,7 +324,7 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _rows_of(match: ResultBatch) -> str:
-    """The input rows of the first and the last event of a match, in words."""
+    """Describe the input rows of a match's first and last event."""
     (events,) = match.rows().to_pylist()
     first, *rest = _numbers(events)
     return f"is input row {first:,}" if not rest else (
@@ -334,7 +333,7 @@ def _rows_of(match: ResultBatch) -> str:
 
 
 def _numbers(rows: Any) -> Iterator[int]:
-    """The rows of a match, however deep they stand."""
+    """The rows of a match, at all depths."""
     match rows:
         case int():
             yield rows

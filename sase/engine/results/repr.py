@@ -15,29 +15,29 @@ from sase.planning.nodes import chain
 from sase.planning.plan import EnginePlan
 from sase.printable import printable
 
-# Matches that are shown, the width of a line, and the events of a series that are shown.
+# Matches shown; the width of a line; events of a series shown.
 ROWS, WIDTH, SHOWN = 10, 100, 3
 
 
 def as_text(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
-    """Some matches as a heading and a table of the first."""
+    """Format matches as a heading and a table of the first."""
     table = table_of(head, type_column) if count else []
     return "\n".join([_heading(count, report), *table, *map(printable, _footing(count, report))])
 
 
 def table_of(table: pa.Table, type_column: str | None) -> list[str]:
-    """Results as lines: of an event all attributes but its type."""
+    """Format results as lines; an event has all attributes but its type."""
     return lines_of(*cells_of(table, type_column))
 
 
 def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
-    """Cells as lines of aligned columns."""
+    """Format cells as lines of aligned columns."""
     lines = text_table([header, *cells], texts=len(header))
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
 
 
 def text_table(rows: Sequence[Sequence[str]], texts: int = 1) -> Iterator[str]:
-    """Align rows, of which the first is the header: the first columns as texts, then numbers."""
+    """Align rows, header first: the first `texts` columns left, the others right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     header, *cells = rows
     for row in (header, ["-" * width for width in widths], *cells):
@@ -49,7 +49,7 @@ def text_table(rows: Sequence[Sequence[str]], texts: int = 1) -> Iterator[str]:
 
 
 def as_html(head: pa.Table, count: int, report: Report, type_column: str | None) -> str:
-    """Some matches as a heading and a table of the first, in HTML."""
+    """Format matches as a heading and a table of the first, in HTML."""
     header, cells = cells_of(head, type_column) if count else ([], [])
     names = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
@@ -63,7 +63,7 @@ def as_html(head: pa.Table, count: int, report: Report, type_column: str | None)
 
 
 def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
-    """A matcher on one line: its variables, its progress, and its operators."""
+    """Describe a matcher on one line: variables, progress, operators."""
     names = printable(", ".join(component.variable for component in plan.positives))
     progress = ", ".join(["1 row" if rows == 1 else f"{rows:,} rows", *facts])
     operators = " → ".join(type(node).__name__ for node in reversed(chain(plan.operators)))
@@ -72,7 +72,7 @@ def matcher_line(plan: EnginePlan, rows: int, facts: list[str]) -> str:
 
 def _heading(count: int, report: Report) -> str:
     found = "no match" if not count else "1 match" if count == 1 else f"{count:,} matches"
-    # What is chosen from compressed matches was found in no rows of its own.
+    # A choice from compressed matches reads no rows.
     return f"{found} in {report.rows:,} rows" if report.rows or not count else found
 
 
@@ -84,7 +84,7 @@ def _footing(count: int, report: Report) -> list[str]:
 
 
 def cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[list[str]]]:
-    """The names of result columns, and the cells of rows as text."""
+    """The names of result columns, and the cells as text."""
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
     return list(map(printable, table.column_names)), [
@@ -100,7 +100,7 @@ def _cell(value: Any, type_column: str | None) -> str:
         case dict():
             shown = {name: v for name, v in value.items() if name != type_column}
             cells = {name: _cell(v, type_column) for name, v in shown.items()}
-            # What an iteration has of its variables, apart from one another.
+            # The variables of an iteration, in brackets.
             inner = {name: f"({cells[name]})" for name, v in shown.items() if isinstance(v, dict)}
             return " ".join(f"{name}={cell}" for name, cell in {**cells, **inner}.items())
         case list():

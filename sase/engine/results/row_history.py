@@ -1,4 +1,4 @@
-"""The input as it was given, by position in the stream: the rows that results show."""
+"""The input rows by stream position, from which results are made."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
 
-# Segments from which on runs of some are merged, of at most so many rows.
+# From MANY segments on, runs of RUN segments are merged, up to MOST rows.
 MANY, RUN, MOST = 128, 32, 1 << 20
 
 
 class HistorySegment:
-    """Events that came together, from a position of the stream on, and their tables.
+    """Events that arrived together, from a stream position on, and their tables.
 
-    `read` gives both on demand, and `none` their columns alone. `rows` are input row numbers, if
-    these are no positions. Bad rows of the tables are no events. `level` counts merges, None where
-    there may be none.
+    `read` returns both on demand, `none` only their columns. `rows` are input row numbers, if they
+    differ from positions. Bad rows of the tables are not events. `level` counts merges; None
+    forbids them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class HistorySegment:
         rows: Numbers | None = None,
         level: int | None = 0,
     ) -> HistorySegment:
-        """A segment that is read."""
+        """A segment in memory."""
         return cls(begin, len(events), lambda: (inputs, events), rows, level)
 
     def __len__(self) -> int:
@@ -77,12 +77,12 @@ class HistorySegment:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether the rows of the tables stand in the order of the events."""
+        """Whether the rows of the tables are in the order of events."""
         return isinstance(self.read, UnreadBatch) or self.events.order is None
 
     @property
     def schema(self) -> pa.Schema | None:
-        """The columns of the table of which each row is an event; None of others."""
+        """The columns of the table, if it is one whose rows are exactly the events; else None."""
         if isinstance(self.read, UnreadBatch):
             return self.read.batch.schema
         first, *others = self.inputs.tables
@@ -91,7 +91,7 @@ class HistorySegment:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is kept beside the columns of its one table, and it may be merged."""
+        """Whether it is one table without further data, and may be merged."""
         if self.level is None or isinstance(self.read, UnreadBatch):
             return self.level is not None
         first, *others = self.inputs.tables
@@ -99,18 +99,18 @@ class HistorySegment:
         return not (others or any(beside))
 
     def proved(self, name: str) -> Inputs:
-        """The tables, with a column that is proved, once for all who show it."""
+        """The tables with a proved column; the proof is kept."""
         inputs, events = self._both
         if any(name in table.unproved for table in inputs.tables):
             self._both = inputs.proved([name]), events
         return self.inputs
 
     def sealed(self) -> HistorySegment:
-        """The same, never to be merged."""
+        """The segment, excluded from merging."""
         return HistorySegment(self.begin, len(self), lambda: self._both, self.rows, None)
 
     def emptied(self) -> HistorySegment:
-        """An empty segment behind this one."""
+        """An empty segment after this one."""
         if self._none is not None:
             inputs, events = self._none()
             return HistorySegment.of(self.end, inputs, events)
@@ -118,7 +118,7 @@ class HistorySegment:
 
 
 class RowHistory:
-    """Segments in stream order; results hold those that they show."""
+    """Segments in stream order; results keep those that they use."""
 
     def __init__(self, pieces: tuple[HistorySegment, ...] = ()) -> None:
         self.pieces = pieces
@@ -130,16 +130,16 @@ class RowHistory:
         return RowHistory(pieces if len(pieces) <= MANY else _compacted(pieces))
 
     def since(self, position: int) -> RowHistory:
-        """Drop the segments that end before a position; the last one leaves its columns."""
+        """Drop the segments that end before a position; an empty one keeps the columns."""
         if not self.pieces or self.pieces[0].end > position:
             return self
         left = [piece for piece in self.pieces if piece.end > position]
         return RowHistory(tuple(left) or (self.pieces[-1].emptied(),))
 
     def showing(self, positions: Numbers) -> RowHistory:
-        """The segments that have events at some positions, if these show all columns there are.
+        """Only the segments with events at some positions, if all have the same columns.
 
-        Else all: each column of each segment costs as much as many rows.
+        To a reader, each column of each segment costs as much as many rows.
         """
         schema = self.pieces[0].schema if len(self.pieces) > 1 else None
         if schema is None or not all(schema.equals(piece.schema) for piece in self.pieces[1:]):
@@ -148,7 +148,7 @@ class RowHistory:
         return RowHistory(tuple(used) or self.pieces[-1:])
 
     def checkpoint(self, oldest: int) -> list[dict[str, Any]]:
-        """The rows that results may still show, from a position on, in few segments."""
+        """The rows from a position on that results may still need, in few segments."""
         found: list[HistorySegment] = []
         for is_plain, some in groupby(self.since(oldest).pieces, lambda each: each.is_plain):
             run = tuple(some)
@@ -167,7 +167,7 @@ class RowHistory:
         return found
 
     def places(self, positions: Numbers) -> Numbers:
-        """The places of events in the tables of all segments, by position; `column` takes these."""
+        """The places of events in the concatenated tables, by position; for `column`."""
         if all(piece.is_in_order for piece in self.pieces):
             return positions
         found = np.empty(len(positions), np.int64)
@@ -178,11 +178,11 @@ class RowHistory:
         return found
 
     def times(self, positions: Numbers) -> Numbers:
-        """The timestamps of events by position, of imprecise time the earliest."""
+        """The times of events by position; with imprecise time the earliest."""
         return self._gathered(positions, lambda events: events.ts)
 
     def latest(self, positions: Numbers) -> Numbers:
-        """The latest times of events of imprecise time, by position."""
+        """The latest times of events by position, with imprecise time."""
         return self._gathered(positions, _until)
 
     def _gathered(self, positions: Numbers, of: Callable[[Events], Numbers]) -> Numbers:
@@ -196,7 +196,7 @@ class RowHistory:
     def is_type(
         self, positions: Numbers, wanted: frozenset[str], others: Collection[str] | None = None
     ) -> NDArray[np.bool_]:
-        """Whether the type of each event is among some, or, if given, not among others."""
+        """Whether the type of each event is among `wanted`, or not among `others` if given."""
         found = np.zeros(len(positions), np.bool_)
         for piece, at in self._shared(positions):
             events = piece.events
@@ -212,9 +212,9 @@ class RowHistory:
         of: Callable[[Events, Numbers], Mask],
         load: Callable[[Inputs], Events],
     ) -> Mask:
-        """What holds of events by ascending position: of those of each segment, by their places.
+        """Evaluate a predicate on events by ascending position, segment by segment.
 
-        Events of merged segments, which have no columns any more, are loaded again.
+        Events of merged segments have no decoded columns, and are loaded again.
         """
         found = np.zeros(len(positions), np.bool_)
         for piece, at in self._shared(positions):
@@ -226,7 +226,7 @@ class RowHistory:
         return found
 
     def types(self, positions: Numbers) -> tuple[Numbers, tuple[str, ...]]:
-        """The type of each event by its place among some names, and these."""
+        """The type of each event as an index into names, and the names."""
         names, found = dict[str, int](), np.empty(len(positions), np.int64)
         for piece, at in self._shared(positions):
             events = piece.events
@@ -236,7 +236,7 @@ class RowHistory:
         return found, tuple(names)
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
-        """A column at some places; NULL in the tables of other types, and in those without it."""
+        """A column at some places; NULL in tables of other types, or without it."""
         chunks = self._chunks(name, types)
         try:
             return gathered(chunks, self._without_gaps(places))
@@ -249,7 +249,7 @@ class RowHistory:
             ) from problem
 
     def _without_gaps(self, places: Numbers) -> Numbers:
-        """Places counted through the tables of the segments, between which others may be left."""
+        """Places without the gaps between segments."""
         if len(self.pieces) < 2:
             return places - (self.pieces[0].begin if self.pieces else 0)
         left: Numbers = self._begins - np.cumsum([0, *map(len, self.pieces[:-1])])
@@ -257,7 +257,6 @@ class RowHistory:
         return within
 
     def _chunks(self, name: str, types: Collection[str] | None) -> list[pa.Array]:
-        """The chunks of a column through all segments."""
         is_typed = any(piece.inputs.typed for piece in self.pieces)
         key = name, frozenset(types) if is_typed and types is not None else None
         if key not in self._columns:
@@ -288,7 +287,7 @@ class RowHistory:
         )
 
     def _shared(self, positions: Numbers) -> list[tuple[HistorySegment, Numbers]]:
-        """The segments that have some of the positions, with the places of those."""
+        """The segments with some of the positions, and the places of these."""
         which = self._numbers(positions)
         return [(self.pieces[n], np.flatnonzero(which == n)) for n in np.unique(which).tolist()]
 
@@ -297,7 +296,7 @@ class RowHistory:
         return np.array([piece.begin for piece in self.pieces])
 
     def _numbers(self, positions: Numbers) -> Numbers:
-        """The numbers of the segments that have events at some positions."""
+        """The numbers of the segments at some positions."""
         return np.searchsorted(self._begins, positions, "right") - 1
 
 
@@ -305,10 +304,10 @@ class RowHistory:
 
 
 def _compacted(pieces: tuple[HistorySegment, ...]) -> tuple[HistorySegment, ...]:
-    """Merge a run of small segments of one level, if they can be.
+    """Merge a run of small segments of one level, if possible.
 
-    Else every push would take as long as the segments of a window are many. Each row is copied
-    a few times, however many there are.
+    So a push does not take time in proportion to the number of segments; each row is copied only a
+    few times.
     """
     begin = 0
     for level, some in groupby(pieces, key=lambda piece: piece.level):
@@ -320,7 +319,7 @@ def _compacted(pieces: tuple[HistorySegment, ...]) -> tuple[HistorySegment, ...]
 
 
 def _merged(run: tuple[HistorySegment, ...], level: int) -> list[HistorySegment]:
-    """Some segments as one, or sealed if they cannot be merged."""
+    """Merge segments, or seal them if that is impossible."""
     begin, count = run[0].begin, sum(len(piece) for piece in run)
     unread = UnreadBatch.joined([piece.read for piece in run]) if count <= MOST else None
     if unread is not None:
@@ -350,7 +349,7 @@ def _numbers(piece: HistorySegment, given: Numbers | None, first: int) -> Number
 
 
 def restored(saved: Saved, oldest: int, load: Callable[[Inputs], Events]) -> RowHistory:
-    """A history from a checkpoint, from the oldest event on; `load` makes events of good inputs."""
+    """Restore a history from the oldest needed event on; `load` makes events of good inputs."""
     pieces: list[HistorySegment] = []
     end = saved.live.positions
     for part in saved.parts():
@@ -362,7 +361,7 @@ def restored(saved: Saved, oldest: int, load: Callable[[Inputs], Events]) -> Row
         is_next = not pieces or saved.live.is_done or begin == pieces[-1].end
         part.check(is_next, "rows are missing before these")
         pieces.append(HistorySegment.of(begin, inputs, events, numbers))
-    if not saved.live.is_done:  # then nothing is shown any more
+    if not saved.live.is_done:  # otherwise results need no rows
         last = pieces[-1].end if pieces else oldest
         saved.check(last == end, "rows are missing at the end")
         saved.check(not pieces or pieces[0].begin <= oldest, "rows are missing at the beginning")
@@ -370,7 +369,7 @@ def restored(saved: Saved, oldest: int, load: Callable[[Inputs], Events]) -> Row
 
 
 def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
-    """A segment from a position on, whose rows load in the order of its events."""
+    """A segment from a position on, so that its rows load in the order of events."""
     order = piece.events.order
     left = np.arange(len(piece)) if order is None else order
     kept = np.sort(left[begin - piece.begin :])
@@ -384,7 +383,6 @@ def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
 
 
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
-    """A column through the tables of an input."""
     for table in inputs.tables:
         source = table.source
         index = source.schema.get_field_index(name)

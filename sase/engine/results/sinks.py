@@ -1,4 +1,4 @@
-"""Write results: to a file that is whole or called `.partial`, or to a stream of text."""
+"""Write results to a file, named `.partial` until it is complete, or to a text stream."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from sase.nearest import nearest
 from sase.partial_file import PARTIAL, PartialFile
 from sase.printable import printable_json
 
-# The name of a file that is rewritten with wider columns, beside the partial one.
+# Suffix of a file that is rewritten with wider columns.
 WIDER = ".wider"
 JSON_ROWS = 10_000
-# How texts begin that spreadsheets take for formulas.
+# Characters with which spreadsheets begin a formula.
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
 
 
 class Writer(Protocol):
-    """Writes batches in some format."""
+    """Writes batches in a format."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -41,7 +41,7 @@ class Writer(Protocol):
 
 
 class FileSink:
-    """A file of results that is a `.partial` until it is whole; `safe` is that of `CsvWriter`."""
+    """A result file, `.partial` until it is complete; `safe` as in `SafeCsvWriter`."""
 
     def __init__(
         self, path: str | os.PathLike[str], schema: pa.Schema, *, safe: bool = False
@@ -49,10 +49,10 @@ class FileSink:
         self.path = os.fspath(path)
         self._open_writer = writer_for(self.path, safe=safe)
         self._output = PartialFile(self.path)
-        # Arrow's formats have one schema for all batches.
+        # Arrow's formats need one schema for all batches.
         self._is_text = self._open_writer in (CsvWriter, SafeCsvWriter, JsonWriter)
         self._schema = None if self._is_text else schema
-        # The bytes of text that are whole lines, and whether half of one may follow.
+        # The bytes of complete text lines, and whether an incomplete one may follow.
         self._whole, self._has_failed = 0, False
         try:
             with self._refusing():
@@ -63,7 +63,7 @@ class FileSink:
 
     @property
     def partial(self) -> str:
-        """The name of the file until it is whole."""
+        """The name of the incomplete file."""
         return self._output.name
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
@@ -81,7 +81,7 @@ class FileSink:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Say of what the format does not hold what to write instead."""
+        """Convert a format's error into one with a remedy."""
         try:
             yield
         except (pa.ArrowException, OSError) as problem:
@@ -93,7 +93,7 @@ class FileSink:
             ) from problem
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows cast to the types of the file."""
+        """Cast rows to the types of the file."""
         if self._schema is None or batch.schema == self._schema:
             return batch
         with suppress(pa.ArrowException, ValueError):
@@ -110,7 +110,7 @@ class FileSink:
         return fitted
 
     def _widen(self, schema: pa.Schema) -> None:
-        """Rewrite the file with wider columns: the first rows were few or NULL."""
+        """Rewrite the file with wider columns: the first rows were too few or NULL."""
         self._writer.close()
         self._output.file.close()
         wider = PartialFile(self.partial, suffix=WIDER)
@@ -129,7 +129,7 @@ class FileSink:
         self._output, self._writer, self._schema = wider, writer, schema
 
     def close(self) -> None:
-        """Give the whole file its name."""
+        """Rename the complete file."""
         try:
             self._writer.close()
             self._output.commit()
@@ -153,10 +153,10 @@ class FileSink:
             self._output.release()
 
     def _close(self) -> None:
-        """Close the partial file, as far as that can be done."""
+        """Close the partial file, ignoring errors."""
         file = self._output.file
         try:
-            if not file.closed:  # as it is where it could not be written again
+            if not file.closed:  # closed if it could not be reopened
                 self._writer.close()
                 file.close()
         except (OSError, pa.ArrowException):
@@ -165,7 +165,7 @@ class FileSink:
                 file.close()
 
     def _cut_back(self) -> bool:
-        """Cut off a last line that is not whole, which needs no room."""
+        """Remove an incomplete last line, which needs no disk space."""
         try:
             with open(self.partial, "r+b") as file:
                 file.seek(self._whole)
@@ -177,7 +177,7 @@ class FileSink:
 
 
 def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
-    """The length of a text up to its last whole line; newlines within `quotes` end none."""
+    """The length of a text up to its last complete line; newlines in `quotes` do not count."""
     at = whole = marks = 0
     for line in file:
         at += len(line)
@@ -188,7 +188,7 @@ def whole_lines(file: Iterable[bytes], *, quotes: bool) -> int:
 
 
 def _batches(path: str) -> Iterator[pa.RecordBatch]:
-    """The batches of a partial Parquet or Arrow file that is closed."""
+    """The batches of a closed partial Parquet or Arrow file."""
     if _is_parquet(path):
         with pa.parquet.ParquetFile(path) as file:
             yield from file.iter_batches()
@@ -216,7 +216,7 @@ def _is_readable(path: str) -> bool:
 
 
 def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
-    """A writer of the format of a file name."""
+    """Return a writer for the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
         ".parquet": lambda file, kind: pa.parquet.ParquetWriter(file, of_parquet(kind)),
         ".csv": SafeCsvWriter if safe else CsvWriter,
@@ -235,9 +235,9 @@ def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Sche
 
 
 class CsvWriter:
-    """Write CSV; attributes of an event are columns such as `a_id`, series and lists JSON.
+    """Writes CSV; attributes of an event become columns such as `a_id`, lists JSON.
 
-    In a stream a column may hold numbers of one kind after another.
+    In a stream the number type of a column may change between batches.
     """
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
@@ -264,9 +264,9 @@ class CsvWriter:
 
 
 class SafeCsvWriter(CsvWriter):
-    """Write CSV in which no text is a formula to a spreadsheet: an apostrophe stands before it.
+    """Writes CSV in which spreadsheets see no formulas: such texts get an apostrophe.
 
-    Such a text begins with `=`, `+`, `-`, `@` (also as wide characters), a tab or a line end.
+    These begin with `=`, `+`, `-`, `@` (also full-width), a tab or a line end.
     """
 
     @staticmethod
@@ -289,14 +289,14 @@ def _without_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class JsonWriter:
-    """Write a JSON object for each row, with times as ISO 8601."""
+    """Writes a JSON object for each row, with times as ISO 8601."""
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
         self._file = file
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        for first in range(0, batch.num_rows, JSON_ROWS):  # as Python objects they are large
+        for first in range(0, batch.num_rows, JSON_ROWS):  # Python objects are large
             rows = pa.Table.from_batches([batch.slice(first, JSON_ROWS)])
             values = python_values(rows.to_struct_array())
             self._file.write("".join(f"{_json(row)}\n" for row in values).encode())
@@ -307,7 +307,7 @@ class JsonWriter:
 
 
 def text_writer(format: str, file: IO[bytes], schema: pa.Schema, *, safe: bool = False) -> Writer:
-    """A writer of `csv` or `jsonl` to a stream; `safe` is that of `FileSink`."""
+    """Return a writer of `csv` or `jsonl` to a stream; `safe` as in `FileSink`."""
     if format == "jsonl":
         return JsonWriter(file, schema)
     return SafeCsvWriter(file, schema) if safe else CsvWriter(file, schema)
@@ -318,7 +318,7 @@ def _json(value: Any) -> str:
 
 
 def _as_text(value: Any) -> str | float:
-    if isinstance(value, timedelta):  # which of pandas has nanoseconds
+    if isinstance(value, timedelta):  # pandas' has nanoseconds
         count = (value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 1_000
         count += getattr(value, "nanoseconds", 0)
         return count / 10**9 if count % 10**9 else count // 10**9
@@ -326,9 +326,9 @@ def _as_text(value: Any) -> str | float:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Structs as columns, lists as JSON, dictionaries decoded.
+    """Flatten a table: structs to columns, lists to JSON, dictionaries decoded.
 
-    Two columns of one name are refused: readers of CSV would see one of them.
+    Two columns of one name are refused: readers of CSV would lose one.
     """
     paths: dict[str, str] = {}
     columns = []
@@ -362,7 +362,7 @@ def _clash(name: str, one: str, other: str) -> str:
 
 
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Durations as seconds: decimals, which are exact."""
+    """Convert durations to seconds as exact decimals."""
     counts = pc.cast(column, pa.int64()).combine_chunks()
     low = counts.fill_null(0).to_numpy()
     words = pa.py_buffer(np.stack([low, low >> 63], axis=1))
@@ -383,7 +383,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(map(_cell, python_values(column)), pa.string())])
 
 
-# What Arrow writes as CSV.
+# Types that Arrow writes as CSV.
 _WRITTEN = (
     pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, pa.types.is_string,
     pa.types.is_large_string, pa.types.is_string_view,
@@ -391,7 +391,7 @@ _WRITTEN = (
 
 
 def _cell(value: Any) -> str | None:
-    """Show any value: bytes that are no UTF-8 with escapes, and what is nested as JSON."""
+    """Format any value: escape bytes that are not UTF-8, nested values as JSON."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value if value is None or isinstance(value, str) else _json(value).strip('"')

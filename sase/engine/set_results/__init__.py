@@ -1,4 +1,4 @@
-"""Results that hold no matches: a compressed set, and a count."""
+"""Results without single matches: a compressed set, and a count."""
 
 from sase.engine.set_results.compressed_matches import CompressedMatches
 from sase.engine.set_results.counted import CountedMatches, MatchCount

@@ -1,4 +1,4 @@
-"""The collapsed form of a match set: a row for each final event, or first and final one."""
+"""The collapsed form of a match set: a row for each final event, or first and final pair."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sase.engine.results.arrow_columns import time_array
 from sase.engine.results.batch import MatchBatch
 from sase.errors import BudgetError
 
-# The least bytes of an entry of the lists of rows and events.
+# The least bytes of an entry in the lists of rows and events.
 ENTRY = 64
 LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class EventLists:
-    """For each final event the positions that its matches hold in one component."""
+    """For each final event, the positions that its matches bind in one component."""
 
     positions: Numbers
     sizes: Numbers
@@ -36,9 +36,9 @@ class EventLists:
 
 @dataclass(frozen=True, eq=False)
 class CollapsedForm:
-    """Final events by position, the matches that end there, and what they hold by component.
+    """Final events by position, the number of matches that end there, and their events.
 
-    With `firsts` a row is of those that begin at that event, too.
+    With `firsts` a row stands for the matches between that first and final event.
     """
 
     positions: Numbers
@@ -48,7 +48,7 @@ class CollapsedForm:
 
 
 def check_size(entries: int) -> None:
-    """Refuse lists that memory cannot hold."""
+    """Refuse lists that exceed memory."""
     if entries > min(available_memory() // 2 // ENTRY, 2**31 - 1):
         raise BudgetError(
             f"the collapsed form would list more than {entries:,} events: a shorter window makes"
@@ -67,20 +67,20 @@ def collapsed_table(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str])
 
 
 def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
-    """The collapsed form of events without row numbers, with all columns that were read.
+    """The collapsed form with all read columns of events, without row numbers.
 
-    Its columns are known before there is a count, so counts are text.
+    The types must be known before the counts, so counts are text.
     """
     count = pa.array([digits(each) for each in ends.counts], pa.string())
     return pa.table({**_head(ends, found, keys), "count": count, "events": _events(ends, found)})
 
 
 def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
-    """The columns `ts_start`, where first events are told apart, `ts_end` and `key`."""
+    """The columns `ts_start` (if rows have first events), `ts_end` and `key`."""
     columns = {} if ends.firsts is None else {"ts_start": _times(ends.firsts, found)}
     columns["ts_end"] = _times(ends.positions, found, is_end=True)
     if keys:
-        first = found.shape.components[0]  # as if it admitted events of every type
+        first = found.shape.components[0]  # treated as admitting events of every type
         last = BoundComponent(first.index, first.variable, first.named, None)
         values = [found.attribute(last, name, ends.positions) for name in keys]
         columns["key"] = pa.StructArray.from_arrays(
@@ -99,14 +99,14 @@ def _events(ends: CollapsedForm, found: MatchBatch) -> pa.StructArray:
 
 
 def count_column(counts: Sequence[int]) -> pa.Array:
-    """Counts as int64, or all as text if one is larger."""
+    """Counts as int64, or as text if one is too large."""
     if max(counts, default=0) <= LARGEST:
         return pa.array(counts, pa.int64())
     return pa.array([digits(each) for each in counts], pa.string())
 
 
 def _times(positions: Numbers, found: MatchBatch, *, is_end: bool = False) -> pa.Array:
-    """The times of events; of imprecise time that of an end is the latest one."""
+    """The times of events; with imprecise time that of an end is the latest."""
     schema, history = found.shape.schema, found.history
     given = history.type_of(schema.time, None)
     is_latest = is_end and schema.is_imprecise

@@ -1,4 +1,4 @@
-"""The events of a plan that collects them, for a set of matches none of which is listed."""
+"""The base of match sets whose plan only collects events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sase.planning.plan import EnginePlan
 
 
 class CollectedEvents:
-    """A run that has met all events, and found no match."""
+    """A run that has read all events, without finding matches."""
 
     reasons: tuple[str, ...] = ()
 
@@ -28,7 +28,7 @@ class CollectedEvents:
 
     @property
     def report(self) -> Report:
-        """The report of the run, with overflows of conditions on neighbours."""
+        """The report of the run, with overflows in conditions on neighbours."""
         context = self._pipeline.context
         for overflows in context.overflows:
             overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
@@ -38,5 +38,5 @@ class CollectedEvents:
 
     @property
     def nothing(self) -> MatchBatch:
-        """A batch of no match."""
+        """An empty batch."""
         return MatchBatch(self._pipeline.shape, self._pipeline.state.history)

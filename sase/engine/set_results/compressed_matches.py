@@ -1,4 +1,4 @@
-"""All matches of a query as a set that is counted, sampled and walked."""
+"""All matches of a query as a set that can be counted, sampled and iterated."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from sase.errors import PlanError, SaseError
 from sase.nearest import did_you_mean
 from sase.printable import printable
 
-# Matches that are looked at one by one before that is refused.
+# The most matches examined one by one.
 BUDGET = 100_000_000
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
 
 
-# Answers questions about all matches, by a graph of their events or by a search one by one.
+# Answers questions about all matches, by a graph of events or by a search.
 MatchSource: TypeAlias = CountedMatches | CountedUnion | ListedMatches
 
 
 class CompressedMatches:
-    """All matches of a query in the defined order, as a set: it may be too large to be listed.
+    """All matches of a query in the defined order, as a set that may be too large to list.
 
-    Under skip till any match it is a graph of the events as long as what the query asks of several
-    events at once is asked of neighbours in a match, or of the length of a series, and with sets or
-    repeated groups of lengths alone (`counts_paths`): then nothing that is said here looks at
-    single matches. Else they are found one by one whenever something is asked, and held only if
-    they are few; `reasons` say why. Methods that would look at more than `budget` of them refuse.
+    Under skip till any match the set is a graph of events, if conditions on several events concern
+    neighbours in a match, or lengths of series (with sets or repeated groups: lengths only). Then
+    `counts_paths` is true, and no method examines single matches. Otherwise each question searches
+    for the matches one by one, keeping them only if they are few; `reasons` say why. Methods that
+    would examine more than `budget` matches refuse.
     """
 
     def __init__(
@@ -56,22 +56,22 @@ class CompressedMatches:
 
     @cached_property
     def _source(self) -> MatchSource:
-        """Search when something is first asked."""
+        """Open the set on first use."""
         return self._open()
 
     @property
     def counts_paths(self) -> bool:
-        """Whether counts are exact without looking at single matches."""
+        """Whether counts are exact without examining single matches."""
         return not self.reasons
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why single matches must be looked at, if so."""
+        """Why single matches must be examined, if so."""
         return self._source.reasons
 
     @property
     def report(self) -> Report:
-        """The report of the run; its notes have the `reasons`."""
+        """The report of the run; its notes include `reasons`."""
         report = self._source.report
         return replace(report, notes=(*report.notes, *notes(self.reasons)))
 
@@ -85,10 +85,10 @@ class CompressedMatches:
         return self._source.count(self._budget(budget))
 
     def estimate(self, samples: int = 1_000, seed: int = 0) -> Estimate:
-        """About how many matches there are, with bounds that hold with a confidence of 95 %.
+        """Estimate the number of matches, with 95 % confidence bounds.
 
-        That is exact where they can be counted. Where HAVING or `where` asks of whole matches what
-        cannot be counted with, it is by the share of samples that pass; else it is refused.
+        The result is exact if they can be counted. If HAVING or `where` needs whole matches, it is
+        estimated by the share of samples that pass; other cases are refused.
         """
         if samples < 1:
             raise PlanError(f"{samples}: an estimate takes at least one sample")
@@ -102,10 +102,9 @@ class CompressedMatches:
         *,
         by_confidence: bool = False,
     ) -> Matches:
-        """Independent matches, each equally likely, so that one may come twice.
+        """Draw independent matches, each equally likely; one may occur twice.
 
-        With imprecise time they may be drawn `by_confidence`: one that is twice as likely comes
-        twice as often.
+        With imprecise time, `by_confidence` draws a match in proportion to its confidence.
         """
         _check_number(number)
         most = self._budget(budget)
@@ -114,36 +113,36 @@ class CompressedMatches:
         return self._matches(self._source.sample(number, seed, most))
 
     def top(self, number: int, budget: int | None = None) -> Matches:
-        """The matches of imprecise time with the greatest confidences, the likeliest first.
+        """The matches of imprecise time with the greatest confidences, greatest first.
 
-        Of those as likely as each other the first in order come first.
+        Equal confidences keep the order of matches.
         """
         _check_number(number)
         return self._matches(self._likely.top(number, self._budget(budget)))
 
     @property
     def _likely(self) -> ListedMatches:
-        """The source of matches that have a confidence."""
+        """The source of matches with a confidence."""
         source = self._source
         if isinstance(source, ListedMatches) and source.nothing.shape.schema.is_imprecise:
             return source
         raise PlanError("the time of these events is precise: every match is certain")
 
     def first(self, number: int) -> Matches:
-        """The first ones in order."""
+        """The first matches in order."""
         _check_number(number)
         return self._matches(self._source.first(number))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The matches in order as dicts, made as they are asked for."""
+        """Iterate over the matches in order, as dicts made on demand."""
         for part in self._source.parts():
             yield from part.table().to_pylist()
 
     def aggregate(self, function: str, of: str, budget: int | None = None) -> Number | None:
         """An aggregate over the events of a component in all matches together.
 
-        `function` is count, sum, min, max or avg, and `of` an attribute such as "a[].price", or the
-        component alone for `count`. An event counts once for each match that holds it.
+        `function` is count, sum, min, max or avg; `of` is an attribute such as "a[].price", or for
+        `count` a component. An event counts once for each match that contains it.
         """
         if function not in FUNCTIONS:
             hint = did_you_mean(function, FUNCTIONS) or (f"there are {', '.join(FUNCTIONS)}",)
@@ -154,18 +153,18 @@ class CompressedMatches:
         return self._source.aggregate(function, level, name, self._budget(budget))  # type: ignore[arg-type]
 
     def where(self, condition: str) -> CompressedMatches:
-        """Those that satisfy a condition on whole matches, by the rules of HAVING."""
+        """The matches that satisfy a condition on whole matches, by the rules of HAVING."""
         return self._narrowed(condition)
 
     def to_arrow(self, budget: int | None = None, *, by: str = "last") -> pa.Table:
-        """The collapsed form: a row for each event that matches end at, in stream order.
+        """The collapsed form: a row for each event at which matches end, in stream order.
 
-        By "first" a row for each event that they begin at and each that they end at, as the paper
-        prints it, with `ts_start` before the other columns.
+        With by="first", a row for each pair of a first and a final event, as the paper prints it,
+        with `ts_start` as first column.
 
-        `ts_end`; `key` with the attributes of equivalence tests, if there are any, as that event
-        has them; `count` (int64, or all as text where one is larger); `rows` with a list for each
-        component of the input rows that some of these matches hold; and without RETURN `events`.
+        Columns: `ts_end`; `key` with the attributes of equivalence tests, if any, of the final
+        event; `count` (int64, or text if one is larger); `rows` with, for each component, a list of
+        the input rows in these matches; and without RETURN `events`.
         """
         if by not in ("first", "last"):
             raise PlanError(f"by={by!r}: the collapsed form is by the last event, or by the first")
@@ -174,7 +173,7 @@ class CompressedMatches:
         return collapsed_table(ends, self._source.nothing, self._keys)
 
     def expand(self) -> Matches:
-        """The matches one by one, as `output="all"` gives them."""
+        """The matches one by one, as with `output="all"`."""
 
         def search() -> Generator[ResultBatch, None, Report]:
             yield from self._source.parts()
@@ -192,7 +191,7 @@ class CompressedMatches:
         how = "counted as paths" if self.counts_paths else "looked at one by one"
         return f"<compressed matches of {printable(', '.join(self.names))}, {how}>"
 
-    # ------------------------------------------------------------ parts of that
+    # ------------------------------------------------------------ helpers
 
     def _matches(self, parts: Iterator[MatchBatch]) -> Matches:
         found = list(parts) or [self._source.nothing]
@@ -202,7 +201,7 @@ class CompressedMatches:
         return next((each for each in (given, self._most) if each is not None), BUDGET)
 
     def _parsed(self, of: str) -> tuple[int, str | None]:
-        """The level and the attribute of `of`."""
+        """The level and attribute of `of`."""
         variable, dot, name = of.partition(".")
         variable = variable.strip().removesuffix("[]")
         if variable not in self.names:
@@ -229,7 +228,7 @@ class CompressedMatches:
 
 
 def notes(reasons: tuple[str, ...]) -> Iterator[str]:
-    """The reasons in words."""
+    """The reasons as a note."""
     if reasons:
         yield f"the matches are looked at one by one, since {'; '.join(reasons)}"
 

@@ -1,4 +1,4 @@
-"""All matches as a graph of events: counted, sampled and walked, never listed."""
+"""All matches as a graph of events: counted, sampled and iterated, not listed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from sase.engine.set_results.collapsed_table import (
 from sase.engine.set_results.collected import CollectedEvents
 from sase.planning.plan import EnginePlan
 
-# The most matches of which results are made at once; one at first, so that it comes soon.
+# The most matches converted at once; the first piece has one, so that it comes soon.
 LARGEST_PIECE = 4096
-# Events listed by a piece of the collapsed form.
+# Events in a piece of the collapsed form.
 ENTRIES = 1 << 16
 
 
 class CountedMatches(CollectedEvents):
-    """The matches of a plan all of which are paths of a graph.
+    """The matches of a plan whose matches are all the paths of a graph.
 
-    Of HAVING, only `estimate` knows.
+    Only `estimate` considers HAVING.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class CountedMatches(CollectedEvents):
         return self._collected.matches
 
     def count(self, most: int) -> int:
-        """The exact number; `most` bounds only matches that are looked at."""
+        """The exact number; `most` is not needed."""
         with working(self._guard):
             return self.set.count()
 
     def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number of matches, by the share of samples that HAVING accepts."""
+        """The number of matches, by the share of samples that pass HAVING."""
         total = self.count(0)
         if not total or not self._pipeline.top.filters:
             return exactly(total)
@@ -79,11 +79,11 @@ class CountedMatches(CollectedEvents):
         return iter([self._results_of(self.set.sample(number, seed))])
 
     def first(self, number: int) -> Iterator[MatchBatch]:
-        """The first ones in order."""
+        """The first matches in order."""
         return iter([self._results_of(self.set.first(number))])
 
     def parts(self) -> Iterator[MatchBatch]:
-        """All in order, made on demand."""
+        """All matches in order, made on demand."""
         matches, size = iter(self.set), 1
         yield self.nothing
         while some := list(islice(matches, size)):
@@ -101,7 +101,7 @@ class CountedMatches(CollectedEvents):
             return FormBuilder.by_first(self._collected).pairs()
 
     def ends_within(self, within: range) -> Iterator[CollapsedForm]:
-        """The collapsed form of final events `within` positions, in pieces."""
+        """The collapsed form of final events at positions `within` a range, in pieces."""
         piece = FormBuilder(self._collected)
         for end, held in held_by_end(self._collected, within):
             piece.add(end, held)
@@ -112,7 +112,7 @@ class CountedMatches(CollectedEvents):
             yield piece.ends()
 
     def count_within(self, within: range) -> int:
-        """The matches whose final event is at some positions."""
+        """The number of matches whose final event is at a position `within` a range."""
         return count_within(self._collected, within)
 
     def aggregate(
@@ -132,21 +132,21 @@ class CountedMatches(CollectedEvents):
 def held_by_end(
     found: CollectedMatches, within: range | None = None
 ) -> Iterator[tuple[EndCount, EndLists]]:
-    """The final events `within` positions, and what their matches hold."""
+    """The final events at positions `within` a range, and the events of their matches."""
     every = found.matches.counts_by_end()
     ends = (each for each in every if within is None or each.position in within)
     return zip(ends, found.matches.collapsed(within=within), strict=True)
 
 
 def count_within(found: CollectedMatches, within: range) -> int:
-    """The matches whose final event is at some positions."""
+    """The number of matches whose final event is at a position `within` a range."""
     return sum(end.count for end in found.matches.counts_by_end() if end.position in within)
 
 
 def values_of(
     found: CollectedMatches, nothing: MatchBatch, component: BoundComponent, name: str | None
 ) -> list[Values]:
-    """By partition and place the values of an attribute of a component; without a name ones."""
+    """The values of a component's attribute by partition and place; ones without a name."""
     return [
         [1] * len(positions)
         if name is None
@@ -165,7 +165,7 @@ class FormBuilder:
 
     @classmethod
     def over(cls, found: CollectedMatches, within: range | None = None) -> FormBuilder:
-        """Take all final events `within` positions."""
+        """Build the form of all final events at positions `within` a range."""
         whole = cls(found)
         for end, held in held_by_end(found, within):
             whole.add(end, held)
@@ -174,7 +174,7 @@ class FormBuilder:
 
     @classmethod
     def by_first(cls, found: CollectedMatches) -> FormBuilder:
-        """Take all pairs of a first and a final event."""
+        """Build the form of all pairs of a first and a final event."""
         whole = cls(found)
         for pair in found.matches.collapsed_pairs():
             whole.add_pair(pair)
@@ -188,7 +188,7 @@ class FormBuilder:
         self._hold(held.partition, held.places)
 
     def add_pair(self, pair: PairLists) -> None:
-        """Add a first and a final event."""
+        """Add a pair of a first and a final event."""
         positions = self._found.positions[pair.partition]
         self._firsts.append(int(positions[pair.first]))
         self._positions.append(int(positions[pair.last]))
@@ -202,12 +202,12 @@ class FormBuilder:
             self.entries += len(places)
 
     def ends(self) -> CollapsedForm:
-        """The piece."""
+        """The form by final event."""
         lists = tuple(map(_joined, self._lists))
         return CollapsedForm(np.array(self._positions, np.int64), self._counts, lists)
 
     def pairs(self) -> CollapsedForm:
-        """All of it by final event, and of each by the first."""
+        """The form by final event, then first event."""
         firsts, lasts = (np.array(each, np.int64) for each in (self._firsts, self._positions))
         order = np.lexsort((firsts, lasts))
         lists = tuple(_joined([level[place] for place in order]) for level in self._lists)
@@ -223,8 +223,8 @@ def _joined(places: list[Numbers]) -> EventLists:
 class MatchCount(int):
     """The number of matches, an integer of any size, with the report of the run.
 
-    `is_counted` says whether none of them was looked at; else they were found one by one,
-    counted and dropped, and the notes of the `report` say why.
+    `is_counted` is true if no match was examined. Otherwise they were found one by one, counted and
+    dropped, and the notes of `report` say why.
     """
 
     report: Report
@@ -238,11 +238,11 @@ class MatchCount(int):
         return self
 
     def __repr__(self) -> str:
-        """All digits, also where Python alone would refuse to write so many."""
+        """All digits, beyond Python's limit for converting integers to text."""
         return digits(self)
 
     __str__ = __repr__
 
     def to_arrow(self) -> pa.Table:
-        """A row with the column `count`: int64, or text where it is larger."""
+        """A row with the column `count`: int64, or text if it is larger."""
         return pa.table({"count": count_column([int(self)])})

@@ -1,4 +1,4 @@
-"""The number of all matches, by the histories of merged runs."""
+"""The number of matches, by the histories of merged runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number of all matches of a pattern with sets or groups, by the states of its automaton."""
+"""The number of matches of a pattern with sets or groups, by states of its automaton."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sase.engine.set_results.collected import CollectedEvents
 
 
 class CountedStates(CollectedEvents):
-    """The matches of a plan that collects events, which are paths through states."""
+    """The matches of a plan that collects events, as paths through states."""
 
     def count(self, most: int) -> int:
-        """The exact number; `most` bounds only matches that are looked at."""
+        """The exact number; `most` is not needed."""
         evaluation = self._pipeline.operators[0]
         assert isinstance(evaluation, MatchSetEvaluationState)
         with working(self._guard):

@@ -1,4 +1,4 @@
-"""The matches of several branches, no two of which have one in common, as a graph for each."""
+"""The matches of several branches without common matches, as a graph for each."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import SaseError
 from sase.planning.plan import EnginePlan
 
-# Matches of a branch that are made at once: few at first would be merged often.
+# Matches of a branch made at once: smaller pieces would need more merging.
 AT_ONCE = 1 << 8
 
 
 class BranchSet(NamedTuple):
-    """The matches of a branch, and which variables of the whole its levels are."""
+    """The matches of a branch, and the whole pattern's variables of its levels."""
 
     levels: BranchLevels
     found: CollectedMatches
@@ -48,11 +48,11 @@ class BranchSet(NamedTuple):
         return self.found.matches
 
     def united(self, matches: list[Binding]) -> UnionBindings:
-        """Matches by the variables of the whole."""
+        """Convert matches to the variables of the whole pattern."""
         return self.levels.united(self.found.bindings(matches))
 
     def parts(self, at_once: int) -> Iterator[UnionBindings]:
-        """All in order, made on demand."""
+        """All matches in order, made on demand."""
         matches = iter(self.set)
         while some := list(islice(matches, at_once)):
             yield self.united(some)
@@ -74,21 +74,20 @@ class CountedUnion(CollectedEvents):
 
     @cached_property
     def _branches(self) -> list[BranchSet]:
-        """The set of each branch."""
         found = (each.collected() for each in self._evaluations)
         return [BranchSet(*each) for each in zip(self._levels, found, strict=True)]
 
     def count(self, most: int) -> int:
-        """The exact number: no two graphs are held for it."""
+        """The exact number; only one graph is in memory at a time."""
         with working(self._guard):
             return sum(each.count() for each in self._evaluations)
 
     def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number, which is known."""
+        """The exact number."""
         return exactly(self.count(0))
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
-        """Independent matches: of each a branch by how many it has, and one of these."""
+        """Draw independent matches: a branch in proportion to its matches, then one of these."""
         random, drawn, branches = Random(seed), list[UnionBindings](), self._branches
         sums = list(accumulate(each.set.count() for each in branches))
         if number and not sums[-1]:
@@ -102,7 +101,7 @@ class CountedUnion(CollectedEvents):
         return self._results_of(self._union.judged(found.at(order)))
 
     def first(self, number: int) -> Iterator[MatchBatch]:
-        """The first ones in order."""
+        """The first matches in order."""
         for part in self._merged(min(number, AT_ONCE) or 1):
             yield part.between(0, number)
             number -= len(part)
@@ -110,7 +109,7 @@ class CountedUnion(CollectedEvents):
                 return
 
     def parts(self) -> Iterator[MatchBatch]:
-        """All in order, made on demand."""
+        """All matches in order, made on demand."""
         yield self.nothing
         yield from self._merged(AT_ONCE)
 
@@ -131,7 +130,7 @@ class CountedUnion(CollectedEvents):
         return self._form(None, by_first=True).pairs()
 
     def ends_within(self, within: range) -> Iterator[CollapsedForm]:
-        """The collapsed form of final events `within` positions, as one piece."""
+        """The collapsed form of final events at positions `within` a range, as one piece."""
         form = self._form(within).ends()
         if len(form.positions):
             yield form
@@ -150,7 +149,7 @@ class CountedUnion(CollectedEvents):
         return whole
 
     def count_within(self, within: range) -> int:
-        """The matches whose final event is at some positions."""
+        """The number of matches whose final event is at a position `within` a range."""
         return sum(count_within(each.found, within) for each in self._branches)
 
     def aggregate(
@@ -177,6 +176,6 @@ def _evaluation(state: object) -> MatchSetEvaluationState:
 def counted_set(
     plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
 ) -> CountedMatches | CountedUnion:
-    """The set of a plan that collects events."""
+    """The match set of a plan that collects events."""
     how = CountedMatches if plan.union is None else CountedUnion
     return how(plan, rows, events, guard)

@@ -1,4 +1,4 @@
-"""Matches that cannot be counted as paths: found one by one, and held only if few."""
+"""Matches that cannot be counted as paths: found one by one, kept only if few."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ from sase.engine.set_results.counted import CountedMatches
 from sase.errors import BudgetError, PlanError, SaseError
 
 P = TypeVar("P", bound=ResultBatch)
-# Matches that are held, to be searched for once.
+# Matches kept in memory, so that they are searched once.
 HELD = 1_000_000
-# To look at more takes hours, whatever is allowed.
+# Examining more takes hours, so it is refused in any case.
 HOPELESS = 10**11
-# Pairs that wait to be sorted.
+# Pairs buffered before a sort.
 MANY = 1 << 18
-# A first and a final event as one number: positions are below.
+# Combines a first and a final event into one number; positions are smaller.
 FIRSTS = 1 << 31
 
 
 class ListedMatches:
-    """The matches of a plan that is searched for each question, unless they can be held.
+    """The matches of a plan that is searched for each question, unless they fit in memory.
 
-    Where HAVING alone keeps them from being counted, it decides on those of `among`, all of
-    which have to be looked at.
+    If only HAVING prevents counting, it filters the matches of `among`, which are all examined.
     """
 
     def __init__(
@@ -64,15 +63,15 @@ class ListedMatches:
 
     @cached_property
     def nothing(self) -> MatchBatch:
-        """A batch of no match."""
+        """An empty batch."""
         return replace(next(self.parts()), results=())
 
     def count(self, most: int) -> int:
-        """The number of all, counted as they are found."""
+        """The number of matches, counted by a search."""
         return sum(map(len, self._affordable(self._search(), most)))
 
     def estimate(self, samples: int, seed: int) -> Estimate:
-        """The number, by the share of samples of `among` that HAVING accepts."""
+        """The number of matches, by the share of samples of `among` that pass HAVING."""
         if self._among is None:
             raise PlanError(
                 f"the number of matches cannot be estimated, since {self.reasons[0]}:  count()"
@@ -83,7 +82,7 @@ class ListedMatches:
     def sample(
         self, number: int, seed: int, most: int, *, by_confidence: bool = False
     ) -> Iterator[MatchBatch]:
-        """Independent matches, chosen by rank, and found in one more pass."""
+        """Draw independent matches by rank; one further search finds them."""
         bounds = self._sums(most) if by_confidence else None
         total = self.count(most) if bounds is None else len(bounds)
         if number and not total:
@@ -113,7 +112,7 @@ class ListedMatches:
         return iter([replace(found, results=(drawn,))])
 
     def _sums(self, most: int) -> Floats:
-        """The confidences of all matches up to each."""
+        """The cumulative confidences of all matches."""
         found = [confidences_of(each) for each in self._every(most)]
         return np.cumsum(np.concatenate([np.empty(0), *found]))
 
@@ -121,7 +120,7 @@ class ListedMatches:
         return (each for part in self._affordable(self.parts(), most) for each in part.results)
 
     def top(self, number: int, most: int) -> Iterator[MatchBatch]:
-        """The likeliest ones, of those as likely as each other the first."""
+        """The matches with the greatest confidences; ties in order."""
         best, waiting, count = list[Results](), list[Results](), 0
         for each in self._every(most):
             waiting.append(each)
@@ -132,7 +131,7 @@ class ListedMatches:
         return iter([replace(self.nothing, results=tuple(best))])
 
     def first(self, number: int) -> Iterator[MatchBatch]:
-        """The first ones in order."""
+        """The first matches in order."""
         for part in self.parts():
             yield part.between(0, number)
             number -= len(part)
@@ -174,7 +173,7 @@ class ListedMatches:
     # ------------------------------------------------------------ the search
 
     def _affordable(self, parts: Iterator[P], most: int) -> Iterator[P]:
-        """The batches, if they have no more matches than may be looked at."""
+        """The batches, unless their matches exceed the limit."""
         asked = 0 if self._among is None else self._among.count(0)
         if asked > min(most, HOPELESS):
             raise BudgetError(
@@ -194,7 +193,7 @@ class ListedMatches:
             yield part
 
     def parts(self) -> Iterator[MatchBatch]:
-        """All in order."""
+        """All matches in order."""
         for part in self._search():
             assert isinstance(part, MatchBatch), "of events that are held nothing else is found"
             yield part
@@ -218,7 +217,7 @@ def confidences_of(results: Results) -> Floats:
 
 
 def _likeliest(parts: list[Results], number: int) -> list[Results]:
-    """The likeliest of some results, in that order."""
+    """The results with the greatest confidences, greatest first."""
     parts = [each for each in parts if len(each)]
     if not parts:
         return []
@@ -228,7 +227,7 @@ def _likeliest(parts: list[Results], number: int) -> list[Results]:
 
 
 class CollapsedBuilder:
-    """Builds a collapsed form of matches that are looked at one by one."""
+    """Builds a collapsed form of matches that are examined one by one."""
 
     def __init__(self, levels: int, *, by_first: bool = False) -> None:
         self._by_first = by_first
@@ -236,7 +235,7 @@ class CollapsedBuilder:
         self._counts: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """The entries of the lists, about."""
+        """The approximate number of list entries."""
         return sum(map(len, self._pairs))
 
     def add(self, part: MatchBatch) -> None:
@@ -252,7 +251,7 @@ class CollapsedBuilder:
                 known.add(np.repeat(rows, ends - begins_of(ends)), events)
 
     def add_form(self, form: CollapsedForm, levels: Numbers) -> None:
-        """Add what is known of other matches, of which the levels are these here."""
+        """Add the form of other matches, whose levels map to `levels`."""
         rows = form.positions if form.firsts is None else form.positions * FIRSTS + form.firsts
         for row, number in zip(rows.tolist(), form.counts, strict=True):
             self._counts[row] = self._counts.get(row, 0) + number
@@ -266,14 +265,14 @@ class CollapsedBuilder:
         return CollapsedForm(ends, by_end, tuple(known.lists(ends) for known in self._pairs))
 
     def pairs(self) -> CollapsedForm:
-        """The same where first events are told apart, and of a final event in their order."""
+        """The form by final event, then first event."""
         rows = self.ends()
         lasts, firsts = np.divmod(rows.positions, FIRSTS)
         return replace(rows, positions=lasts, firsts=firsts)
 
 
 class _Pairs:
-    """Pairs of final events, or first and final ones, and events of their matches, each once."""
+    """Distinct pairs of a form's row and an event of its matches."""
 
     def __init__(self) -> None:
         self._pairs = np.empty((2, 0), np.int64)

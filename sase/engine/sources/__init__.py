@@ -1,4 +1,4 @@
-"""Events in files of any listed format: one, a folder of them, or a pattern."""
+"""Read events from files of any listed format: a file, a folder, or a pattern."""
 
 from sase.engine.sources.column_roles import TIME_NAMES, TYPE_NAMES, Names, names_found
 from sase.engine.sources.dataset import MOST_HELD, Files

@@ -1,4 +1,4 @@
-"""Find the columns of files that hold the time and the type, where that is not said."""
+"""Find the time and type columns of files if the caller does not name them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPE_NAMES = ("type", "event_type", "event", "activity", "action", "concept:name
 
 
 class Names(NamedTuple):
-    """The time and type columns, and what to tell the user of how they were found."""
+    """The time and type columns, and notes to the user on how they were found."""
 
     time: str
     type: str | None
@@ -28,9 +28,10 @@ def names_found(
     typed: bool = False,
     until: str | None = None,
 ) -> Names:
-    """Return the columns given, or those with usual names; `typed` if types are found otherwise.
+    """Return the named columns, or columns with usual names.
 
-    Of imprecise time `until` is the column of the latest.
+    `typed` means that types come from elsewhere. With imprecise time `until` is the latest time's
+    column.
     """
     found_time, found_type = time, type
     notes = []
@@ -57,12 +58,12 @@ def names_found(
 
 
 def may_be_times(columns: Sequence[str], time: str | None = None) -> list[str]:
-    """Return the columns that may hold the time of events: `time`, and those with usual names."""
+    """Return the columns that may hold the time: `time`, and those with usual names."""
     return [name for name in columns if name == time or name.lower() in TIME_NAMES]
 
 
 def usual_time(columns: Sequence[str]) -> str | None:
-    """Return the column whose name is a usual one for the time of events, if there is one."""
+    """Return the column with a usual name for the time, or None."""
     return _usual(columns, TIME_NAMES)
 
 

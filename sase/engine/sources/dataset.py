@@ -1,4 +1,4 @@
-"""Files as one table, whose columns are known before any row is read."""
+"""Files as one table whose columns are known before any row is read."""
 
 from __future__ import annotations
 
@@ -30,64 +30,64 @@ from sase.engine.sources.formats.base import (
 )
 from sase.errors import DataError, SchemaError, TimeLimitError
 
-# The bytes of columns that are read as a whole; what is larger goes through in pieces.
+# Up to this size columns are read as a whole; larger ones in pieces.
 MOST_HELD = 1 << 30
 
 
 @dataclass(eq=False)
 class Files:
-    """Files of one format, and what is known of their columns.
+    """Files of one format, and their columns.
 
-    `schema` has the columns that folders give, such as `day=1/`, behind those of the files. The
-    text of columns in `moments` can be parsed, and is where a query names them. Columns in
-    `conflicts` differ between the files by more than a query could bear that names them.
+    `schema` has the files' columns, then those from folder names such as `day=1/`. Columns in
+    `moments` are text that can be parsed; it is parsed if a query names them. Columns in
+    `conflicts` have types in different files that cannot be unified, so no query may name them.
     """
 
     paths: tuple[str, ...]
     format: FileFormat
     stamps: tuple[tuple[int, int], ...]
-    # The folder that was asked for, below which folders give columns.
+    # The given folder; folder names below it give columns.
     base: str | None = None
-    # The column that was said to hold the time, or None.
+    # The column that the caller names as the time, or None.
     time: str | None = None
     conflicts: Mapping[str, SchemaError] = field(default_factory=dict)
     schema: pa.Schema = None
     dataset: Any = None
     moments: Kinds = field(default_factory=dict)
-    # What was read of each file to make sure of the types; whoever runs a query reads no more.
+    # What type inference has read of each file, to be used again.
     kept: tuple[pa.Table, ...] | None = None
-    # What is called between the batches that are read, and the bytes that may be held.
+    # Called between batches; and the most bytes held in memory.
     between: Check = no_check
     most: int = MOST_HELD
 
     @property
     def is_text(self) -> bool:
-        """Whether the types of columns are inferred from their values."""
+        """Whether the types of columns are inferred from values."""
         return self.format.is_text
 
     @property
     def given(self) -> Collection[str]:
-        """The columns that the names of folders give."""
+        """The columns from folder names."""
         return folder_columns(self.paths, self.base)
 
     def values_given(self) -> Iterator[dict[str, Any]]:
-        """Yield for each file what the names of its folders give."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        """Yield for each file the values from its folder names."""
+        from pyarrow import dataset  # slow; not needed for tables
 
         for _, fragment in self._fragments():
             yield dataset.get_partition_keys(fragment.partition_expression)
 
     def check(self, named: Iterable[str | None]) -> None:
-        """Refuse columns to be named that differ between the files."""
+        """Refuse names of columns in `conflicts`."""
         for name in named:
             if name is not None and name in self.conflicts:
                 raise self.conflicts[name]
 
     def describe(self, schema: pa.Schema) -> None:
-        """Take the files to have these columns: strings as dictionaries, moments as such.
+        """Set the files' schema: strings become dictionaries, moments are found.
 
-        Values of columns in `conflicts` are shown as plain text. Moments of text have microseconds,
-        whether or not the first of them have a fraction.
+        Columns in `conflicts` are plain text. Moments from text have microseconds, whether or not
+        the first values have fractions.
         """
         if self.is_text:
             schema = pa.schema([each.with_type(in_microseconds(each.type)) for each in schema])
@@ -104,9 +104,9 @@ class Files:
         )
 
     def _moments_among(self, texts: Sequence[str]) -> Kinds:
-        """Return the columns of strings that hold moments by their first values.
+        """Return the string columns whose first values are moments.
 
-        One whose memory is unsound holds none, which is an error for who reads it.
+        A column with unsound memory is skipped; reading it raises the error.
         """
         if not texts:
             return {}
@@ -122,7 +122,7 @@ class Files:
             raise self.format.explain_fault(self.paths[0], schema, problem) from problem
 
     def retype(self, kinds: Mapping[str, pa.DataType]) -> None:
-        """Take columns for others than they seemed by their first values; new ones may come."""
+        """Change the types of columns that differ from their first values; add new columns."""
         if not kinds:
             return
         schema = pa.schema([f.with_type(value_type(f.type)) for f in self.dataset.schema])
@@ -135,9 +135,9 @@ class Files:
         self.describe(schema)
 
     def keep(self, names: Sequence[str], most: int, *, is_whole: bool = False) -> None:
-        """Read some columns to see that they can be; keep them if they take no more bytes.
+        """Read columns to verify their types; keep them if they take at most `most` bytes.
 
-        Where the schema `is_whole` another column of JSON is an error.
+        If the schema `is_whole`, further JSON columns are an error.
         """
         is_kept, tables = self.weight(names) <= most, list[pa.Table]()
         for path, fragment in self._fragments():
@@ -152,16 +152,16 @@ class Files:
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The size of all files in bytes."""
         return sum(size for size, _ in self.stamps)
 
     def rows(self) -> int | None:
-        """Return the number of rows, None where it is not known without reading them."""
+        """Return the number of rows, or None if only reading would tell."""
         with self.format.watched(self.paths[0]):
             return self.format.count_rows(self.dataset)
 
     def weight(self, names: Sequence[str]) -> int:
-        """Estimate the bytes that some columns take in memory."""
+        """Estimate the bytes of columns in memory."""
         rows = self.rows()
         if rows is None:
             return 2 * self.size
@@ -173,9 +173,9 @@ class Files:
         named: Collection[str] | None = None,
         predicate: PruningPredicate | None = None,
     ) -> tuple[pa.Table, tuple[FilePart, ...]]:
-        """Read some columns of all files; return them, and which rows of which file they are.
+        """Read columns of all files; return them with the file parts that they come from.
 
-        Moments are parsed in columns that are `named`. Row groups are pruned by the predicate.
+        Moments are parsed in `named` columns. The predicate prunes row groups.
         """
         columns = list(names)
         tables, parts, number = [self.empty(columns, named)], list[FilePart](), 0
@@ -204,7 +204,7 @@ class Files:
         return zip(self.paths, self.dataset.get_fragments(), strict=True)
 
     def _kept(self, at: int, columns: list[str]) -> pa.Table | None:
-        """Return what was read of a file before, if these columns are among it."""
+        """Return columns of a file that were read before, or None."""
         if self.kept is None or not set(columns) <= set(self.kept[at].column_names):
             return None
         return self.kept[at].select(columns)
@@ -212,9 +212,9 @@ class Files:
     def _unpruned(
         self, fragment: Any, predicate: PruningPredicate | None
     ) -> Iterator[tuple[Any, int]]:
-        """Yield runs of row groups that must be read, or None and the rows of a run that need not.
+        """Yield runs of row groups to read, or None with the number of rows of a pruned run.
 
-        A file of which all must be read comes as one.
+        A file without pruned groups is yielded whole.
         """
         kept = [True] if predicate is None else self.format.prune(fragment, predicate)
         if all(kept):
@@ -228,7 +228,7 @@ class Files:
     def batches(
         self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH
     ) -> Iterator[tuple[FilePart, pa.Table]]:
-        """Read some columns of all files, piece by piece."""
+        """Read columns of all files piece by piece."""
         columns = list(names)
         for path, fragment in self._fragments():
             first, scan = 0, self._scan(path, fragment, columns)
@@ -242,7 +242,7 @@ class Files:
                         first += table.num_rows
 
     def _exact(self, path: str, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """Yield what was read of a file; refuse integers in text that columns of floats round."""
+        """Yield the tables of a file; refuse integers in text that a float column would round."""
         checked = set[str]()
         for table in tables:
             for name in great_floats(table) if self.is_text else ():
@@ -253,10 +253,10 @@ class Files:
 
     @contextmanager
     def _watched(self, path: str, columns: Collection[str]) -> Iterator[None]:
-        """Turn Arrow's exceptions into ours, and raise one if the file was changed meanwhile."""
+        """Convert Arrow's exceptions to ours; raise one if the file has changed."""
         try:
             yield
-        except TimeLimitError:  # which is an OSError, too
+        except TimeLimitError:  # also an OSError
             raise
         except DAMAGE as problem:
             self._check_unchanged(path, problem)
@@ -267,12 +267,12 @@ class Files:
         self._check_unchanged(path)
 
     def _check_unchanged(self, path: str, problem: Exception | None = None) -> None:
-        """Refuse a file of which half may be of another one, whatever else is wrong with it."""
+        """Refuse a file that changed while it was read, before any other error."""
         if stamp(path) != self.stamps[self.paths.index(path)]:
             raise DataError(f"{path} was changed while it was read: run it again") from problem
 
     def empty(self, names: Iterable[str], named: Collection[str] | None = None) -> pa.Table:
-        """Return some columns without any row."""
+        """Return columns without rows."""
         table = pa.Table.from_batches([], self.dataset.schema).select(list(names))
         return self._parsed(table, self.paths[0], named)
 
@@ -284,7 +284,7 @@ class Files:
 
 
 def stamp(path: str) -> tuple[int, int]:
-    """Return what changes when a file does: its size and when it was written."""
+    """Return the size and modification time of a file, to detect changes."""
     try:
         status = os.stat(path)
     except FileNotFoundError as problem:

@@ -1,4 +1,4 @@
-"""Find the files that a path means."""
+"""Find the files of a path."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sase.errors import DataError
 from sase.nearest import did_you_mean
 from sase.text_file import is_unicode
 
-# Text may be compressed; the other formats do that themselves.
+# Only text files may be compressed; other formats compress their content.
 COMPRESSIONS = tuple(CODECS)
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]+)://")
 _QUERY = re.compile(r"\s*(?:EVENT|PATTERN|FROM|CREATE\s+STREAM)\s", re.IGNORECASE)
 
 
 class FoundFiles(NamedTuple):
-    """Files of one format, in the order in which they are read.
+    """Files of one format, in reading order.
 
-    Below `base` the names of folders may be columns, such as `day=1/`.
+    Folder names below `base`, such as `day=1/`, may be columns.
     """
 
     paths: tuple[str, ...]
@@ -33,12 +33,12 @@ class FoundFiles(NamedTuple):
 
 
 def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether events are given as the path of files."""
+    """Whether events are given as a path."""
     return isinstance(events, str | os.PathLike)
 
 
 def find_files(path: str | os.PathLike[str]) -> FoundFiles:
-    """Return what a path means: itself, the files in a folder and below, or a pattern's matches."""
+    """Return the files of a path: the file, those in a folder and below, or a pattern's matches."""
     name = os.fspath(path)
     base: str | None
     if os.path.isdir(name):
@@ -61,7 +61,7 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
 
 
 def named_format(path: str | os.PathLike[str]) -> FileFormat | None:
-    """Return the format that a file's name says, if events are read from files of such names."""
+    """Return the format of a file name, or None if it is not supported."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     compressed = suffix in COMPRESSIONS
     if compressed:
@@ -71,7 +71,7 @@ def named_format(path: str | os.PathLike[str]) -> FileFormat | None:
 
 
 def format_of(path: str | os.PathLike[str]) -> FileFormat:
-    """Return the format that a file's name says, which must be one of those listed."""
+    """Return the format of a file name; an error if it is not supported."""
     format = named_format(path)
     if format is None:
         raise DataError(f"{os.fspath(path)}: events are read from files of {titles()}")
@@ -79,7 +79,7 @@ def format_of(path: str | os.PathLike[str]) -> FileFormat:
 
 
 def _below(folder: str) -> list[str]:
-    """List the files in a folder and below, without hidden ones and those that jobs leave."""
+    """List the files in a folder and below, except hidden ones and those of jobs."""
     found = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith((".", "_")))
@@ -88,7 +88,7 @@ def _below(folder: str) -> list[str]:
 
 
 def _matched(pattern: str) -> list[str]:
-    """List the files that a pattern matches, without those that jobs leave unless it says so."""
+    """List a pattern's matches, except files of jobs unless the pattern names them."""
     every = sorted(glob.glob(pattern, recursive=True))
     said = set(Path(pattern).parts)
     found = [
@@ -102,7 +102,7 @@ def _matched(pattern: str) -> list[str]:
 
 
 def _check_is_file(name: str) -> None:
-    """Refuse a pipe or a device, such as that of  <(zcat …) : files are read more than once."""
+    """Refuse a pipe or a device, such as  <(zcat …) : files are read several times."""
     if not os.path.isfile(name):
         raise DataError(
             f"{name} is a pipe or a device, and events are read from files: copy it to one; for the"
@@ -111,7 +111,7 @@ def _check_is_file(name: str) -> None:
 
 
 def _base(folder: str) -> str | None:
-    """Return the folder above the first one whose name is a value or a part of a pattern."""
+    """Return the folder above the first one with a value or pattern in its name."""
     parts = Path(folder).parts
     for number, part in enumerate(parts):
         if "=" in part or glob.has_magic(part):
@@ -120,7 +120,7 @@ def _base(folder: str) -> str | None:
 
 
 def _elsewhere(name: str, scheme: str) -> str:
-    """Say how to get events that are in no file of this machine."""
+    """Explain how to read events that are not in a local file."""
     if scheme == "file":
         return f"a path is given without its scheme: say  {name[name.index('://') + 3 :]}"
     if scheme in ("http", "https", "ftp"):

@@ -1,4 +1,4 @@
-"""What is known of the events that a caller gave: opened once, their columns described once."""
+"""The events of a caller, opened once, with their columns described once."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ USUAL = InputOptions()
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
-    """Events to be bound to, planned for, and read: files or tables, and the schema of them.
+    """Events to bind, plan and run a query on: files or tables, and their schema.
 
-    `names` are the options as given. Of a schema without events `events` is None. The types of
-    columns that are `inferred` hold for every value.
+    `names` are the options as given. `events` is None for a schema without events. The types of
+    `inferred` columns are verified for every value.
     """
 
     schema: Schema
@@ -48,9 +48,9 @@ class Discovered:
 
     @classmethod
     def of(cls, given: object, names: InputOptions, schema: object = None) -> Discovered:
-        """Open and describe what a caller gave: events, or a schema that says all of itself.
+        """Open and describe events, or take a schema as it is.
 
-        A `schema` beside the events is taken for theirs.
+        `schema` replaces the schema of the events.
         """
         if isinstance(given, Discovered):
             return given
@@ -64,7 +64,7 @@ class Discovered:
 
     @property
     def files(self) -> Files | None:
-        """The files that it describes, if the events are in files."""
+        """The files whose columns the schema describes, or None."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
     def unit_hint(self) -> str | None:
@@ -73,22 +73,22 @@ class Discovered:
 
     @property
     def rows(self) -> int | None:
-        """How many rows the events have, if they are in files that say so."""
+        """The number of rows of files that record it, or None."""
         return self.events.rows() if isinstance(self.events, Files) else None
 
     def limit(self, between: Check, most: int) -> None:
-        """Have what reads files be called between batches, and hold at most so many bytes."""
+        """Set the callback between batches of files, and the most bytes to hold."""
         if isinstance(self.events, Files):
             self.events.between, self.events.most = between, most
 
     def fit_types(self, named: frozenset[str]) -> None:
-        """Make sure of the types of files beside a schema, in the columns that a query names."""
+        """Verify the types of files with a given schema, for the columns of a query."""
         if isinstance(self.events, Files) and not self.has_own_schema:
             events, judges = self.events, self.names.quarantines
             fit_types(events, self.schema, named, shows_all=True, judges=judges, most=events.most)
 
     def with_inferred_types(self, named: frozenset[str]) -> Discovered:
-        """Make sure of the types of the columns of files that a query names."""
+        """Verify the types of the files' columns that a query names."""
         files = self.files
         if files is None or named <= self.inferred:
             return self
@@ -99,16 +99,16 @@ class Discovered:
         return replace(self, schema=schema, inferred=self.inferred | named)
 
     def retyped(self, kinds: Mapping[str, Any]) -> Discovered:
-        """Take columns of files for others than they seemed."""
+        """Change the types of files' columns."""
         assert self.files is not None
         self.files.retype(kinds)
         return replace(self, schema=_described(self.files, self.names))
 
 
 def open_events(given: object, names: InputOptions, known: Collection[str] = ()) -> Files | Inputs:
-    """Open events so that their columns are known, and they can be read more than once.
+    """Open events so that their columns are known and they can be read several times.
 
-    A schema may say that columns are text, which are `known`.
+    `known` are the columns that a schema declares as text.
     """
     reading: dict[str, Any] = {"null": names.nulls, "text": names.texts, "known": known}
     if isinstance(given, Files):
@@ -147,7 +147,7 @@ def unit_hint(events: Files | Inputs, time: str) -> str | None:
 
 
 def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
-    """Refuse columns to be read as text that there are not, or that a schema says are none."""
+    """Refuse `text` options for unknown columns, or columns that cannot be text."""
     schemas = (
         [events.schema] if isinstance(events, Files) else [t.source.schema for t in events.tables]
     )
@@ -163,7 +163,7 @@ def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
 
 
 def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, Any]:
-    """The time and type columns of files: those named, or where they are not there usual ones."""
+    """The time and type columns of files: named ones, otherwise usual names."""
     is_usual = names.time == USUAL.time and names.time not in columns
     time = None if is_usual else names.earliest
     type = None if names.type == USUAL.type and names.type not in columns else names.type
@@ -173,7 +173,7 @@ def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, Any]:
 
 
 def _check_agrees(schema: Schema, names: InputOptions) -> None:
-    """Refuse options that a schema beside them does not say, too: they would have no effect."""
+    """Refuse options that differ from a given schema: they would have no effect."""
     for option in ("time", "type", "seq", "time_unit"):
         value, said = getattr(names, option), getattr(schema, option)
         if option == "time" and schema.until is not None:

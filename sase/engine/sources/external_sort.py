@@ -27,16 +27,16 @@ from sase.planning.plan import Reads
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)
-# The share of what may be held that a sorted run takes, and that of a run which is read at once, of
-# so many rows.
+# The fractions of the memory limit for a sorted run, and for the part of a run read at a time; the
+# fewest and most rows of such a part.
 SHARE, PART, FEWEST, ROWS = 8, 16, 1 << 12, 1 << 16
-# The bytes that a sort of few rows takes, the libraries and kernels of a run among them, and how
-# often it holds a batch of rows, those that Python keeps for itself among them.
+# The memory of a small sort with libraries and kernels; the copies of a batch held at a time,
+# including Python's own memory.
 LOADED, HELD = 180_000_000, 8
 
 
 def is_sorted(files: Files, schema: Schema) -> bool:
-    """Whether the rows of files come in the order of their time and sequence."""
+    """Whether the rows of files are in the order of time and sequence number."""
     last: tuple[int, int] | None = None
     names = [name for name in (schema.time, schema.seq_column) if name is not None]
     for _, table in files.batches(names, size=ROWS):
@@ -58,7 +58,7 @@ def in_order(
     piece: int | None = None,
     rows: int | None = None,
 ) -> Iterator[tuple[pa.Table, Numbers]]:
-    """Yield the rows of files in stream order, in tables of some thousand, with their numbers."""
+    """Yield the rows of files in stream order, in tables of some thousand, with row numbers."""
     most = files.most // SHARE if piece is None else piece
     with tempfile.TemporaryDirectory(prefix="sase-sort-") as folder:
         paths = [
@@ -70,7 +70,7 @@ def in_order(
 
 @contextmanager
 def naming_least(files: Files, names: list[str]) -> Iterator[None]:
-    """Say of a sort on disk for which memory is too little how much it takes, and what would do."""
+    """Add to a memory error of a sort on disk how much memory it needs."""
     try:
         yield
     except MemoryLimitError as problem:
@@ -82,9 +82,9 @@ def naming_least(files: Files, names: list[str]) -> Iterator[None]:
 
 
 def least_memory(files: Files, names: list[str]) -> int:
-    """Estimate the bytes by which a process grows that sorts columns of files on disk.
+    """Estimate the bytes by which a process grows to sort columns of files on disk.
 
-    A batch is read, sorted and written at a time, and of each that was written a part is merged.
+    One batch at a time is read, sorted and written; a part of each written run is merged.
     """
     size = files.weight(names)
     rows = files.rows()
@@ -94,13 +94,13 @@ def least_memory(files: Files, names: list[str]) -> int:
 
 
 class _Unsorted(NamedTuple):
-    """A table of a bounded size with its keys, and the order of its rows."""
+    """A table of limited size with its keys, and the order of its rows."""
 
     table: pa.Table
     order: Numbers | None
 
     def sorted(self, size: int) -> Iterator[pa.Table]:
-        """Yield the rows in order, so many at a time: no signal is heard within a step."""
+        """Yield the rows in order, some at a time, since a step cannot be interrupted."""
         for begin in range(0, self.table.num_rows, size):
             if self.order is None:
                 yield self.table.slice(begin, size)
@@ -109,7 +109,7 @@ class _Unsorted(NamedTuple):
 
 
 def _runs(files: Files, names: list[str], plan: Reads, most: int) -> Iterator[_Unsorted]:
-    """Yield tables of a bounded size, each to be sorted."""
+    """Yield tables of limited size to be sorted."""
     parts: list[pa.Table] = []
     begin = 0
     for _, table in files.batches(names, plan.named, size=ROWS):
@@ -123,7 +123,7 @@ def _runs(files: Files, names: list[str], plan: Reads, most: int) -> Iterator[_U
 
 
 def _joined(parts: list[pa.Table]) -> pa.Table:
-    """Concatenate tables, with dictionaries that can be unified."""
+    """Concatenate tables, with dictionaries that Arrow can unify."""
     whole = pa.concat_tables(parts)
     columns = [pa.chunked_array(unifiable(each.chunks), each.type) for each in whole.columns]
     return pa.Table.from_arrays(columns, schema=whole.schema)
@@ -140,7 +140,7 @@ def _with_order(table: pa.Table, begin: int, schema: Schema) -> _Unsorted:
 
 
 def _keys(table: pa.Table, schema: Schema) -> tuple[Numbers, Numbers | None]:
-    """Return the order keys; bad rows stand anywhere, and the matcher finds them again."""
+    """Return the order keys. Bad rows get any place; the matcher reports them."""
     inputs = opened(table)
     seq = schema.seq_column
     named = [name for name in (schema.time, seq) if name is not None]
@@ -174,17 +174,17 @@ class _SortKey(NamedTuple):
 
 
 class _SortedRun:
-    """A sorted run on disk, of which one batch is in memory."""
+    """A sorted run on disk with one batch in memory."""
 
     def __init__(self, path: Path) -> None:
-        # Pages of a file that is mapped would be memory of the process, all that were read.
+        # A memory-mapped file would count all pages read as the process's memory.
         self._file = pa.ipc.open_file(pa.OSFile(str(path)))
         self._next = 0
         self.table: pa.Table | None = None
         self.advance()
 
     def advance(self) -> None:
-        """Read the next batch; `table` is None behind the last."""
+        """Read the next batch; `table` is None after the last."""
         self.table = None
         if self._next < self._file.num_record_batches:
             self.table = pa.Table.from_batches([self._file.get_batch(self._next)])
@@ -213,7 +213,7 @@ class _SortedRun:
 
 
 def _merged(runs: list[_SortedRun]) -> Iterator[tuple[pa.Table, Numbers]]:
-    """Merge rows up to the least of the runs' last keys: what is still on disk comes later."""
+    """Merge rows up to the least of the runs' last keys: rows on disk are greater."""
     while runs:
         bound = min(run.last for run in runs)
         parts = [run.up_to(bound) for run in runs]

@@ -1,4 +1,4 @@
-"""The lines of a file that is followed by its name, or of standard input, as they come."""
+"""Follow the lines of a file by name, or of standard input."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import IO
 from sase.errors import DataError
 
 STANDARD_INPUT, NEWLINE = "-", b"\n"
-# Seconds between two looks at a file that has not grown, and bytes that are read at once.
+# Seconds between polls of a file; bytes read at once.
 PAUSE, SIZE = 0.1, 1 << 20
 
 
 def followed_lines(path: str, pause: float, say: Callable[[str], object]) -> Iterator[bytes | None]:
-    """Yield whole lines, as many as have come; a file ends its last line, and None follows."""
+    """Yield whole lines as they arrive. The end of a file ends its last line, and yields None."""
     left = b""
     is_input = path == STANDARD_INPUT
     for data in _from_standard_input() if is_input else _from_file(path, pause, say):
@@ -44,7 +44,6 @@ def _from_standard_input() -> Iterator[bytes]:
 
 
 def _from_stream(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield what comes, until there is no more."""
     number = file.fileno()
     while True:
         select.select([number], [], [])
@@ -55,9 +54,9 @@ def _from_stream(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _from_file(path: str, pause: float, say: Callable[[str], object]) -> Iterator[bytes | None]:
-    """Yield what the file of a name has, and what is added to it, for ever.
+    """Yield the content of a file by name, and what is appended, forever.
 
-    None is between what one file had, or a file until it was truncated, and what follows it.
+    None separates files of that name, and the content before and after a truncation.
     """
     with ExitStack() as held:
         try:
@@ -75,7 +74,7 @@ def _from_file(path: str, pause: float, say: Callable[[str], object]) -> Iterato
                     other = open(path, "rb")  # noqa: SIM115 - held when the one before is read
             except OSError as problem:
                 lacks = problem.strerror
-            # Only now, so that of a file that lost its name all is read that was written before.
+            # Only now, so that a renamed file is read to its end.
             yield from iter(partial(file.read, SIZE), b"")
             if other is not None:
                 say(f"{path} is another file now, which is read from its beginning")

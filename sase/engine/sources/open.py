@@ -1,4 +1,4 @@
-"""Open what a path means: files whose columns are known."""
+"""Open the files of a path, so that their columns are known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
-# So many distinct values beside numbers seem to stand for missing ones.
+# Up to this number of distinct values among numbers probably mean missing ones.
 FEW = 5
 
 
@@ -37,10 +37,11 @@ def open_files(
     text: Sequence[str] = (),
     known: Collection[str] = (),
 ) -> Files:
-    """Open the files that a path means, with the columns of all of them.
+    """Open the files of a path, with the columns of all.
 
-    `time` may be the column of the time. Whoever `judges` rows can do with lines that are none.
-    Texts of CSV may be `null`, and columns `text`, as somebody asks for, or as they are `known`.
+    `time` may name the time column. With `judges` lines that are no rows are tolerated. In CSV,
+    `null` are texts that mean a missing value; the columns `text` (as the caller asks) and `known`
+    (by the schema) stay text.
     """
     found = find_files(path)
     format = found.format.with_null(null).with_text(text).with_texts(known)
@@ -64,10 +65,10 @@ def open_files(
 
 
 def open_tables(events: object, *, keeps_rows: bool = False, **reading: Any) -> Inputs:
-    """Open events of any kind, files as a whole among them; see `columns.opened`.
+    """Open events of any kind; files are read as a whole; see `columns.opened`.
 
-    A run whose only input are files reads the columns that it needs instead. `reading` is how
-    `open_files` reads CSV: null, text, known.
+    A run on files alone reads only the needed columns instead. `reading` are the CSV options of
+    `open_files`: null, text, known.
     """
     if is_path(events):
         events = _whole(events, reading)
@@ -77,7 +78,6 @@ def open_tables(events: object, *, keeps_rows: bool = False, **reading: Any) -> 
 
 
 def _whole(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> Input:
-    """Read all columns of files."""
     files = open_files(path, **reading)
     infer_types(files, (), shows_all=True, judges=False)
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
@@ -86,7 +86,7 @@ def _whole(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> Input:
 
 
 def _refuse_utf_16(path: str, found: FoundFiles) -> None:
-    """Refuse text of which every second byte is none, before lines are looked for in it."""
+    """Refuse UTF-16, before lines are searched in it."""
     try:
         with decompressed(path) as file:
             first = file.read(4)
@@ -99,7 +99,7 @@ def _refuse_utf_16(path: str, found: FoundFiles) -> None:
 
 
 def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, SchemaError]]:
-    """Return the columns of all files, of which some may lack a few, and of their folders."""
+    """Return the columns of all files, some of which may lack a few, and of their folders."""
     schemas = []
     for path in found.paths:
         try:
@@ -119,10 +119,9 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
 def infer_types(
     files: Files, named: Collection[str], *, shows_all: bool, judges: bool, most: int = MOST_HELD
 ) -> None:
-    """Make sure of the types of the columns that a query names, or of all if results show them.
+    """Verify the types of the named columns, or of all columns if results show them.
 
-    What is wrong with rows is for others to say; whoever `judges` them leaves them out, and the
-    types are those of the others.
+    Bad rows are not reported here; with `judges` they are left out of the inference.
     """
     files.check(named)
     if not files.is_text:
@@ -147,7 +146,7 @@ def _infer_types(
             return
         except DataError as problem:
             if problem.column in tried:
-                # What only results show is shown as it is written, if that is possible.
+                # Columns that only results show are shown as text, if possible.
                 shown = _as_text(files, problem.column) if problem.column not in named else {}
                 if not shown:
                     return
@@ -164,7 +163,7 @@ def _infer_types(
 
 
 def _as_text(files: Files, name: str | None) -> Kinds:
-    """Return a column as text, if it is of another type and the format has text for all values."""
+    """Return a column as text, if its format can represent all values as text."""
     if name is None:
         return {}
     kind = files.format.common_kind([files.schema.field(name).type])
@@ -172,13 +171,13 @@ def _as_text(files: Files, name: str | None) -> Kinds:
 
 
 def _changed(files: Files, kinds: Kinds) -> Kinds:
-    """Return the columns whose types are others than was thought."""
+    """Return the columns whose types differ from the known ones."""
     known = {field.name: value_type(field.type) for field in files.dataset.schema}
     return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
 
 
 def first_value(events: Files | Inputs, name: str) -> object:
-    """The first value of a column, None where reading it would use it up."""
+    """The first value of a column; None for a reader, which reading would use up."""
     if isinstance(events, Files):
         tables = (table for _, table in events.batches([name]))
     else:
@@ -189,7 +188,7 @@ def first_value(events: Files | Inputs, name: str) -> object:
 
 
 def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
-    """Say which of the columns named are text by a few values, and what would make them numbers."""
+    """Describe the named columns that a few values turn into text, with a remedy."""
     told = list[str]()
     for name in numbers_among(files, named):
         told += few_texts(name, files.format.odd_texts(files.paths, name))
@@ -197,7 +196,7 @@ def nearly_numbers(files: Files, named: Collection[str]) -> tuple[str, ...]:
 
 
 def few_texts(name: str, odd: Sequence[str]) -> Iterator[str]:
-    """Tell of values beside numbers that make a column text, if they are few."""
+    """Describe the values that turn a column of numbers into text, if they are few."""
     if 0 < len(odd) <= FEW:
         shown = ", ".join(map(repr, odd))
         options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
@@ -216,7 +215,7 @@ def fit_types(
     judges: bool,
     most: int = MOST_HELD,
 ) -> None:
-    """Make sure of the types of columns, which are numbers where a schema says so of most."""
+    """Verify the types of columns; columns that a schema declares as numbers are read as such."""
     infer_types(files, named, shows_all=shows_all, judges=judges, most=most)
     known = dict(schema.columns or ())
     numbers = {name for name in known.keys() & set(named) if known[name].kind in NUMBERS}
@@ -224,9 +223,9 @@ def fit_types(
 
 
 def numbers_among(files: Files, named: Collection[str]) -> Kinds:
-    """Return the columns of text among those named in which most values are numbers, as numbers.
+    """Return the number types of named text columns with mostly numbers.
 
-    Whoever takes them for that finds the rest of their values in bad rows.
+    Their other values make rows bad.
     """
     texts = {field.name for field in files.schema if is_string(value_type(field.type))}
     names = sorted(texts & set(named) - set(files.given) - set(files.format.asked))

@@ -1,7 +1,7 @@
-"""Text that Arrow cannot read as it is: all its rows, with every value that can be read.
+"""Decode text that Arrow cannot read: all rows, with every readable value.
 
-A value that does not fit its column stays the text that it is, and a line that is no row stands in
-the time column with the reason: whoever loads the rows says that they are bad.
+A value that does not fit its column stays text. A line that is no row is put into the time column
+with the reason, so that the loader finds it bad.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
 
 _Row = TypeVar("_Row", DecodedRow, Row)
-# How many go by unasked.
+# Rows between checks.
 ROWS = 1 << 10
 
 
 def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
-    """Decode all rows of files of text, whose column of the time is `time`.
+    """Decode all rows of text files whose time column is `time`.
 
-    Columns that are not `named` are only shown: as text if their values have no type in common.
+    Columns that are not `named` are only shown, as text if their values have no common type.
     """
     assert isinstance(files.format, TextFormat)
     kinds = {field.name: files.moments.get(field.name, field.type) for field in files.schema}
@@ -48,7 +48,7 @@ def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
 
 
 def _checked(rows: Iterable[_Row], check: Check) -> Iterator[_Row]:
-    """Yield rows, and ask now and then whether to go on."""
+    """Yield rows, with a check at intervals."""
     for number, row in enumerate(rows):
         if not number % ROWS:
             check(0)
@@ -56,13 +56,12 @@ def _checked(rows: Iterable[_Row], check: Check) -> Iterator[_Row]:
 
 
 def _shown(value: object) -> str | None:
-    """Return a value as it is written."""
     is_written = value is None or isinstance(value, str | Unreadable | pa.Scalar)
     return as_text(value) if is_written else json.dumps(value, ensure_ascii=False)
 
 
 def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
-    """Return the values of a row, those that are not readable with the reason."""
+    """Return the values of a row; unreadable ones with the reason."""
     if row.values is None:
         return dict.fromkeys(kinds) | {time: Unreadable(row.text, row.why)}
     for name, value in row.values.items():
@@ -72,7 +71,7 @@ def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
 
 
 def _parse_moments(rows: Iterable[Row], name: str, kind: pa.DataType) -> None:
-    """Parse the moments that stand as text in a column, each value once."""
+    """Parse the text moments of a column, each distinct text once."""
     read = text_reader(kind)
     known: dict[str, Any] = {}
     for row in rows:

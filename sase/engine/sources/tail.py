@@ -1,4 +1,4 @@
-"""Follow lines of text as they are written: to a file that grows, or to standard input."""
+"""Follow lines of text as they are written, in a growing file or on standard input."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from sase.engine.sources.open import few_texts
 from sase.errors import DataError
 
 BOM = b"\xef\xbb\xbf"
-# So many first rows of which none has a time are enough to say that there is none.
+# Rows without a readable time after which the stream is taken to have none.
 FEW = 100
-# How data begins that is no lines of text, what it is, and what makes lines of it.
+# Magic bytes of data that is not text, with its name and the remedy.
 NO_LINES = {
     b"\x1f\x8b": ("compressed with gzip", "gzip -dc"),
     b"BZh": ("compressed with bzip2", "bzip2 -dc"),
@@ -49,11 +49,11 @@ NO_LINES = {
 
 
 class TailReader:
-    """The rows of a stream of lines, in batches of as many as have come; the first give the schema.
+    """Reads a stream of lines in batches as they arrive; the first ones define the schema.
 
-    A line counts when its end has come. Text in the form of moments is parsed in columns where the
-    first lines hold it. Without a header rows may leave out what they do not have. A value that is
-    none of its column makes a row bad, if the column is read; so does a line that is no row.
+    A line counts once its end has arrived. Moments are parsed in the columns whose first values are
+    moments. Without a header rows may omit attributes. A value that does not fit its column makes
+    the row bad if the column is read; a line that is no row is bad, too.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class TailReader:
     ) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else path
         self._chunks, self._is_new = followed_lines(path, pause, say), False
-        # Lines before the batch that came last, the header, and that batch.
+        # Lines before the last batch; the header; the last batch.
         self._line, self._header, self._last = 0, b"", b""
         self._time: str | None = None
-        # Columns that are known to hold times, beside those of the usual names.
+        # Known time columns, besides those with usual names.
         self._times = times
         self._kinds: dict[str, ColumnKind] = {}
         self._first = self._first_lines()
@@ -82,7 +82,7 @@ class TailReader:
         self._infer_schema(judges)
 
     def _next_lines(self) -> bytes | None:
-        """Return the next lines, of a further file without its header, or None if all have come."""
+        """Return the next lines, without the header of a further file; None at the end."""
         for lines in self._chunks:
             if lines is not None:
                 begins, self._is_new = self._is_new, False
@@ -91,7 +91,7 @@ class TailReader:
         return None
 
     def _without_header(self, lines: bytes) -> bytes:
-        """Take the header off, which must be that of the first file if there is one."""
+        """Remove a further file's header, which must equal the first."""
         header, _, rows = lines.partition(NEWLINE)
         if not self._header or not header.strip():
             return lines
@@ -108,7 +108,7 @@ class TailReader:
         return lines
 
     def _first_lines(self) -> bytes:
-        """Return the first lines, without empty ones."""
+        """Return the first non-empty lines."""
         while (chunk := self._next_lines()) is not None:
             if self._line == 0:
                 self._refuse_no_text(chunk)
@@ -136,7 +136,7 @@ class TailReader:
             self._first += more
 
     def _infer_schema(self, judges: bool) -> None:
-        """Take the schema from the first lines, or from more if none of them is a row."""
+        """Infer the schema from the first lines, or more if none of them is a row."""
         table = self._sample(self._first)
         while self._is_too_little(table, judges):
             if not judges:
@@ -152,7 +152,7 @@ class TailReader:
             table = self._sample(self._first)
         kinds = self._kinds_of_text(table)
         moments = {name: kind for name, kind in kinds.items() if pa.types.is_temporal(kind)}
-        for field in table.schema:  # where Arrow found moments in text
+        for field in table.schema:  # moments that Arrow found in text
             if pa.types.is_timestamp(field.type):
                 moments[field.name] = in_microseconds(field.type, table.column(field.name))
         kinds |= moments
@@ -165,7 +165,7 @@ class TailReader:
         }
 
     def _is_too_little(self, table: pa.Table, judges: bool) -> bool:
-        """Whether the first lines do not say what there is, or of bad ones not what times are."""
+        """Whether the lines do not define the schema yet: no row, or no readable time."""
         if not table.num_rows:
             return not self._format.has_header
         time = self._times[0] if self._times else usual_time(table.column_names)
@@ -175,9 +175,9 @@ class TailReader:
         return is_text and time not in {*self._format.texts, *self._kinds_of_text(table)}
 
     def _kinds_of_text(self, table: pa.Table) -> dict[str, pa.DataType]:
-        """Return the columns of text that hold moments, and those of times with numbers.
+        """Return the text columns with moments, and time columns with numbers.
 
-        Of times half of the values are enough: the others are in bad rows.
+        For times half of the values are enough: the others are bad rows.
         """
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         texts = [name for name in texts if name not in self._format.texts]
@@ -190,13 +190,13 @@ class TailReader:
         return found
 
     def expect(self, names: Iterable[str]) -> None:
-        """Take up columns that the first lines lack, and later ones may have."""
+        """Add columns that the first lines lack, but later lines may have."""
         for name in names:
             self._kinds[name] = ColumnKind()
             self.schema = self.schema.append(pa.field(name, pa.null()))
 
     def nearly_numbers(self, named: Collection[str]) -> Iterator[str]:
-        """Say which of the columns named the first lines of CSV make text by a few values."""
+        """Describe named CSV columns that a few first values turn into text."""
         if not isinstance(self._format, CsvFormat):
             return
         named = set(named) - set(self._format.asked)
@@ -210,7 +210,7 @@ class TailReader:
                 yield from few_texts(name, no_numbers(values))
 
     def judge(self, time: str, roles: Collection[str], read: Collection[str]) -> None:
-        """Say which columns are read and which have a role; bad lines stand in the time's."""
+        """Set which columns are read and which have a role; bad lines go to the time column."""
         self._time = time
         self._kinds = {
             name: kind._replace(is_read=name in read, is_fixed=name in roles)
@@ -219,12 +219,12 @@ class TailReader:
 
     @property
     def is_open(self) -> bool:
-        """Whether rows name their columns, and later ones may have others."""
+        """Whether rows name their columns, so that later rows may add some."""
         return not self._format.has_header
 
     @property
     def loose(self) -> pa.Schema:
-        """The schema without the types of integers: floats may come later."""
+        """The schema without integer types: floats may come later."""
         fields = []
         for field in self.schema:
             is_integer = pa.types.is_integer(field.type) and self._kinds[field.name].is_loose
@@ -232,7 +232,7 @@ class TailReader:
         return pa.schema(fields)
 
     def __iter__(self) -> Iterator[pa.Table | Inputs]:
-        """Yield all rows, as soon as they have come."""
+        """Yield rows as they arrive."""
         if self._first.strip():
             yield self._events(self._first)
         self._line += self._first.count(NEWLINE)
@@ -242,7 +242,7 @@ class TailReader:
             self._line += chunk.count(NEWLINE)
 
     def fault(self, problem: DataError) -> DataError:
-        """Return an error in a row of the batch that came last with the number of its line."""
+        """Return an error in a row of the last batch with its line number."""
         if problem.row is None:
             return problem
         said = problem.message.partition(": ")[2]
@@ -250,19 +250,18 @@ class TailReader:
         return DataError(f"{where}: {said}", problem.row, problem.column, problem.value)
 
     def line_of(self, row: int) -> int:
-        """Return the number of the line in which a row of the batch that came last ends."""
+        """Return the line number at which a row of the last batch ends."""
         decoded = list(self._decoded(self._last))[row]
         return self._line + decoded.line - self._format.has_header
 
     # ------------------------------------------------------------ lines as columns
 
     def _decoded(self, lines: bytes) -> Iterator[DecodedRow]:
-        """Decode lines one by one."""
         text = io.StringIO(_text(self._header + lines), newline=self._format.newline)
         return self._format.decode_rows(text, self._types())
 
     def _types(self) -> Mapping[str, pa.DataType]:
-        """Return the types of columns that have one; numbers lose nothing beside others."""
+        """Return the fixed types of columns; numbers may vary without loss."""
         return {
             name: pa.string() if kind.is_moments else kind.type
             for name, kind in self._kinds.items()
@@ -270,7 +269,7 @@ class TailReader:
         }
 
     def _sample(self, lines: bytes) -> pa.Table:
-        """Return the lines that are rows, as a table of whatever types they say."""
+        """Return the lines that are rows, with inferred types."""
         self._last = lines
         try:
             text = _text(self._header + lines).encode("utf-8", "replace")
@@ -285,7 +284,7 @@ class TailReader:
         return pa.table(columns) if columns else pa.table({"": pa.nulls(len(rows))}).select([])
 
     def _values(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return the values of a column, of one that may be the time those of the kind of most."""
+        """Return the values of a column; for a possible time only those of the commonest kind."""
         values = [row.get(name) for row in rows]
         if name not in self._times and not may_be_times([name]):
             return values
@@ -295,7 +294,7 @@ class TailReader:
         return [v if kind is most else None for v, kind in zip(values, kinds, strict=True)]
 
     def _events(self, lines: bytes) -> pa.Table | Inputs:
-        """Return all lines; values that are none of their columns stand beside them."""
+        """Return all lines as events, with values that do not fit kept aside."""
         self._last = lines
         table = self._parsed(lines)
         if table is not None:
@@ -326,14 +325,14 @@ class TailReader:
         return Inputs((Input(batch, misfits=bad, texts=texts),))
 
     def _fix_types(self, table: pa.Table) -> None:
-        """Remember the types of the columns that had none."""
+        """Remember the types of columns that had none."""
         for field in table.schema:
             kind = self._kinds[field.name]
             if pa.types.is_null(kind.type):
                 self._kinds[field.name] = kind._replace(type=field.type)
 
     def _parsed(self, lines: bytes) -> pa.Table | None:
-        """Parse lines by Arrow, if everything is as it should be."""
+        """Parse lines by Arrow, or return None if any is not valid."""
         with suppress(*UNREADABLE, DataError):
             table = self._format.parse(self._header + lines, self._types())
             if table is None:
@@ -341,14 +340,14 @@ class TailReader:
             moments = {name: kind.type for name, kind in self._kinds.items() if kind.is_moments}
             table = with_moments(table, moments, self.name)
             if any(pa.types.is_binary(field.type) for field in table.schema):
-                return None  # which Arrow makes of texts that are not UTF-8
+                return None  # Arrow's type for text that is not UTF-8
             if all(self._kinds[field.name].takes(field.type) for field in table.schema):
                 return table
         return None
 
 
 def _format(path: str, first: bytes) -> TextFormat:
-    """Return the format of lines: that of the suffix, or JSON if they begin like that, or CSV."""
+    """Return the format of lines: by suffix, JSON if they begin with a brace, or CSV."""
     named = format_of_suffix(os.path.splitext(path)[1].lower())
     if isinstance(named, TextFormat) and not isinstance(named, CsvFormat | JsonLinesFormat):
         return named
@@ -358,15 +357,15 @@ def _format(path: str, first: bytes) -> TextFormat:
 
 
 def _text(data: bytes) -> str:
-    """Decode UTF-8; bytes that are none become surrogates."""
+    """Decode UTF-8; other bytes become surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def _escaped(value: Any) -> Any:
-    """Show the surrogates in a value as the bytes that they are."""
+    """Replace the surrogates in a value by escaped bytes."""
     if not isinstance(value, str) or is_unicode(value):
         return value
     try:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # a surrogate that JSON has by its number
+    except UnicodeEncodeError:  # a surrogate escaped in JSON
         return value.encode("utf-8", "backslashreplace").decode()

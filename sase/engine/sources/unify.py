@@ -1,4 +1,4 @@
-"""Unify the columns of several files into those of one table."""
+"""Unify the columns of several files into one schema."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pyarrow as pa
 from sase.engine.columns.data_types import common_type, value_type
 from sase.errors import SchemaError
 
-# What a format takes values of several types for, if there is a type for all of them.
+# A format's common type for values of several types, if it has one.
 CommonKind: TypeAlias = Callable[[Sequence[pa.DataType]], pa.DataType | None]
 
 
 def unified(
     schemas: Sequence[pa.Schema], paths: Sequence[str], common_kind: CommonKind
 ) -> tuple[pa.Schema, dict[str, SchemaError]]:
-    """Return the columns of all files, of which some may lack a few; and the error for naming some.
+    """Return the columns of all files, and errors for columns that cannot be unified.
 
-    Columns whose types have nothing in common matter only where they are named, if the format has
-    no type for them.
+    Files may lack some columns. A column without a common type is an error only if a query names
+    it, unless the format has a type for it.
     """
     if len(schemas) == 1:
         return schemas[0], {}
@@ -37,7 +37,7 @@ def unified(
 
 
 def _common(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-    """Return a type for the values of all these, if there is one."""
+    """Return a type for the values of all these types, or None."""
     found = list(dict.fromkeys(kinds))
     if len(found) > 1:
         found = list(dict.fromkeys(map(_plain, found)))
@@ -45,14 +45,14 @@ def _common(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of values without the encoding that a file has them in."""
+    """Return the type of values without their encoding."""
     kind = value_type(kind)
     is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return pa.string() if is_text else kind
 
 
 def _conflict(name: str, kinds: Sequence[pa.DataType], paths: Sequence[str]) -> SchemaError:
-    """Name the first file whose type does not go with that of the first."""
+    """Return an error that names the first file whose type does not fit the earlier ones."""
     at = next(number for number in range(1, len(kinds)) if _common(kinds[: number + 1]) is None)
     return SchemaError(
         f"`{name}` is {kinds[0]} in {paths[0]} and {kinds[at]} in {paths[at]}: write the files with"

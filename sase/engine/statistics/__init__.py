@@ -1,4 +1,4 @@
-"""Statistics of events: measured on a sample, or read from the footers of files."""
+"""Statistics of events, from a sample or from the footers of files."""
 
 from sase.engine.statistics.footers import from_footers
 from sase.engine.statistics.measuring import SAMPLE, measured

@@ -1,12 +1,12 @@
-"""Estimate how likely events of some components are to agree under equivalence tests.
+"""Estimate how likely events of several components agree under equivalence tests.
 
-Counted are chains of sampled rows in the order of time (see `chains`), and those that agree among
-them. A key that comes up a few times within an hour makes agreement within a window far more likely
-than in general, so it is also counted within slices: that figure, of chains within a window, is
-taken where slices differ from the rest by more than chance. Where a sample is too small to hold
-`ENOUGH` chains that agree, for two components the chance that any two rows agree takes their place
-(see `_chance`), and for more the product of what is known of the first two and of the others, times
-how much likelier rows agree that agree with others (see `_clustering`).
+The estimate counts chains of sampled rows in time order (see `chains`), and those that agree. A key
+that occurs a few times within an hour makes agreement in a window far more likely than in general.
+So chains are also counted within slices; that figure, for chains within a window, is used if slices
+differ from the rest by more than chance. If a sample has less than `ENOUGH` agreeing chains, two
+components get the chance that any two rows agree (see `_chance`). More components get the product
+of the shares of the first two and of the others, times how much more likely rows agree that agree
+with others (see `_clustering`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sase.planning.statistics import Agreement
 
 Components = tuple[BoundComponent, ...]
 Shares = dict[tuple[Tests, Components], float]
-# Chains that agree of which a share can be made, and in slices to show that it is another one.
+# Agreeing chains needed for an estimate, and in slices to show a difference.
 ENOUGH, FEW = 20.0, 5.0
-# Standard deviations that are hardly chance, and the factor from which on it makes a difference.
+# Standard deviations beyond chance, and the factor that makes a difference.
 SURE, FACTOR = 2.0, 1.5
-# How many chains are drawn to see which part of them is within a window.
+# Chains drawn to estimate the part within a window.
 DRAWN = 2048
 
 
@@ -53,7 +53,7 @@ def agreements(population: Population, tests: Tests, rng: np.random.Generator) -
 
 
 def _components(population: Population) -> Iterator[Components]:
-    """Yield the positive components, and each negative one with the nearest of them."""
+    """Yield the positive components, and each negative one with its nearest ones."""
     positives = population.plan.positives
     yield positives
     for negation in population.negations:
@@ -74,10 +74,10 @@ def _shares(
     known: Shares,
     rng: np.random.Generator,
 ) -> Shares:
-    """Estimate the shares for the last two of some components, the last three and so on.
+    """Estimate the shares for the last two of some components, the last three, and so on.
 
-    Events whose type does not declare an attribute agree with all others: they are not counted, and
-    of components that have only such ones the others decide.
+    Events whose type lacks the attribute agree with all others, so they are not counted; a
+    component with only such events does not matter.
     """
     several = tuple(c for c in several if all(t.attribute_of(c.index) is not None for t in tests))
     wanted = [several[level:] for level in range(len(several) - 1)]
@@ -107,19 +107,19 @@ def _products(
 
 
 class _AgreementShare(NamedTuple):
-    """A share of chains that agree, within a window and in general."""
+    """The share of agreeing chains, within a window and in general."""
 
     local: float
     general: float
 
     @property
     def ratio(self) -> float:
-        """How much more likely it is within a window."""
+        """How much more likely agreement is within a window."""
         return self.local / self.general if self.general else 1.0
 
 
 class _ChainCount:
-    """Counts the chains from a level on: those that agree, and all of them."""
+    """Counts the chains from a level on: the agreeing ones, and all."""
 
     def __init__(
         self,
@@ -138,16 +138,16 @@ class _ChainCount:
 
     @property
     def share(self) -> float:
-        """The share of those that agree; half a one more may do so, that it is never 0."""
+        """The share of agreeing chains, with half a chain added so that it is not 0."""
         return (self._hit + 0.5) / (self._all + 1.0)
 
     def can_tell(self, expected: float, hits: float) -> bool:
-        """Whether enough chains would agree as expected, or unexpectedly many do."""
+        """Whether the share is reliable: many agreeing chains are expected, or many more found."""
         wanted = expected * self._all
         return wanted >= ENOUGH or self._hit >= max(hits, 2 * wanted)
 
     def is_other(self, usual: float) -> bool:
-        """Whether slices, which are drawn independently, significantly differ from a share."""
+        """Whether slices, drawn independently, differ significantly from a share."""
         excess = self._hits - usual * self._chains
         deviation = math.sqrt(float((excess**2).sum()))
         is_chance = abs(float(excess.sum())) <= SURE * deviation
@@ -155,7 +155,7 @@ class _ChainCount:
         return self.can_tell(usual, FEW) and not is_chance and not is_near
 
     def within_window(self) -> float:
-        """The share among the chains of slices that are within a window."""
+        """The share among the chains of slices that fit in a window."""
         if not self._hit:
             return self.share
         hits, chains = (self._part_within(each) for each in (self._agreeing, self._every))
@@ -169,7 +169,7 @@ class _ChainCount:
 def _counted(
     population: Population, components: Components, tests: Tests, rng: np.random.Generator
 ) -> dict[Components, _AgreementShare]:
-    """Estimate the shares for the components from each on, where there are events of all."""
+    """Estimate the shares for the components from each on, if all have events."""
     if len(components) < 2 or not all(map(population.occurs, components[-2:])):
         return {}
     general = _counts(population, components, tests, rng, is_local=False)
@@ -213,10 +213,10 @@ def _counts(
 
 
 def _chance(population: Population, components: Components, tests: Tests) -> float:
-    """Estimate how likely two rows are to agree that may stand for either of two components.
+    """Estimate how likely two rows that can be either of two components agree.
 
-    Where too few do in the sample several tests are taken for independent of each other, and the
-    values of one for equally frequent, of which the number is estimated.
+    If too few do in the sample, several tests count as independent, and the values of one as
+    equally frequent, with their number estimated.
     """
     counts = _frequencies(population, components, tests)
     if float((counts * (counts - 1)).sum()) / 2 >= ENOUGH:
@@ -227,21 +227,21 @@ def _chance(population: Population, components: Components, tests: Tests) -> flo
 
 
 def _frequencies(population: Population, components: Components, tests: Tests) -> Numbers:
-    """Count how often each value occurs among the rows that may stand for some component."""
+    """Count the occurrences of each value among the rows that can be some component."""
     return occurrences(np.sort(population.pooled(components, tests)))
 
 
 def _clustering(population: Population, components: Components, tests: Tests) -> float:
-    """Estimate how much likelier all rows are to agree if two do, and all others do.
+    """Estimate how much more likely all rows agree if two do, and all others do.
 
-    Some values are more frequent than others, and those on which rows agree are of these rather.
+    Some values are more frequent than others; rows that agree are more likely to have one of these.
     """
     counts = _frequencies(population, components, tests)
     first, others, every = (
         agreeing(counts, each) or 0.0 for each in (2, len(components) - 1, len(components))
     )
     found = max(every / (first * others), 1.0) if every else 1.0
-    if len(tests) > 1:  # of all together too few may agree to tell
+    if len(tests) > 1:  # too few may agree on all together
         single = (_clustering(population, components, (test,)) for test in tests)
         found = max(found, math.prod(single))
     return found

@@ -16,16 +16,16 @@ from sase.planning.statistics import AttributeStatistics, TypeStatistics
 
 NUMERIC = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 STEPS = 10
-# Of how many types the attributes are measured, where a component admits all.
+# Types measured for a component that admits all.
 MOST_TYPES = 20
-# Types with fewer rows in a sample are counted among all events, so many at once.
+# Types with fewer sampled rows are counted among all events, PIECE at a time.
 HARDLY, PIECE = 16, 1 << 16
 
 
 def by_type(population: Population, tests: Tests, events: Events) -> tuple[TypeStatistics, ...]:
-    """Measure each type that occurs among the scattered rows of a sample.
+    """Measure each type in the scattered rows of a sample.
 
-    Those of the query that hardly do so are counted among all events: a plan may begin at them.
+    Rare types of the query are counted among all events, since a plan may start from them.
     """
     sample = population.sample
     names, codes = sample.events.type_names, sample.events.types[: sample.scattered]
@@ -48,7 +48,7 @@ def by_type(population: Population, tests: Tests, events: Events) -> tuple[TypeS
 
 
 def _count(types: TypeCodes, code: int) -> int:
-    """Count the events of a type, piece by piece, so that what is compared stays in the cache."""
+    """Count the events of a type piece by piece, so that intermediate data stay in the cache."""
     pieces = range(0, len(types), PIECE)
     return sum(int(np.count_nonzero(types[at : at + PIECE] == code)) for at in pieces)
 
@@ -56,7 +56,7 @@ def _count(types: TypeCodes, code: int) -> int:
 def _wanted(
     components: Sequence[BoundComponent], names: Sequence[str], counts: Numbers
 ) -> set[int]:
-    """The types of the query's components; of those that admit all, the most frequent."""
+    """The types of the query's components; for those that admit all, the most frequent."""
     found: set[int] = set()
     for component in components:
         if component.types is None:
@@ -75,7 +75,7 @@ class _AttributeSample:
         self._tests = {t.attribute: t for t in tests if t.value is None and not t.attributes}
         rows = population.scattered
         types = self._events.types[population.block.places[rows]]
-        # By type and in the order of the sample, so that a type's rows are a slice.
+        # Sorted by type, then sample order, so that each type is a slice.
         order = np.argsort(types, kind="stable")
         self._rows, self._types = rows[order], types[order]
 
@@ -92,7 +92,7 @@ class _AttributeSample:
                 yield self._of(attribute, column, self._rows[begin:end])
 
     def _of(self, name: str, column: EventColumn, rows: Numbers) -> AttributeStatistics:
-        # Equal where the values are, and negative for NULL.
+        # Equal for equal values, negative for NULL.
         test = self._tests.get(name) or EquivalenceTest(name, None, column.type, ())
         codes = np.sort(self._population.codes((test,))[rows])
         nulls = int(np.searchsorted(codes, 0))
@@ -108,7 +108,7 @@ class _AttributeSample:
 
 
 def _quantiles(column: EventColumn) -> tuple[float, ...]:
-    """Return the least number, the greatest, and those between at equal steps."""
+    """Return the least and greatest number, and those at equal steps between."""
     if column.type.kind not in NUMERIC:
         return ()
     values = np.sort(column.values if column.valid is None else column.values[column.valid])

@@ -1,8 +1,8 @@
-"""Count chains of events: one of each of several variables, in time order, all of one group.
+"""Count chains of events: one for each of several variables, in time order, in one group.
 
-They are not materialised. In rows sorted by group and time an event of the last variable
-is a chain of one, and before an event of any other one stand as many as begin with the next
-variable later in its group: differences of running sums. By the same sums chains are drawn.
+Chains are not materialized. In rows sorted by group and time, an event of the last variable is a
+chain of one. An event of another variable begins as many chains as later rows of its group begin
+with the next variable: a difference of running sums. The same sums serve to draw chains.
 
     group 1:  a  b  a  c  b  c      chains from c: 1, 1, from b: 2, 1, from a: 3, 1
 """
@@ -18,10 +18,10 @@ from sase.engine.columns.arrays import Floats, Mask, Numbers
 
 
 class SampleRows(NamedTuple):
-    """Rows of a sample, in the order of slices and in these of the stream.
+    """Rows of a sample, ordered by slice, then stream position.
 
-    `ties` are equal of simultaneous rows. A row stands for as many as its `share` says, more where
-    its slice was thinned, and a chain counts by the `weight` of its slice.
+    `ties` are equal for simultaneous rows. A row stands for `share` rows, more than one if its
+    slice was thinned; a chain counts with the `weight` of its slice.
     """
 
     numbers: Numbers
@@ -36,12 +36,12 @@ class SampleRows(NamedTuple):
 
 
 class RowGroups:
-    """Rows sorted by group and time, and for each where its group ends, and where its ties do."""
+    """Rows sorted by group and time, with the end of each row's group and tie."""
 
     def __init__(self, rows: SampleRows, groups: Numbers) -> None:
         count = len(groups)
         bits = count.bit_length()
-        # Sorting numbers is several times faster than sorting rows by them.
+        # Sorting packed numbers is several times faster than an argsort.
         packed = np.sort((groups << bits) | np.arange(count))
         self.rows = rows.among(packed & ((1 << bits) - 1))
         sorted_groups, ties = packed >> bits, self.rows.ties
@@ -51,19 +51,19 @@ class RowGroups:
 
 
 def _behind(changes: Mask, count: int) -> Numbers:
-    """Return for each place the next one at which there is a change from the one before."""
+    """Return for each place the next one at which a change occurs."""
     starts = np.flatnonzero(changes) + 1
     bounds = np.concatenate([[0], starts, [count]])
     return np.repeat(bounds[1:], bounds[1:] - bounds[:-1])
 
 
 class Chains:
-    """The chains within groups, of rows of which `standing` tells level by level who may stand."""
+    """The chains within groups; `standing` marks by level the rows that can take part."""
 
     def __init__(self, groups: RowGroups, standing: Sequence[Mask]) -> None:
         self._groups = groups
         rows = groups.rows
-        # By level the chains that begin with each row, from the last on, and their running sums.
+        # By level, last first: the chains that begin with each row, and their running sums.
         self._begun: list[Floats] = []
         self._sums: list[Floats] = []
         following = rows.weights
@@ -77,22 +77,22 @@ class Chains:
 
     @property
     def total(self) -> float:
-        """How many chains there are."""
+        """The number of chains."""
         return float(self._sums[0][-1])
 
     def by_slice(self, level: int, slices: int) -> Floats:
-        """Count those that begin with a level in each of so many slices."""
+        """Count the chains that begin with a level in each slice."""
         return np.bincount(self._groups.rows.slices, self._begun[level], slices).astype(np.float64)
 
     def draw(self, count: int, rng: np.random.Generator, first: int = 0) -> Numbers:
-        """Draw chains from a level on, of which there is one, with repetition.
+        """Draw chains from a level on with repetition; at least one must exist.
 
-        There is a row of numbers for each level, and a column for each chain.
+        The result has a row for each level, a column for each chain.
         """
         low, high = np.zeros(count), np.full(count, self._sums[first][-1])
         found = []
         for level, sums in enumerate(self._sums[first:], first):
-            # Below the upper bound also after rounding, so that something begins at the place.
+            # Below the upper bound even after rounding, so that a chain begins at the place.
             aims = np.minimum(low + rng.random(count) * (high - low), np.nextafter(high, low))
             places = np.searchsorted(sums, aims, "right") - 1
             found.append(self._groups.rows.numbers[places])

@@ -8,22 +8,22 @@ import numpy as np
 
 from sase.engine.columns.arrays import Numbers
 
-# Standard deviations beyond which the counts are not those of equally frequent values.
+# Standard deviations beyond which values are not equally frequent.
 SURE = 3.0
 
 
 def occurrences(codes: Numbers) -> Numbers:
-    """Count how often each code occurs, of codes that are sorted and not negative."""
+    """Count the occurrences of each code, for sorted codes that are not negative."""
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     return np.diff(starts, append=len(codes))
 
 
 def distinct(counts: Numbers, part: float) -> int:
-    """Estimate the number of values in the whole, of which the sample is a random part.
+    """Estimate the number of distinct values in the whole; the sample is a random part.
 
-    HYBGEE of Charikar et al. (PODS 2000): for values about equally frequent the smoothed jackknife
-    of Haas et al. (VLDB 1995), which PostgreSQL uses too, else the guaranteed-error estimator,
-    which is off by more than sqrt(1 / part) for no distribution. Both are exact of the whole.
+    HYBGEE of Charikar et al. (PODS 2000). Values of about equal frequency: the smoothed jackknife
+    of Haas et al. (VLDB 1995), as in PostgreSQL. Otherwise: the guaranteed-error estimator, whose
+    error is at most a factor of sqrt(1 / part). Both are exact for the whole.
     """
     seen, rows = len(counts), int(counts.sum())
     if not seen or part >= 1:
@@ -37,14 +37,14 @@ def distinct(counts: Numbers, part: float) -> int:
 
 
 def _is_even(counts: Numbers) -> bool:
-    """Whether values that are equally frequent could occur as often: Pearson's test."""
+    """Whether the counts fit equally frequent values, by Pearson's test."""
     free, usual = len(counts) - 1, float(counts.mean())
     deviation = float(((counts - usual) ** 2).sum()) / usual
     return deviation <= free + SURE * math.sqrt(2 * free)
 
 
 def agreeing(counts: Numbers, several: int = 2) -> float | None:
-    """Estimate how likely so many rows are to have one value, without bias; None of fewer."""
+    """Estimate without bias how likely several rows have one value; None for too few rows."""
     rows = float(counts.sum())
     if rows < several:
         return None

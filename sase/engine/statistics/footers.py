@@ -1,4 +1,4 @@
-"""Read statistics from the footers of Parquet files, and no events."""
+"""Read statistics from Parquet footers, without reading events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNITS = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
 class FooterGroup(NamedTuple):
-    """A row group: how many rows, what is said of columns by name, and its number in the file."""
+    """A row group: its rows, the statistics of columns by name, and its number in the file."""
 
     rows: int
     columns: dict[str, Any]
@@ -30,10 +30,10 @@ class FooterGroup(NamedTuple):
 
 
 def from_footers(files: Files, schema: Schema) -> Statistics | None:
-    """Read the number of rows, their time span, and of some types how many; None of other formats.
+    """Read the number of rows, their time span, and counts of types; None for other formats.
 
-    Only of types that stand alone in row groups it is known how many events there are, and only if
-    no other row group may hold some.
+    A type's count is only known if it is alone in its row groups, and no other row group can have
+    such events.
     """
     if files.format.name != "parquet":
         return None
@@ -44,7 +44,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
             for fragment in files.dataset.get_fragments()
             for group in groups_of(footer(fragment), named)
         ]
-    except DAMAGE:  # then a sample is measured, and what reads the files says what is wrong
+    except DAMAGE:  # a sample is measured instead, and reading reports the damage
         return None
     rows = sum(group.rows for group in groups)
     first, last = _span(groups, schema) or (None, None)
@@ -52,7 +52,7 @@ def from_footers(files: Files, schema: Schema) -> Statistics | None:
 
 
 def groups_of(metadata: Any, named: list[str]) -> Iterator[FooterGroup]:
-    """Yield the row groups of a file that hold rows, with what is said of some columns."""
+    """Yield the non-empty row groups of a file, with statistics of some columns."""
     places = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
     wanted = {name: places[name] for name in named if name in places}
     for number in range(metadata.num_row_groups):
@@ -66,7 +66,7 @@ def groups_of(metadata: Any, named: list[str]) -> Iterator[FooterGroup]:
 
 
 def _span(groups: list[FooterGroup], schema: Schema) -> tuple[int, int] | None:
-    """Return the first and the last time, if every row group says them."""
+    """Return the first and last time, if every row group has them."""
     said = [group.columns.get(schema.time) for group in groups]
     if not said or any(each is None or not each.has_min_max for each in said):
         return None
@@ -78,7 +78,7 @@ def _span(groups: list[FooterGroup], schema: Schema) -> tuple[int, int] | None:
 
 
 def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
-    """Return the least and the greatest time of a row group in raw units."""
+    """Return the least and greatest time of a row group in raw units."""
     time = schema.time_type
     if time.kind is Kind.FLOAT and isinstance(said.min, float):
         seconds = np.array([said.min, said.max])
@@ -87,7 +87,7 @@ def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
         return said.min, said.max
     kind = json.loads(said.logical_type.to_json())
     unit = "d" if kind["Type"] == "Date" else _UNITS.get(kind.get("timeUnit", ""))
-    if time.resolution is None or unit is None:  # text, or without a unit
+    if time.resolution is None or unit is None:  # text, or no unit
         return None
     stored, raw = nanoseconds(unit), nanoseconds(time.resolution)
     return said.min_raw * stored // raw, said.max_raw * stored // raw
@@ -97,7 +97,7 @@ def raw_span(said: Any, schema: Schema) -> tuple[int, int] | None:
 
 
 def _types(groups: list[FooterGroup], schema: Schema, rows: int) -> tuple[TypeStatistics, ...]:
-    """Return the types of which it is known how many events there are."""
+    """Return the types with a known number of events."""
     if schema.type is None:
         names = schema.type_names if not schema.definitions else None
         return (TypeStatistics(names[0], rows),) if names and len(names) == 1 else ()
@@ -111,7 +111,7 @@ def _types(groups: list[FooterGroup], schema: Schema, rows: int) -> tuple[TypeSt
             alone[said.min] += group.rows - (said.null_count or 0)
         else:
             mixed.append((said.min, said.max))
-    # Parquet orders text by its bytes, as Python orders it by its characters: that is the same.
+    # Parquet compares text by bytes, Python by characters: the order is the same.
     return tuple(
         TypeStatistics(name, count)
         for name, count in sorted(alone.items())

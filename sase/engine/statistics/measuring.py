@@ -1,4 +1,4 @@
-"""Statistics measured on a sample of the events that a query is to run over."""
+"""Measure statistics on a sample of a query's input."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def measured(
 ) -> Statistics:
     """Measure statistics of loaded events, for a query by its basic plan.
 
-    A sample of about so many rows is drawn, all if there are no more; the cost is that of the
-    sample, however many events there are, but for types that hardly come up in it, which are
-    counted among all. `tests` are the scan's unless others are given.
+    About `sample` rows are drawn, or all if there are no more. The cost depends on the sample, not
+    on the number of events, except for rare types, which are counted among all. `tests` are the
+    scan's unless others are given.
     """
     if not len(events):
         return Statistics(0, source=ALL_EVENTS)

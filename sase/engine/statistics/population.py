@@ -1,4 +1,4 @@
-"""Evaluate a sample as the engine does: which of its rows may stand for which components."""
+"""Evaluate a sample as the engine does: which rows can be events of which components."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Tests = tuple[EquivalenceTest, ...]
 
 
 def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
-    """Collect the conditions of the query, wherever they are decided."""
+    """Collect the conditions of the query from all operators."""
     if plan.runs is not None:
         edges = (edge.conjunct for edge in plan.runs.conditions)
         positive = [*plan.runs.simple, *plan.runs.early, *edges]
@@ -52,7 +52,7 @@ def conjuncts(plan: EnginePlan) -> tuple[Conjunct, ...]:
 
 
 class Population:
-    """The rows with a type of the query, and which ones pass the conditions on a component."""
+    """The rows with a type of the query, and which of them pass each component's conditions."""
 
     def __init__(self, plan: EnginePlan, sample: Sample, tests: Tests) -> None:
         self.plan, self.sample = plan, sample
@@ -86,14 +86,14 @@ class Population:
 
     @cached_property
     def components(self) -> tuple[BoundComponent, ...]:
-        """Every component, as they stand in the pattern."""
+        """All components in pattern order."""
         every = (*self.plan.positives, *self.plan.negatives)
         return tuple(sorted(every, key=lambda component: component.index))
 
     def _alone(self, tests: Tests) -> Iterator[tuple[int, Condition]]:
-        """Yield the conditions on one component, and the values that tests fix, with its index."""
+        """Yield the conditions on one component, and fixed values of tests, with its index."""
         for conjunct in self.conjuncts:
-            # Of a series that is not what is said of several of its events, nor of its first one.
+            # Not conditions on several events of a series, nor on its first one.
             is_several = conjunct.kind is ConjunctClass.SEVERAL or conjunct.when is When.FIRST
             if len(set(conjunct.references)) == 1 and not is_several:
                 yield conjunct.references[0], conjunct.condition
@@ -113,12 +113,12 @@ class Population:
     # ------------------------------------------------------------ admission
 
     def admission(self, component: BoundComponent) -> float | None:
-        """Return the share of scattered rows of its types that pass a component's conditions."""
+        """The share of scattered rows of a component's types that pass its conditions."""
         is_sure = all(index != component.index for index, _ in self._simple)
         return self._share(self._standing[component], self._admitted[component], is_sure)
 
     def beginning(self) -> Iterator[tuple[Conjunct, float]]:
-        """Yield the conditions on the first event of a series, with the share that passes."""
+        """Yield the conditions on the first event of a series, with their shares."""
         for conjunct, passing in self._first.items():
             component = self.context.component(conjunct.references[0])
             share = self._share(passing, self._standing[component], is_sure=False)
@@ -126,18 +126,18 @@ class Population:
                 yield conjunct, share
 
     def _share(self, passing: Mask, among: Mask, is_sure: bool) -> float | None:
-        """Return the share of scattered rows that pass, among some."""
+        """The share of scattered rows among some that pass."""
         seen = int(np.count_nonzero(among[self.scattered]))
         passed = int(np.count_nonzero(passing[self.scattered]))
         if not seen:
             return None
         if self.sample.is_all or is_sure:
             return passed / seen
-        # Of a sample half a row more passes, and half a one does not: never 0, never 1.
+        # Half a row is added to both outcomes: a sample never gives 0 or 1.
         return (passed + 0.5) / (seen + 1)
 
     def standing(self, component: BoundComponent, part: Part) -> Mask:
-        """Which rows may stand for a component, or for some part of its series."""
+        """Mark the rows that can be an event of a component, or a part of its series."""
         found: Mask = self._standing[component]
         for conjunct, passing in self._first.items() if part is Part.FIRST else ():
             if conjunct.references[0] == component.index:
@@ -150,11 +150,11 @@ class Population:
         return self._rows[False].numbers
 
     def occurs(self, component: BoundComponent) -> bool:
-        """Whether any scattered row may stand for a component."""
+        """Whether any scattered row can be an event of a component."""
         return bool(self._standing[component][self.scattered].any())
 
     def lacks(self, component: BoundComponent, tests: Tests) -> Mask:
-        """Which rows that may stand for a component do not declare an attribute of tests."""
+        """Mark the possible events of a component whose type lacks an attribute of tests."""
         lacking: Mask = self._lacking(tests)[self._standing[component]]
         return lacking
 
@@ -167,7 +167,7 @@ class Population:
         return self._undeclared[tests]
 
     def pooled(self, components: Sequence[BoundComponent], tests: Tests) -> Numbers:
-        """The codes of all scattered rows that may stand for any of some components."""
+        """The codes of all scattered rows that can be an event of any of these components."""
         rows = self.scattered
         stands = np.any([self._standing[each][rows] for each in components], axis=0)
         codes = self.codes(tests)[rows[stands]]
@@ -176,24 +176,24 @@ class Population:
     # ------------------------------------------------------------ codes and chains
 
     def codes(self, tests: Tests) -> Numbers:
-        """The codes of the rows under all of some tests."""
+        """The codes of the rows under all tests together."""
         return self.block.codes(self.coding.key(tests))
 
     @property
     def has_slices(self) -> bool:
-        """Whether there is a window in which things may be local."""
+        """Whether slices were drawn, which needs a window."""
         return len(self.sample.sizes) > 1
 
     @property
     def slices(self) -> int:
-        """How many slices there are, the scattered rows counted as one."""
+        """The number of slices, including the scattered rows as one."""
         return len(self.sample.sizes)
 
     def within_window(self, rows: Numbers) -> NDArray[np.float64]:
-        """Weigh chains that were drawn, so that they stand for all within a window.
+        """Weights of drawn chains, so that they represent all chains within a window.
 
-        The weight is 0 for those that are longer than the window. In slices of several windows the
-        short ones come up more often, since more of their places lie within.
+        A chain longer than the window has weight 0. Short chains are drawn more often, since more
+        of their places lie within a slice.
         """
         span = span_of(self.window)
         extents = self._measures[rows[-1]] - self._measures[rows[0]]
@@ -202,14 +202,14 @@ class Population:
     def chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
-        """Count chains of components that agree, in slices or of scattered rows."""
+        """Count chains of agreeing components, in slices or among scattered rows."""
         standing = [self._standing[each] for each in components]
         return Chains(self.groups(tests, is_local=is_local), standing)
 
     def all_chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
-        """Count chains of components that could agree: their types declare what the tests read."""
+        """Count chains of components whose types declare what the tests read."""
         rows = self._rows[is_local]
         declares = ~self._lacking(tests)[rows.numbers]
         if declares.all():

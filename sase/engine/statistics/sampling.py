@@ -1,8 +1,8 @@
 """Draw a sample of events: rows from the whole input, and slices twice as long as the window.
 
-What is true of events in general is measured on the scattered ones. But keys and values are local
-in time: what is true of events that can be in one match is measured within the slices. Both are
-drawn at random, at a cost that depends on the sample's size only.
+General properties are measured on the scattered rows. But keys and values are local in time, so
+properties of events in one match are measured within slices. Both are drawn at random, at a cost
+that depends only on the sample's size.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sase.engine.columns.arrays import Numbers, deduplicated
 from sase.engine.operators.contract import span_of
 
 LATEST = 2**63 - 1
-# How many windows long a slice is: what begins in the first of them ends in the slice.
+# Windows in a slice: a match that begins in the first window ends in the slice.
 TIMES = 2
-# How many slices tell what is local, how many are drawn at most, and on how many a window is tried.
+# The fewest slices needed, the most drawn, and those drawn to estimate the rows of a slice.
 FEW, MANY, TRIED = 16, 8192, 64
-# SampledSlices that hold more than this part of all events are not worth a look apart.
+# Slices with a greater part of all events are not worth measuring separately.
 WIDE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class SampledSlices:
-    """Time slices that begin at random events: the rows drawn of each, and how many it has.
+    """Time slices that begin at random events: the rows drawn from each, and its size.
 
-    Row by row `positions` are in the input and `numbers` say in which slice.
+    `positions` are in the input; `numbers` are the slice of each row.
     """
 
     positions: Numbers
@@ -41,10 +41,10 @@ class SampledSlices:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sampled events, of which the first `scattered` are from anywhere, the others from slices.
+    """Sampled events; the first `scattered` are from anywhere, the others from slices.
 
-    `positions` are those in the input, `ties` the ranks of their order keys, and `slices` the slice
-    of each, 0 of the scattered ones; `sizes` say by slice how many rows it has.
+    `positions` are in the input, `ties` the ranks of order keys, `slices` the slice of each row (0
+    for scattered ones); `sizes` are the rows of each slice.
     """
 
     events: Events
@@ -57,23 +57,23 @@ class Sample:
 
     @property
     def part(self) -> float:
-        """How much of the input the scattered rows are."""
+        """The part of the input that the scattered rows are."""
         return self.scattered / int(self.sizes[0])
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """By slice how many of its rows one stands for that was drawn, where most are 1."""
+        """For each slice, the number of rows that one drawn row represents."""
         taken = np.bincount(self.slices, minlength=len(self.sizes))
         return _normalized(self.sizes / np.maximum(taken, 1))
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """By slice what it counts: they begin at events, so more where these are close together."""
+        """The weight of each slice: slices begin at events, so dense times have more of them."""
         return _normalized(1.0 / self.sizes)
 
 
 def _normalized(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale values to a mean of 1; the first, of the scattered rows, is 1 in any case."""
+    """Scale values to a mean of 1, except the first, which becomes 1."""
     if len(values) > 1:
         values[1:] /= values[1:].mean()
     values[0] = 1.0
@@ -87,9 +87,9 @@ def draw_sample(
     rng: np.random.Generator,
     texts: Collection[str],
 ) -> Sample:
-    """Draw a sample of about so many rows; all rows and slices of them where there are no more.
+    """Draw a sample of about `size` rows, or take all rows, with slices, if there are no more.
 
-    `texts` are the columns of which the text itself is read, if it is text.
+    `texts` are the columns whose text is read.
     """
     count, is_all = len(events), len(events) <= size
     slices = _slices(events, window, min(size, count) // 2, rng)
@@ -97,7 +97,7 @@ def draw_sample(
         scattered = np.arange(count)
     else:
         left = size - len(slices.positions)
-        # Drawn with repetition, which is then dropped: what is left is as random.
+        # Duplicates are dropped, which keeps the sample random.
         scattered = deduplicated(rng.integers(0, count, left))
     positions = np.concatenate([scattered, slices.positions])
     ties = positions if events.tie is None else events.tie[positions]
@@ -110,7 +110,7 @@ def draw_sample(
 def _slices(
     events: Events, window: BoundWindow | None, budget: int, rng: np.random.Generator
 ) -> SampledSlices:
-    """Draw slices from random events on; of those that hold too many rows some of these."""
+    """Draw slices that begin at random events; thin those with too many rows."""
     count = len(events)
     if window is None or window.kind is WindowKind.PARTITION_EVENTS or budget < 2 * FEW:
         return _NO_SLICES
@@ -127,7 +127,7 @@ def _slices(
     within = np.arange(len(numbers)) - np.repeat(np.cumsum(taken) - taken, taken)
     thinned = (sizes > most)[numbers]
     within[thinned] = rng.random(int(thinned.sum())) * sizes[numbers[thinned]]
-    # In the order of the slices and of the stream, and none twice in a slice.
+    # Ordered by slice and stream position, without duplicates in a slice.
     packed = deduplicated(numbers * count + within + starts[numbers])
     return SampledSlices(packed % count, packed // count, sizes)
 
@@ -136,7 +136,7 @@ _NO_SLICES = SampledSlices(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:
-    """Return where the slices end that begin at some events."""
+    """Return the ends of the slices that begin at some events."""
     span = min(TIMES * span_of(window), LATEST)
     if window.kind is WindowKind.EVENTS:
         reach = min(span, len(events) - 1)
@@ -146,7 +146,7 @@ def _ends(events: Events, window: BoundWindow, starts: Numbers) -> Numbers:
 
 
 def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events:
-    """Gather some events, and of the strings that are read only those that occur."""
+    """Select events; drop unused texts from dictionaries."""
     found = events.at(positions)
     columns = {name: compacted(found.columns[name]) for name in texts if name in found.columns}
     by_type = {key: compacted(found.by_type[key]) for key in found.by_type if key[1] in texts}
@@ -156,7 +156,7 @@ def _taken(events: Events, positions: Numbers, texts: Collection[str]) -> Events
 
 
 def compacted(column: EventColumn) -> EventColumn:
-    """Drop the dictionary entries that no row has, where the dictionary is the longer one."""
+    """Drop unused dictionary entries, if the dictionary is longer than the column."""
     if column.dictionary is None or len(column.dictionary) <= len(column.values):
         return column
     used, codes = np.unique(column.values, return_inverse=True)

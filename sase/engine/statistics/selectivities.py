@@ -1,9 +1,9 @@
-"""Estimate the share of events of several components that a condition lets pass.
+"""Estimate the selectivity of conditions on several events.
 
-It is evaluated on chains of sampled rows: in the order of time, each passing the conditions on its
-own component, within a window and agreeing under the query's tests as far as the sample has such.
-Where it names several events of one series there is one of each in a chain: the first, the event
-before and the new one, the last.
+A condition is evaluated on chains of sampled rows in time order. Each row passes the conditions on
+its own component; chains are within a window and agree under the query's tests, if the sample has
+such. A chain has one event for each part of a series that the condition names: first, previous,
+new, last.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sase.planning.rewrites.infer_equivalence_tests import implied_by
 from sase.planning.selectivity import conjunction
 from sase.planning.statistics import Selectivity
 
-# How many chains are drawn, and from how many at least.
+# Chains drawn, and the fewest needed.
 DRAWN, FEW = 4096, 200
 
 
@@ -44,15 +44,15 @@ def selectivities(
 ) -> list[Selectivity]:
     """Estimate the selectivity of each condition on several events, if there are such events.
 
-    And of all those on positive components together, which need not be independent; of series also
-    that of each condition on their first event.
+    Also that of all conditions on positive components together, which may depend on each other, and
+    for series that of each condition on the first event.
     """
     names = {each.index: each.variable for each in population.components}
     several = [each for each in population.conjuncts if _is_of_single_events(each)]
     if population.plan.runs is None:
         positive = [each for each in several if each.kind is ConjunctClass.SEVERAL]
         several += conjunction([*filterfalse(implied_by(tests), positive)], names)
-    # What is kept of rows is known when all conditions have asked for it.
+    # The columns to keep are known once all conditions are compiled.
     checked = [_ChainCondition(population, _of_each(conjunct.condition)) for conjunct in several]
     if checked:
         population.context.buffer.append_block(population.block)
@@ -66,10 +66,9 @@ def selectivities(
 
 
 def _is_of_single_events(conjunct: Conjunct) -> bool:
-    """Whether a condition is on several events, all of which a chain has.
+    """Whether a condition is on several events, each of which a chain has.
 
-    What it says of all events of a series, or of all before, no chain of single events tells, but
-    for a bound of all of them.
+    Chains do not have all events of a series, but a bound on all of them can be reduced.
     """
     condition = _of_each(conjunct.condition)
     found = set(references(condition))
@@ -78,9 +77,9 @@ def _is_of_single_events(conjunct: Conjunct) -> bool:
 
 
 def _of_each(condition: Condition) -> Condition:
-    """Turn a bound of the greatest or least of all events so far into one of the new event.
+    """Reduce a bound on the greatest or least of all events so far to one on the new event.
 
-    As the others have passed, they pass together where it does.
+    The earlier events have passed, so all pass if the new one does.
     """
     if isinstance(condition, Comparison):
         left, right, operator = condition.left, condition.right, condition.operator
@@ -95,7 +94,7 @@ _BOUNDS = {("max", "<"), ("max", "<="), ("min", ">"), ("min", ">=")}
 
 
 def _bounded(extreme: Expression, operator: str | None, other: Expression) -> Reference | None:
-    """Return the new event of a series whose extreme is bounded by something of single events."""
+    """Return the new event of a series whose extreme is compared with single events."""
     if not isinstance(extreme, Aggregate) or (extreme.function, operator) not in _BOUNDS:
         return None
     is_of_single = all(isinstance(each, Reference) for each in references(other))
@@ -106,12 +105,12 @@ def _bounded(extreme: Expression, operator: str | None, other: Expression) -> Re
     )
 
 
-# What there may be in a chain, in the order of time.
+# The parts in a chain, in time order.
 _PARTS = (Part.EVENT, Part.FIRST, Part.PREVIOUS, Part.CURRENT, Part.LAST)
 
 
 def _roles(condition: Condition) -> list[tuple[int, Part]]:
-    """The components of a condition with the parts of their series, as they stand in a chain."""
+    """The components of a condition with parts of their series, in chain order."""
     found = {(each.component, each.part) for each in references(condition)}
     return sorted(found, key=lambda role: (role[0], _PARTS.index(role[1])))
 
@@ -123,11 +122,11 @@ def _share(
     is_local: bool,
     rng: np.random.Generator,
 ) -> float:
-    """Estimate the share of chains that pass, of local ones among those within the window."""
+    """Estimate the share of chains that pass; for local ones among those within the window."""
     rows = chains.draw(DRAWN, rng)
     weights = population.within_window(rows) if is_local else np.ones(DRAWN)
     passed = float(weights @ condition.passes(rows)) / max(float(weights.sum()), 1.0)
-    # As if half a chain more passed, and half a one did not: never 0, never 1.
+    # Half a chain is added to both outcomes: never 0 or 1.
     count = min(float(np.count_nonzero(weights)), chains.total)
     return (passed * count + 0.5) / (count + 1)
 
@@ -135,7 +134,7 @@ def _share(
 def _chains(
     population: Population, condition: _ChainCondition, tests: Tests
 ) -> tuple[Chains, bool] | None:
-    """Find chains as much like those in matches as there are enough of; and if they are local."""
+    """Find the chains most similar to matches, if there are enough, and whether they are local."""
     indexes = {component.index for component, _ in condition.roles}
     common = tuple(
         test
@@ -155,13 +154,13 @@ def _chains(
 
 
 class _ChainCondition:
-    """A condition on chains, evaluated by the engine's residual filter of sequences."""
+    """A condition on chains, evaluated by the engine's residual filter."""
 
     def __init__(self, population: Population, read: Condition) -> None:
         context, roles = population.context, _roles(read)
         self.roles = [(context.component(index), part) for index, part in roles]
         own = tuple(replace(each, index=at) for at, (each, _) in enumerate(self.roles))
-        # As if each role were a component of its own, also that of a negative one.
+        # Each role becomes a component of its own, even a negative one's.
         alone = replace(context, components=own, negatives=())
 
         def to_role(each: Reference) -> Reference:
@@ -172,5 +171,5 @@ class _ChainCondition:
         self._filter = ResidualFilter.of_sequences(alone, [], [condition])
 
     def passes(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Whether each column of rows, one for each role, passes."""
+        """Mark the columns of rows, one row for each role, that pass."""
         return self._filter.select(rows)

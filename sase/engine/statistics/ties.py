@@ -1,4 +1,4 @@
-"""Count ties: which share of the events that a query sees is simultaneous with another of them."""
+"""Count ties: the share of a query's events that are simultaneous with another one."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.planning.nodes import SequenceScan, Union, find, reading
 from sase.planning.plan import EnginePlan
 
-# Of more events than this a sample is looked at: slices of so many events, evenly apart. Where it
-# has too few events of the query's types, all are.
+# More than MANY events are sampled in SLICE-sized ranges at equal distances; if fewer than LEAST
+# events of the query's types are found, all are counted.
 MANY, SLICE, LEAST = 1 << 18, 1 << 12, 1 << 10
-# A share above which the order of simultaneous events is worth to be thought of: a twentieth.
+# A share above one in SHARE makes the order of simultaneous events matter.
 SHARE = 20
 FEW_TYPES = 8
 
 
 class _SeenTypes(NamedTuple):
-    """The types that a query sees: their codes, and a mask by code plus one: some have no type."""
+    """The types that a query reads: their codes, and a mask by code plus one (0 for no type)."""
 
     names: tuple[str, ...]
     codes: list[int]
     mask: Mask
 
     def among(self, types: TypeCodes) -> Mask:
-        """Which events of these types the query sees."""
+        """Mark the events of these types that the query reads."""
         found: Mask = self.mask[types.astype(np.intp) + 1]
         return found
 
 
 def _keys_of(plan: EnginePlan) -> tuple[str, ...]:
-    """The attributes that all events of a match agree on, which all of them have."""
+    """The attributes on which all events of a match agree."""
     if find(plan.operators, Union) is not None:
         return ()
     components = (*plan.positives, *plan.negatives)
@@ -46,7 +46,7 @@ def _keys_of(plan: EnginePlan) -> tuple[str, ...]:
 
 
 def _alike(plan: EnginePlan) -> frozenset[str] | None:
-    """The types of which a match, or a negative component beside it, may have two; None for all."""
+    """The types of which a match, with its negative components, may have two; None for all."""
     components = (*plan.positives, *plan.negatives)
     if find(plan.operators, SequenceScan) is None or any(c.types is None for c in components):
         return None
@@ -55,11 +55,11 @@ def _alike(plan: EnginePlan) -> frozenset[str] | None:
 
 
 class TieShare:
-    """The events of some types that were counted, and those of them that share their order key.
+    """Counts events of some types, and those that share their order key with another.
 
-    Without `types` every event counts. Pieces of a stream are added one after the other. Of events
-    that are all there are only those tie that agree on the `keys` of the query, and of two events
-    of one type those alone that are `alike`: a match may have both, or None says that of all.
+    Without `types` every event counts. A stream is counted piece by piece. If all events are given
+    at once, only events that agree on `keys` tie, and two events of one type only if it is in
+    `alike`, the types of which a match may have two; None means all.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class TieShare:
         self._keys, self._alike = keys, alike
         self._types = types
         self._seen: _SeenTypes | None = None
-        # How many of the last order key were counted, or what tells the last events.
+        # The number of events with the last order key, or a function that returns the last events.
         self._last: int | Callable[[], Events] = 0
 
     @classmethod
     def of(cls, plan: EnginePlan) -> TieShare | None:
-        """The share for a plan; None if its matches cannot depend on which event is before which.
+        """Return the counter for a plan; None if its matches cannot depend on ties.
 
-        A match of one event that nothing forbids does not, and no events tie by their rows.
+        They cannot for a single event without negations, or if rows order all events.
         """
         has_several = plan.has_series or len(plan.positives) + len(plan.negatives) > 1
         if plan.schema.is_ordered_by_row or not has_several:
@@ -93,7 +93,7 @@ class TieShare:
         return self.tied * SHARE > self.events
 
     def measure(self, events: Events) -> None:
-        """Count events that are all there are; of many a sample."""
+        """Count events given all at once; sample if they are many."""
         if events.tie is None:
             return
         count, ranges = len(events), [(0, len(events))]
@@ -112,7 +112,7 @@ class TieShare:
             self._is_by_key = True
 
     def _confused(self, events: Events, begin: int, end: int) -> int:
-        """How many events of a range share order key and keys with one that may be in a match."""
+        """The number of events in a range that tie with one that could be in the same match."""
         assert events.tie is not None
         seen = self._is_seen(events, begin, end)
         places = np.arange(begin, end) if seen is None else begin + np.flatnonzero(seen)
@@ -136,9 +136,9 @@ class TieShare:
         return int(np.count_nonzero(found))
 
     def add(self, events: Events, *, follows: bool, admitted: int | None = None) -> None:
-        """Count the next events of a stream; `follows` if the first ties with the last before.
+        """Count the next events of a stream; `follows` if the first ties with the last one before.
 
-        So many are `admitted` by components, if that was counted.
+        `admitted` is the number of events that components admit, if known.
         """
         if not len(events):
             return
@@ -149,19 +149,19 @@ class TieShare:
             admitted = self._count_seen(events)
         self.events += admitted
         code = int(events.types[-1])
-        name = events.type_names[code] if code >= 0 else None  # no type at all
+        name = events.type_names[code] if code >= 0 else None  # no type
         self._last = int(self._types is None or name in self._types)
 
     def pass_by(self, count: int, admitted: int, last: Callable[[], Events]) -> None:
-        """Count events of a stream of which no two tie, some `admitted` by components.
+        """Count events of a stream without ties, `admitted` of which components admit.
 
-        `last` gives them if that matters.
+        `last` returns them on demand.
         """
         self.events += count if self._types is None else admitted
         self._last = last
 
     def _add(self, events: Events, begin: int, end: int, before: int = 0) -> None:
-        """Count the events of a range; `before` them there were some of the first order key."""
+        """Count the events of a range; `before` events had its first order key."""
         if begin == end:
             return
         seen, tie = self._is_seen(events, begin, end), events.tie
@@ -182,7 +182,7 @@ class TieShare:
         self._last = int(sizes[-1]) if ranks[-1] == last else 0
 
     def _before(self) -> int:
-        """How many events of the last order key were counted."""
+        """The number of events counted with the last order key."""
         if isinstance(self._last, int):
             return self._last
         events = self._last()
@@ -190,22 +190,22 @@ class TieShare:
         return 1 if seen is None else int(seen[-1])
 
     def _count_seen(self, events: Events) -> int:
-        """How many events the query sees."""
+        """The number of events that the query reads."""
         seen = self._seen_of(events.type_names)
         if seen is None:
             return len(events)
         if len(seen.codes) > FEW_TYPES:
             return int(np.count_nonzero(seen.among(events.types)))
-        # To compare codes with one after the other is faster by far than to look each up.
+        # Comparing with each code is far faster than a lookup.
         return sum([int(np.count_nonzero(events.types == code)) for code in seen.codes])
 
     def _is_seen(self, events: Events, begin: int, end: int) -> Mask | None:
-        """Which events of a range the query sees, None for all."""
+        """Mark the events of a range that the query reads; None for all."""
         seen = self._seen_of(events.type_names)
         return None if seen is None else seen.among(events.types[begin:end])
 
     def _seen_of(self, names: tuple[str, ...]) -> _SeenTypes | None:
-        """Which types of these names the query sees, None for all."""
+        """The types among names that the query reads; None for all."""
         if self._types is None:
             return None
         if self._seen is None or self._seen.names != names:
@@ -215,7 +215,7 @@ class TieShare:
         return self._seen
 
     def warning(self, seq: str | None) -> str:
-        """How many tie in time, and in `seq` if there is one, what that means, and what to do."""
+        """Describe the share of ties, its meaning, and a remedy."""
         percent = round(100 * self.tied / self.events)
         if self.tied < self.events:
             percent = min(percent, 99)

@@ -1,4 +1,4 @@
-"""Plans as people and programs look at them: the value, and its text, graph and page."""
+"""Explanations of plans: the value, and its text, graph and page."""
 
 from __future__ import annotations
 

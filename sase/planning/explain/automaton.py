@@ -1,4 +1,4 @@
-"""The automata of a query as text, as plain data, and as a graph for Graphviz."""
+"""The automata of a query as text, plain data, and a Graphviz graph."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ExplainedAutomaton:
     names: Names
 
     def name_of(self, state: int) -> str:
-        """A state by its variable, in a group behind that of the group."""
+        """The name of a state: its variable, after the group's."""
         if state in (START, END):
             return "START" if state == START else "END"
         own = self.automaton.states[state]
@@ -56,7 +56,7 @@ class ExplainedAutomaton:
         return self.automaton.groups[group].variable
 
     def asks(self, edge: Edge) -> Iterator[str]:
-        """What must hold for a run to move along an edge, and for the event that it binds."""
+        """The conditions for a run to follow an edge, and for the event that it binds."""
         if edge.iterations is not None and edge.iterations[1] != ANY_NUMBER:
             group, count = edge.iterations
             yield f"{_counted(count)} iterations of {self.group_name(group)}"
@@ -73,7 +73,7 @@ class ExplainedAutomaton:
 
 
 def explained_automata(query: BoundQuery) -> tuple[ExplainedAutomaton, ...]:
-    """The automata of a query, by branch."""
+    """The automata of a query's branches."""
     names = {each.index: each.variable for each in query.every}
     return tuple(
         ExplainedAutomaton(automaton, branch.strategy.value, names)
@@ -114,7 +114,7 @@ def _lines(own: ExplainedAutomaton) -> Iterator[str]:
 
 
 def _move(own: ExplainedAutomaton, edge: Edge) -> str:
-    """What an edge does, and whether a run waits for it."""
+    """The action of an edge, and whether a run waits for it."""
     if edge.target == END:
         return "match"
     begins = ", begins an iteration" if edge.begins else ""
@@ -172,7 +172,7 @@ def automaton_document(own: ExplainedAutomaton) -> dict[str, Any]:
 
 
 def automata_dot(automata: Sequence[ExplainedAutomaton]) -> str:
-    """States as circles, and what each edge asks beside it."""
+    """A graph with states as circles, and the conditions of each edge as its label."""
     lines = ["digraph automaton {", "  rankdir=LR", '  node [shape=circle, fontname="sans"]']
     for number, each in enumerate(automata):
         names = {START: f"start{number}", END: f"end{number}"}
@@ -190,5 +190,5 @@ def automata_dot(automata: Sequence[ExplainedAutomaton]) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text between the quotes of a label of Graphviz."""
+    """A text as a Graphviz label."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')

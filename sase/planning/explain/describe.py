@@ -1,4 +1,4 @@
-"""Explain a plan by what is known of it."""
+"""Build the explanation of a plan."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def described(
     form: ExplainedForm | None = None,
     physical: tuple[PhysicalPath, ...] = (),
 ) -> Explanation:
-    """The explanation of a plan; `measured` is by the names of operators."""
+    """The explanation of a plan; `measured` is by operator name."""
     cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
     measured, joined = measured or {}, comparison(made.plan, statistics)
     operators = tuple(
@@ -94,7 +94,7 @@ def described(
 def _left_out(
     union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
 ) -> tuple[str, ...]:
-    """The branches that no run of these events searches, which a report says of one."""
+    """A note on branches that cannot match these events, so that no run searches them."""
     if measured or statistics is None or statistics.source != ALL_EVENTS:
         return ()
     known = [each.name for each in statistics.types if each.rows]
@@ -102,7 +102,7 @@ def _left_out(
 
 
 def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
-    """The operators of a plan from the bottom up, each with the words for it."""
+    """The operators of a plan from the bottom up, each with its description."""
     words = OperatorText.of(plan)
     return ((operator, words) for operator in reversed(chain(plan)))
 
@@ -110,9 +110,9 @@ def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
 def _of_branches(
     union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
 ) -> Iterator[ExplainedOperator]:
-    """The operators of all branches, those of the last branch first: it is drawn at the bottom.
+    """The operators of all branches, last branch first, since it is drawn at the bottom.
 
-    A scan that several share is drawn below the first of them.
+    A scan shared by several branches is drawn below the first of them.
     """
     for shared in reversed(shared_scans(union)):
         first, *rest = shared.branches
@@ -127,7 +127,7 @@ def _of_branch(
     statistics: Statistics | None,
     measured: Mapping[str, Measured],
 ) -> Iterator[ExplainedOperator]:
-    """The operators of plans of a branch; of the last one, what makes its results."""
+    """The operators of a branch's plans; result operators only of the last plan."""
     for place, plan in enumerate(plans, 1):
         cost = Cost(()) if statistics is None else cost_of(plan, statistics)
         for operator, words in _worded(plan):
@@ -137,7 +137,7 @@ def _of_branch(
 
 
 def _is_idle(operator: Operator) -> bool:
-    """Whether it makes results of a branch as they are."""
+    """Whether it passes the results of a branch unchanged."""
     return isinstance(operator, Transformation) and not (operator.having or operator.columns)
 
 
@@ -172,7 +172,7 @@ def _expected(cost: OperatorCost | None) -> Expected | None:
 
 
 def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
-    """The ranges of the query that an operator checks, the widest of each."""
+    """The widest ranges of the query text that an operator checks."""
     span = getattr(value, "span", NOWHERE)
     if isinstance(span, Span) and span != NOWHERE:
         if not getattr(value, "derived", False):
@@ -186,7 +186,7 @@ def _spans(value: object, is_top: bool = False) -> Iterator[Span]:
             yield from _spans(branch.conjuncts)
     elif is_dataclass(value):
         for field in fields(value):
-            # `tests` are all that the query has, wherever they are decided.
+            # `tests` are all tests of the query, wherever they are decided.
             if not (is_top and field.name in ("input", "tests", "inferred")):
                 yield from _spans(getattr(value, field.name))
 
@@ -195,7 +195,7 @@ def _steps(stages: Sequence[Stage]) -> Iterator[ExplainedStep]:
     new = _lines(stages[0].plan) if stages else {}
     for before, after in zip(stages, stages[1:], strict=False):
         assert after.step is not None
-        # Most rewrites decline, and to put thousands of conditions into words takes its time.
+        # Most rewrites decline, and describing thousands of conditions takes time.
         old, new = new, new if after.plan == before.plan else _lines(after.plan)
         changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         gone = [line for name in changed for line in old.get(name, ())]
@@ -214,7 +214,7 @@ def _steps(stages: Sequence[Stage]) -> Iterator[ExplainedStep]:
 
 
 def _lines(plan: Operator) -> dict[tuple[int, str], list[str]]:
-    """Every operator of a plan as lines, by its branch and its name."""
+    """The operators of a plan as lines, by branch and name."""
     found: dict[tuple[int, str], list[str]] = {}
     for number, branch in enumerate(branches_of(plan)):
         operators = chain(branch)
@@ -238,7 +238,7 @@ def split_text(split: Split) -> str:
     if split.before is not None:
         around = "before and after" if split.after is not None else "before"
         span = duration_text(split.before)
-        if split.by_detection:  # how long the longest is, only the events tell
+        if split.by_detection:  # the longest interval depends on the events
             span = f"{split.windows} × {span}" if split.windows > 1 else span
             span += " and twice the longest interval"
         ways.append(f"in slices of time that look {span} {around}")

@@ -1,4 +1,4 @@
-"""An explanation as plain data of JSON; docs/explain.md describes every member."""
+"""An explanation as JSON data; docs/explain.md describes every member."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.planning.explain.value import VERSION, ExplainedForm, ExplainedOperato
 
 
 def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
-    """The whole explanation; what is not known is null."""
+    """The whole explanation; unknown values are null."""
     worst = explanation.worst
     return {
         "version": VERSION,
@@ -69,12 +69,12 @@ def _operator(operator: ExplainedOperator) -> dict[str, Any]:
 
 
 def _members(value: Any, **names: str) -> dict[str, Any]:
-    """The fields of a value as plain data, some of them under other names."""
+    """The fields of a value as plain data, some under other names."""
     return {names.get(name, name): _plain(each) for name, each in asdict(value).items()}
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists, all the way down."""
+    """Convert tuples to lists at all depths."""
     if isinstance(value, dict):
         return {str(name): _plain(each) for name, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, tuple | list) else value

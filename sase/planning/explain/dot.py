@@ -1,4 +1,4 @@
-"""An explanation as a graph for Graphviz: the dataflow from the bottom up."""
+"""An explanation as a Graphviz graph: the dataflow from the bottom up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sase.planning.quantities import counted
 
 
 def as_dot(explanation: ExplainedPlan) -> str:
-    """Operators as boxes; the arrows between them as wide as what flows, on a log scale."""
+    """Operators as boxes; the width of arrows is the number of rows, on a log scale."""
     lines = ["digraph plan {", "  rankdir=BT", '  node [shape=box, style=rounded, fontname="sans"]']
     lines.append('  events [label="events", shape=plaintext]')
     names = {each.key: f"o{place}" for place, each in enumerate(explanation.operators)}
@@ -35,7 +35,7 @@ def as_dot(explanation: ExplainedPlan) -> str:
 def _arrows(
     operators: Sequence[ExplainedOperator], below: str | None, names: Mapping[str, str], above: str
 ) -> Iterator[str]:
-    """The arrows into, between and out of operators that follow each other."""
+    """The arrows into, between and out of consecutive operators."""
     places = [below, *(names[each.key] for each in operators), above]
     known = [operator.known for operator in operators]
     flows = [None if known[0] is None else known[0].rows_in]
@@ -46,7 +46,7 @@ def _arrows(
 
 
 def _physical(explanation: ExplainedPlan) -> list[str]:
-    """A box around the operators that a fused path executes, and a note on what does."""
+    """A box around the operators that a fused path executes, and a note on the execution."""
     if not explanation.physical:
         return []
     lines = [f"driven: {driven(explanation.physical)}"]

@@ -1,4 +1,4 @@
-"""An explanation with its forms: text, plain data, a graph and a page."""
+"""An explanation and its output forms: text, plain data, a graph and a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.printable import Documented
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Documented, ExplainedPlan):
-    """A plan from the bottom up, the rewrites that led to it, and what is known of the events.
+    """A plan from the bottom up, the rewrites that led to it, and facts about the events.
 
     `to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
     """
@@ -29,7 +29,7 @@ class Explanation(Documented, ExplainedPlan):
         return as_text(self, verbose=verbose)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data of JSON; docs/explain.md describes it."""
+        """All data as plain values for JSON; docs/explain.md describes it."""
         return as_document(self)
 
     def to_dot(self) -> str:
@@ -37,15 +37,15 @@ class Explanation(Documented, ExplainedPlan):
         return as_dot(self)
 
     def to_automaton(self) -> str:
-        """The automaton of each branch: its states, and what each edge asks."""
+        """The automaton of each branch: its states, and the conditions of each edge."""
         return automata_text(self.automata)
 
     def to_automaton_dot(self) -> str:
-        """The same as a graph for Graphviz."""
+        """The automata as a graph for Graphviz."""
         return automata_dot(self.automata)
 
     def to_html(self) -> str:
-        """The plan as a page that needs nothing else."""
+        """The plan as a self-contained HTML page."""
         from sase.planning.explain.html import as_html
 
         return as_html(self)

@@ -1,4 +1,4 @@
-"""The form of a result in words: the cost of a list of all matches, and what does without."""
+"""Describe the form of a result: the size of a list of all matches, and alternatives."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sase.planning.statistics import Statistics
 
 # Forms without a list.
 SETS = ("compressed", "count")
-# Bytes of a list from which on other forms are mentioned.
+# The size of a list, in bytes, from which other forms are mentioned.
 LARGE = 1 << 30
 
 
 def explained_form(
     output: str, basic: Operator, plan: Operator, statistics: Statistics | None
 ) -> ExplainedForm:
-    """The form of a query, by its basic plan and by the plan that would list its matches."""
+    """The form of a query, given its basic plan and the plan that would list its matches."""
     found = collapsible(basic)
     is_count = output == "count"
     form = ExplainedForm(
@@ -42,7 +42,7 @@ def explained_form(
 
 
 def form_text(form: ExplainedForm) -> str | None:
-    """A sentence on the form; None of a list that is not large."""
+    """A sentence on the form; None for a list that is not large."""
     if form.output in SETS:
         return f"{form.output}: {'; '.join(_of_set(form))}"
     if form.bytes is None or form.bytes <= LARGE:
@@ -54,7 +54,7 @@ def form_text(form: ExplainedForm) -> str | None:
 
 
 def analyze_lists(output: str) -> str:
-    """Why a form without a list is not analyzed."""
+    """The reason why a form without a list is not analyzed."""
     text = f'output="{output}" is not analyzed'
     return f"{text}: what operators count is of a plan that lists its matches"
 

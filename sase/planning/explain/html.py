@@ -1,4 +1,4 @@
-"""An explanation as one page that needs nothing else; its parts are in `page/`."""
+"""An explanation as one self-contained page; its parts are in `page/`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def as_html(explanation: ExplainedPlan) -> str:
         caption=escaped(_caption(explanation)),
         flow=flow(explanation),
         query=query_pieces(explanation),
-        # The picture is read from below, and so are the details.
+        # The picture and the details are read from the bottom.
         panels=joined(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
         shown=escaped((explanation.worst or explanation.operators[0]).key),
@@ -52,7 +52,7 @@ def _file(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """The hash by which the page's policy allows this script and no other."""
+    """The hash with which the page's content security policy allows the script."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""Each operator of a plan in words: its algorithm, and what it checks."""
+"""Describe each operator of a plan: its algorithm, and what it checks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SYMBOLS = {
 }
 
 
-# How a match of a negative sequence is found.
+# How matches of a negative sequence are found.
 SEARCHES = {
     negatives.SequenceSearch.IN_GAPS: "looked for in each gap",
     negatives.SequenceSearch.TIGHT: "by a tight index, which has the latest start by each end",
@@ -46,13 +46,13 @@ SEARCHES = {
 
 
 def symbol_of(operator: nodes.Operator) -> str:
-    """The symbol of an operator in the papers, or its name."""
+    """The papers' symbol of an operator, or its name."""
     return SYMBOLS.get(type(operator), type(operator).__name__)
 
 
 @dataclass(frozen=True)
 class OperatorText:
-    """Words for the operators of a plan, by the names of components."""
+    """Describes the operators of a plan, with the names of components."""
 
     plan: nodes.Operator
     names: Names
@@ -60,11 +60,11 @@ class OperatorText:
 
     @classmethod
     def of(cls, plan: nodes.Operator) -> OperatorText:
-        """The words for the operators of a plan."""
+        """The descriptions for a plan."""
         return cls(plan, nodes.variables_of(plan), nodes.reading(plan).components)
 
     def algorithm(self, operator: nodes.Operator) -> str:
-        """The algorithm, as the papers name it."""
+        """The algorithm, by the papers' name."""
         match operator:
             case MatchWindow():
                 return f"match windows ({operator.method})"
@@ -103,7 +103,7 @@ class OperatorText:
                 return type(operator).__name__.lower()
 
     def details(self, operator: nodes.Operator) -> Iterator[str]:
-        """What an operator checks and makes; one without words here shows its fields."""
+        """What an operator checks and computes; unknown operators show their fields."""
         if type(operator) not in SYMBOLS:
             names = [each.name for each in fields(operator) if each.name != "input"]
             yield from (f"{name}: {getattr(operator, name)}" for name in names)
@@ -139,7 +139,6 @@ class OperatorText:
                 yield from self._transformation(operator)
 
     def _threshold(self, confidence: nodes.Confidence) -> str:
-        """What candidates must reach."""
         least = confidence.threshold
         if least is None:
             return "above 0"
@@ -147,14 +146,14 @@ class OperatorText:
         return f"above {value}" if confidence.strict else f"at least {value}"
 
     def negative(self, negative: negatives.NegativeElement) -> str:
-        """A negative element that is asked of whole sequences, and how its matches are found."""
+        """A negative element of whole sequences, and how its matches are found."""
         text = self._absent(negative)
         if isinstance(negative, negatives.NegativeComponent):
             return text
         return f"{text}: {SEARCHES[negative.search]}"
 
     def _absent(self, negative: negatives.NegativeElement) -> str:
-        """The gap of a negative element, and the events that matter in it."""
+        """The gap of a negative element, and its events."""
         after = None if negative.after is None else self._element(negative.after)
         before = None if negative.before is None else self._element(negative.before)
         if after is None:
@@ -175,7 +174,7 @@ class OperatorText:
         return f"no SEQ({inside}) {where}{such}"
 
     def _element(self, level: int) -> str:
-        """What stands at a level: a component, or the set that it is a member of."""
+        """The name of a level's component, or of its set."""
         places = next(each for each in elements_of(self.levels) if level in each)
         names = [self.levels[place].variable for place in places]
         return f"SET({', '.join(names)})" if len(names) > 1 else names[0]
@@ -230,11 +229,10 @@ class OperatorText:
             yield f"stops after {construction.limit:,}"
 
     def _tree(self, joins: Sequence[int]) -> str:
-        """A tree in brackets."""
         return tree_text(joins, [each.variable for each in self.levels])
 
     def _part(self, part: JoinPart) -> str:
-        """A join by the variables that it binds."""
+        """The variables that a join binds."""
         return " ".join(each.variable for each in self.levels[part.low : part.high + 1])
 
     def _transformation(self, top: nodes.Transformation) -> Iterator[str]:
@@ -262,7 +260,7 @@ class OperatorText:
 
 
 def duration_text(window: BoundWindow) -> str:
-    """A window in words."""
+    """A window as text."""
     return window_text(window, ",.12g", "units of time")
 
 
@@ -287,7 +285,7 @@ def _listed(tests: Iterable[EquivalenceTest]) -> str:
 
 
 def _shared(scan: SharedScan) -> str:
-    """Which branches a scan serves."""
+    """The branches that a scan serves."""
     numbers = ", ".join(str(number + 1) for number in scan.branches)
     components = nodes.require(scan.plan, nodes.SequenceScan).components
     telling = " and ".join(components[level].variable for level in scan.levels)

@@ -1,4 +1,4 @@
-"""Why an operator is as it is, by the statistics of its keys and conditions."""
+"""Reasons for the form of an operator, from statistics of keys and conditions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reasons(
 
 
 def _of_tree(construction: SequenceConstruction, statistics: Statistics) -> Iterator[str]:
-    """The component at which joins begin."""
+    """The component from which joins begin."""
     components = construction.input.components
     rows = [statistics.rows_of(each.types) for each in components]
     rarest = components[rows.index(min(rows))].variable
@@ -72,7 +72,7 @@ def _of_scan(scan: SequenceScan, words: OperatorText, statistics: Statistics) ->
 
 
 def _values(test: EquivalenceTest, words: OperatorText, statistics: Statistics) -> str:
-    """An attribute and its number of values."""
+    """An attribute with its number of values."""
     types = (name for component in words.levels for name in component.types or ())
     attributes = statistics.attributes(test.attribute, types)
     known = [each.distinct for each in attributes if each.distinct is not None]

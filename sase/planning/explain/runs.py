@@ -1,4 +1,4 @@
-"""Run evaluation in words: how matches are found, and where conditions are decided."""
+"""Describe run evaluation: how matches are found, and where conditions are decided."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sase.planning.trees import (
 )
 
 _OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
-# What a run does with an event that it does not take.
+# How a run treats an event that it does not take.
 _LEFT = {
     StrategyName.SKIP_TILL_ANY_MATCH: "a run may ignore any event",
     StrategyName.SKIP_TILL_NEXT_MATCH: "a run ignores what it can neither begin with nor take",
@@ -104,21 +104,20 @@ def details_of(algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
 
 
 def _order(series: BoundComponent) -> str:
-    """Whether the order of the events of a series matters, with imprecise time."""
+    """Whether the order of a series' events matters, with imprecise time."""
     if series.is_sequence:
         return f"{series.variable} is a sequence: something asks for the order of its events"
     return f"{series.variable} is a set: nothing asks for the order of its events"
 
 
 def _sets(runs: RunEvaluation) -> Iterator[list[BoundComponent]]:
-    """The members of each set."""
     for levels in elements_of(runs.components):
         if len(levels) > 1:
             yield [runs.components[level] for level in levels]
 
 
 def admitted(component: BoundComponent) -> str:
-    """Types and number of the events that a component admits; of a repeated group what is in it."""
+    """The types and number of events of a component; for a group its content."""
     if component.group is not None:
         branches = " OR ".join(map(_iteration, component.group.branches))
         return f"{component.variable}: ({branches}){quantifier_text(component)}"
@@ -130,7 +129,6 @@ def admitted(component: BoundComponent) -> str:
 
 
 def _iteration(branch: IterationBranch) -> str:
-    """What follows one another in an iteration."""
     parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in branch.elements]
     for negation in reversed(branch.negations):
         parts.insert(negation.position, f"!({_sequence(negation)})")
@@ -138,7 +136,7 @@ def _iteration(branch: IterationBranch) -> str:
 
 
 def _sequence(negation: BoundNegation) -> str:
-    """What must not follow one another."""
+    """The elements of a negative sequence."""
     parts = [f"{'!' if each.negated else ''}{admitted(each)}" for each in negation.components]
     return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
@@ -154,7 +152,7 @@ def _component(component: BoundComponent, runs: RunEvaluation, names: Names) -> 
 
 
 def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions with the edges of the automaton on which they are decided."""
+    """The conditions, with the automaton edges on which they are decided."""
     variables = {component.index: component for component in runs.components}
     for edge in runs.conditions:
         conjunct = edge.conjunct
@@ -171,7 +169,7 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
         if conjunct.when is When.WHOLE and component.set_of is not None:
             left = next(_listed(each) for each in _sets(runs) if component in each)
         where = f"{_EDGES[conjunct.when]} {left}"
-        # Of a group it may range over the iterations although it is checked behind them.
+        # For a group it may range over iterations, though it is checked behind them.
         others = [r for r in edge.ranges if component.group or r.component != component.index]
         yield f"{where}{_ranges(others, variables, names)}: {text}"
     for component in runs.components:
@@ -183,7 +181,7 @@ def _listed(members: Sequence[BoundComponent]) -> str:
     return " and ".join(each.variable for each in members)
 
 
-# Of which iterations a condition is asked.
+# The iterations to which a condition applies.
 _ITERATIONS = {
     When.FIRST: "in the first iteration",
     When.EVERY: "in each iteration",
@@ -194,7 +192,7 @@ _ITERATIONS = {
 def _in_iterations(
     own: BoundComponent, group: RepeatedGroup, variables: Mapping[int, BoundComponent], names: Names
 ) -> Iterator[str]:
-    """The conditions that are decided inside of a repeated group."""
+    """The conditions decided inside a repeated group."""
     for number, branch in enumerate(group.branches, 1):
         of = f" of branch {number}" if len(group.branches) > 1 else ""
         for conjunct in branch.conjuncts:
@@ -215,7 +213,7 @@ def _in_iterations(
 def _ranges(
     ranges: Sequence[Quantified], variables: Mapping[int, BoundComponent], names: Names
 ) -> str:
-    """The series over which a condition ranges, but the one that is taken."""
+    """The series over which a condition ranges, except the current one."""
     if not ranges:
         return ""
     series = [
@@ -226,7 +224,7 @@ def _ranges(
 
 
 def _ranging(each: Quantified, variables: Mapping[int, BoundComponent], names: Names) -> str:
-    """A series, or a repeated group with the branches of which its iterations are."""
+    """A series, or a repeated group with the branches of its iterations."""
     component = variables.get(each.component)
     if component is None or component.group is None:
         return names[each.component]
@@ -238,7 +236,7 @@ def _ranging(each: Quantified, variables: Mapping[int, BoundComponent], names: N
 
 
 def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions with the step of the walk at which they are decided."""
+    """The conditions, with the step of the walk at which they are decided."""
     variables = {component.index: component for component in runs.components}
     for conjunct in runs.early:
         found = list(references(conjunct.condition))
@@ -261,7 +259,7 @@ def _walked(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def _joined(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions with the join that decides them; the others are decided by walks."""
+    """The conditions, with the join that decides them; walks decide the others."""
     components, joins = runs.components, set_joins(runs.components)
     decided = [edge.conjunct for edge in runs.conditions]
     if not runs.has_sets:
@@ -279,12 +277,12 @@ def _joined(runs: RunEvaluation, names: Names) -> Iterator[str]:
 
 
 def _has_filters(runs: RunEvaluation) -> bool:
-    """Whether conditions are decided before a match is whole where they can be."""
+    """Whether conditions are decided before a match is complete."""
     return bool(runs.early or runs.dismissing or runs.discarding or runs.safe)
 
 
 def _of_neighbours(runs: RunEvaluation, names: Names) -> Iterator[str]:
-    """The conditions on neighbours in a match."""
+    """The conditions on adjacent events of a match."""
     for conjunct in runs.early:
         yield f"between neighbours: {conjunct_text(conjunct, names)}"
 
@@ -299,6 +297,6 @@ def _chosen(component: BoundComponent, parts: set[Part]) -> str:
 
 
 def conjunct_text(conjunct: Conjunct, names: Names) -> str:
-    """A condition, and whether it was derived from others."""
+    """A condition, marked if it was derived from others."""
     text = condition_text(conjunct.condition, names)
     return f"{text} (derived)" if conjunct.derived else text

@@ -1,4 +1,4 @@
-"""An explanation as text for a terminal: the operators as a tree, results on top."""
+"""An explanation as text for a terminal: a tree of operators, results on top."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sase.planning.rewrites.contract import (
 )
 from sase.printable import printable
 
-# Rewrites that are listed; None is one that applied.
+# Outcomes of rewrites that are not worth a line; None means applied.
 _UNLIKELY = (NOT_KNOWN, NOT_AT_HAND, NONE_RARE, KEPT_OUT, IS_PRECISE)
 _PASSED = (None, *OF_OTHER_PLANS, *(each.reason for each in _UNLIKELY))
 
@@ -42,7 +42,7 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
 
 
 def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
-    """The operators alone; without what is known of them, if that is not to be told."""
+    """The operators as a tree; without reasons and figures unless `facts`."""
     placed = list(_with_depths(explanation.operators))
     rails = _rails([depth for depth, _ in placed])
     return [
@@ -57,7 +57,7 @@ def tree(explanation: ExplainedPlan, *, facts: bool = True) -> list[str]:
 
 
 def _rails(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """What stands before the name of each operator, and before the lines below it."""
+    """The tree lines before the name of each operator, and before the lines below it."""
     for i, depth in enumerate(depths):
         goes_on = [_goes_on(depths[i + 1 :], level) for level in range(1, depth + 1)]
         above = "".join("│  " if more else "   " for more in goes_on[:-1])
@@ -67,14 +67,14 @@ def _rails(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
 
 
 def _goes_on(later: Sequence[int], level: int) -> bool:
-    """Whether another operator of this level stands later, below the same one."""
+    """Whether a later operator of this level has the same parent."""
     return next((depth == level for depth in later if depth <= level), False)
 
 
 def _with_depths(
     operators: Sequence[ExplainedOperator],
 ) -> Iterator[tuple[int, ExplainedOperator]]:
-    """The operators from the top down with their depths: each branch begins below the union."""
+    """The operators from the top down, with depths; branches begin below the union."""
     depth, above, last = -1, 0, None
     for operator in reversed(operators):
         if operator.branch is None:
@@ -115,13 +115,13 @@ def _heading(explanation: ExplainedPlan) -> Iterator[str]:
 
 
 def form_lines(explanation: ExplainedPlan) -> list[str]:
-    """What there is to say of the form of the result, as lines."""
+    """The description of the result's form, as lines."""
     text = None if explanation.form is None else form_text(explanation.form)
     return [] if text is None else wrap(printable(f"output {text}"), 100, subsequent_indent="  ")
 
 
 def _facts(operator: ExplainedOperator, indent: str, is_worst: bool) -> Iterator[str]:
-    """What is known, expected and measured of an operator."""
+    """The reasons, estimates and measurements of an operator."""
     yield from (f"{indent}* {reason}" for reason in operator.reasons)
     if operator.expected is not None:
         yield f"{indent}expected: {', '.join(_expected(operator.expected))}"
@@ -158,7 +158,7 @@ def _counters(measured: Measured) -> Iterator[str]:
 
 
 def _counter(value: Any) -> str:
-    """A count, or those of variables and conditions, without zeros."""
+    """A count, or counts by variable or condition, without zeros."""
     if isinstance(value, dict):
         known = ((key, _counter(each)) for key, each in value.items())
         return ", ".join(f"{key} {text}" for key, text in known if text)

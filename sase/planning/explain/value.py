@@ -1,4 +1,4 @@
-"""What an explanation says of a plan: what it does, why, what is expected and what happened."""
+"""The data of an explanation: what a plan does, why, what is expected and measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Counts: TypeAlias = "int | float | tuple[float, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of an operator: rows in and out, memory, time, and what is looked at."""
+    """Estimates for an operator: rows in and out, memory, time, and visited instances."""
 
     rows_in: float
     rows_out: float
@@ -29,7 +29,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an operator did: rows in and out, memory at its height, time, and all it counted."""
+    """Measurements of an operator: rows in and out, peak memory, time, and counters."""
 
     rows_in: int
     rows_out: int
@@ -40,10 +40,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedOperator:
-    """An operator: its name and symbol, its algorithm, what it checks, and why it is so.
+    """An operator: name, symbol, algorithm, checks, and reasons.
 
-    `parts` are the ranges of the query's text that went into it; `branch` is the number of the
-    branch that it is of, where a pattern has several.
+    `parts` are the ranges of the query text that it implements; `branch` is the number of its
+    branch, if the pattern has several.
     """
 
     name: str
@@ -58,17 +58,17 @@ class ExplainedOperator:
 
     @property
     def key(self) -> str:
-        """What tells it from all others of the plan, with no spaces."""
+        """Its unique key in the plan, without spaces."""
         return self.name if self.branch is None else f"{self.name}-{self.branch}"
 
     @property
     def known(self) -> Expected | Measured | None:
-        """What it did, or where it was not run what is expected of it."""
+        """The measurements, or the estimates if it did not run."""
         return self.measured or self.expected
 
     @property
     def misestimate(self) -> float:
-        """By what factor the rows that come out differ from what was expected; 1 is exact."""
+        """The factor between measured and expected output rows; 1 is exact."""
         if self.expected is None or self.measured is None:
             return 1.0
         one, other = max(self.expected.rows_out, 1.0), max(float(self.measured.rows_out), 1.0)
@@ -77,9 +77,9 @@ class ExplainedOperator:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStep:
-    """A rewrite: the lines of operators that it took away and put in, or why it declined.
+    """A rewrite: the operator lines that it removed and added, or why it declined.
 
-    `branch` is the number of the branch that it is of, where a pattern has several.
+    `branch` is the number of its branch, if the pattern has several.
     """
 
     rewrite: str
@@ -93,7 +93,7 @@ class ExplainedStep:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedAlternative:
-    """What might have been done at a choice, and the time that the whole plan would take."""
+    """An alternative of a choice, and the time that the whole plan would take."""
 
     calls: str
     nanoseconds: float
@@ -102,12 +102,11 @@ class ExplainedAlternative:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedForm:
-    """The form of the result; the `matches` that a list would have, and the `bytes` at the least.
+    """The form of the result; the `matches` of a list, and its least size in `bytes`.
 
-    `reasons` say what makes it necessary to look at single matches; without any they are counted.
-    All the same the `histories` of merged runs may be counted, of all of them or of many. Of a
-    pattern with choices those of each branch may be counted, `by_branch`, and of one with sets
-    choices of events `by_states`.
+    `reasons` say why single matches must be examined; without reasons they are counted. Even with
+    reasons, the `histories` of merged runs may be counted, for all matches or many. For a pattern
+    with choices, matches may be counted `by_branch`; for one with sets, `by_states`.
     """
 
     output: str
@@ -121,7 +120,7 @@ class ExplainedForm:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPlan:
-    """A plan from the bottom up, the rewrites that led to it, and what is known of the events."""
+    """A plan from the bottom up, the rewrites that led to it, and facts about the events."""
 
     query: str
     recipe: str
@@ -140,7 +139,7 @@ class ExplainedPlan:
 
     @property
     def branches(self) -> list[tuple[ExplainedOperator, ...]]:
-        """The operators of each branch from the bottom up; none where the plan has no branches."""
+        """The operators of each branch from the bottom up; empty without branches."""
         found: dict[int, list[ExplainedOperator]] = {}
         for each in self.operators:
             if each.branch is not None:
@@ -149,18 +148,18 @@ class ExplainedPlan:
 
     @property
     def common(self) -> tuple[ExplainedOperator, ...]:
-        """The operators of no single branch, from the bottom up."""
+        """The operators that belong to no branch, from the bottom up."""
         return tuple(each for each in self.operators if each.branch is None)
 
     @property
     def expected_results(self) -> float | None:
-        """How many results are expected."""
+        """The expected number of results."""
         expected = self.operators[-1].expected
         return None if expected is None else expected.rows_out
 
     @property
     def source(self) -> str:
-        """Where the statistics come from."""
+        """The origin of the statistics."""
         known = self.statistics
         if known is None:
             return ""
@@ -169,6 +168,6 @@ class ExplainedPlan:
 
     @property
     def worst(self) -> ExplainedOperator | None:
-        """The operator whose output was misestimated most, by a factor of two or more."""
+        """The operator with the worst estimate of output rows, if off by a factor of two."""
         worst = max(self.operators, key=lambda each: each.misestimate)
         return worst if worst.misestimate >= 2 else None

@@ -1,7 +1,7 @@
-"""The rewrites: each takes a plan and gives a new one, or says why it does not apply.
+"""The rewrites: each returns a new plan, or the reason why it does not apply.
 
-A rule's name is that of its file and of its function. All of them are legal for skip till any match
-alone, where conditions only choose among the sequences.
+A rule is named like its file and its function. All are legal only for skip till any match, where
+conditions merely select sequences, unless their entry says otherwise.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ from sase.planning.rewrites.version_runs import version_runs
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 
-# In the order in which a plan usually takes them, which is also the order of recipes.
+# In the usual order of application, which is also the order of recipes.
 _RULES = (
-    Rewrite(infer_equivalence_tests),  # before keys are chosen
-    Rewrite(derive_conditions),  # of inferred tests too, and before conditions are pushed
-    Rewrite(evaluate_runs),  # instead of all that is about stacks
-    Rewrite(use_active_instance_stacks),  # which all that follow need
-    Rewrite(build_composite_key),  # one of these three partitions the stacks
+    Rewrite(infer_equivalence_tests),  # before the keys are chosen
+    Rewrite(derive_conditions),  # uses inferred tests; before conditions are pushed
+    Rewrite(evaluate_runs),  # replaces all stacks
+    Rewrite(use_active_instance_stacks),  # needed by all later ones
+    Rewrite(build_composite_key),  # one of these three applies
     Rewrite(partition_on_every_attribute),
     Rewrite(
         partition_stacks,
@@ -70,7 +70,7 @@ _RULES = (
     ),
     Rewrite(push_window_into_scan),
     Rewrite(push_window_into_construction),  # PER PARTITION: only where the key is its partition
-    # Before simple conditions are pushed, which it makes.
+    # Before simple conditions are pushed, since it creates some.
     Rewrite(unfold_aggregates, of_runs=unfold_aggregates_of_runs, of_intervals=True),
     Rewrite(
         push_simple_conditions,
@@ -79,31 +79,31 @@ _RULES = (
         of_sets=True,
         of_intervals=True,
     ),
-    Rewrite(filter_dynamically),  # what the key has left in the selection
-    Rewrite(push_conditions_into_construction),  # without those that the key implies
+    Rewrite(filter_dynamically),  # the tests that the key does not decide
+    Rewrite(push_conditions_into_construction),  # those that the key does not imply
     Rewrite(index_tight_sequences, of_runs=index_tight_sequences),
-    # A start needs the window in construction, and a negative group chains.
+    # A negated start needs the window in construction; a negative group needs chains.
     Rewrite(push_negation_into_construction),
-    Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # of what was not pushed
-    Rewrite(negate_before_window),  # what was not pushed
+    Rewrite(index_negation_by_time, of_runs=index_negation_by_time),  # if not pushed
+    Rewrite(negate_before_window),  # if not pushed
     Rewrite(negate_before_selection),
-    # When stacks know their key, and construction what it decides.
+    # After the choice of the key and the conditions of construction.
     Rewrite(join_by_tree, of_runs=join_runs),
-    Rewrite(push_limit),  # when all that decides is in construction
-    Rewrite(reread_events, of_runs=reread_events),  # which looks for the first match alone, too
-    # By the key; some evaluations then decline.
+    Rewrite(push_limit),  # if construction decides everything
+    Rewrite(reread_events, of_runs=reread_events),  # can stop at the first match
+    # Uses the key; some later evaluations then decline.
     Rewrite(prune_overlaps, of_runs=prune_overlaps, of_groups=True, of_sets=True),
     Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
     Rewrite(join_sets, of_runs=join_sets, of_sets=True),
-    Rewrite(merge_runs, of_runs=merge_runs),  # only one of the ways to evaluate runs
+    Rewrite(merge_runs, of_runs=merge_runs),  # only one evaluation of runs applies
     Rewrite(backtrack_runs, of_runs=backtrack_runs),
     Rewrite(version_runs, of_runs=version_runs),
     Rewrite(collapse_matches, of_runs=collapse_matches),
-    Rewrite(postpone_conditions, of_runs=postpone_conditions),  # behind what is pushed
-    Rewrite(filter_early, of_runs=filter_early, of_intervals=True),  # of what was postponed
+    Rewrite(postpone_conditions, of_runs=postpone_conditions),  # after conditions are pushed
+    Rewrite(filter_early, of_runs=filter_early, of_intervals=True),  # the postponed conditions
     Rewrite(prune_by_confidence, of_runs=prune_by_confidence, of_intervals=True),
     Rewrite(enumerate_worlds, of_runs=enumerate_worlds, of_intervals=True),
-    # Below the evaluation that was chosen, of the key that it has.
+    # Below the chosen evaluation, with its key.
     Rewrite(prune_by_match_windows, of_runs=prune_by_match_windows, of_sets=True),
     Rewrite(prune_columns, of_runs=prune_columns, of_groups=True, of_sets=True, of_intervals=True),
 )

@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Outcome, runs_of_several
 
 
 def backtrack_runs(plan: Operator) -> Outcome:
-    """Which run is looked at first changes nothing, since matches are sorted."""
+    """The order of runs does not affect the result, since matches are sorted."""
     runs = runs_of_several(plan, "and there is no run to go back to")
     if isinstance(runs, Declined):
         return runs

@@ -9,7 +9,7 @@ from sase.planning.rewrites.partition_stacks import keyed, partitionable
 
 
 def build_composite_key(plan: Operator) -> Outcome:
-    """One key decides all its tests; only the combinations that occur take room."""
+    """One key decides all its tests; only combinations that occur take memory."""
     usable = partitionable(plan)
     if isinstance(usable, Declined):
         return usable

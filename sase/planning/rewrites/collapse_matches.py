@@ -1,4 +1,4 @@
-"""(SASE++) Make a graph of the events that may take part, of which all paths are the matches."""
+"""(SASE++) Build a graph of the events that may take part; its paths are the matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sase.planning.rewrites.contract import Outcome, unpruned_runs
 
 
 def collapse_matches(plan: Operator) -> Outcome:
-    """What looks at whole matches may, since all paths are listed as such."""
+    """Conditions on whole matches are possible, since all paths are listed as matches."""
     runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs

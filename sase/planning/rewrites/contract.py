@@ -1,4 +1,4 @@
-"""The contract of rewrites: functions from a plan to another, or to the reason why they decline."""
+"""The contract of rewrites: functions from a plan to another, or to a reason for declining."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SETS = Declined("members of a set come in any order, and it takes components one
 IMPRECISE = Declined("it does not keep the candidates of imprecise time")
 GREEDY = Declined("it does not keep the result under earliest_maximal")
 Outcome: TypeAlias = Operator | Declined
-# Where conditions only choose among the sequences; under the other strategies, and with Kleene
-# closure, they define what is taken and what is skipped.
+# The strategy under which conditions merely select sequences; under others, and with Kleene
+# closure, they define what is taken and skipped.
 ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
 
 
 def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
-    """The runs of a plan whose evaluation is not chosen yet."""
+    """The runs of a plan without a chosen evaluation."""
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
@@ -52,12 +52,12 @@ def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
 
 
 def unpruned_runs(plan: Operator) -> RunEvaluation | Declined:
-    """The same, of a plan of which every match is wanted."""
+    """The same for a plan that needs every match."""
     return PRUNED if require(plan, Transformation).prunes else runs_as_written(plan)
 
 
 def runs_of_several(plan: Operator, otherwise: str) -> RunEvaluation | Declined:
-    """The same, where a match may have several events; `otherwise` says what it is without."""
+    """The same if matches can have several events; `otherwise` completes the reason."""
     runs = unpruned_runs(plan)
     if isinstance(runs, RunEvaluation) and runs.is_alone:
         return Declined(f"a match is a single event, {otherwise}")
@@ -65,7 +65,7 @@ def runs_of_several(plan: Operator, otherwise: str) -> RunEvaluation | Declined:
 
 
 def reads_series(runs: RunEvaluation) -> str | None:
-    """The first condition that ranges over the events of a series, as text."""
+    """The text of the first condition that ranges over a series, or None."""
     names = {component.index: component.variable for component in runs.components}
     ranging = (edge.conjunct.condition for edge in runs.conditions if edge.ranges)
     return next((condition_text(condition, names) for condition in ranging), None)
@@ -73,12 +73,11 @@ def reads_series(runs: RunEvaluation) -> str | None:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rule named as its file and its function, whose keywords it takes.
+    """A rule with the name of its file and function, and the function's keywords.
 
     `legal` are the strategies under which it keeps the result. `of_runs` is its counterpart for
-    plans of runs, if any, which keeps the result under every strategy; `of_groups` whether also
-    with repeated groups, `of_sets` with sets and under earliest_maximal, `of_intervals` with
-    imprecise time.
+    plans of runs, which is legal under every strategy; `of_groups`, `of_sets` and `of_intervals`
+    allow it with repeated groups, with sets and earliest_maximal, and with imprecise time.
     """
 
     function: Callable[..., Outcome]
@@ -95,7 +94,7 @@ class Rewrite:
 
     @cached_property
     def summary(self) -> str:
-        """The first line of its file: what it does, with the short form of the paper."""
+        """The first line of its file: the effect and the paper's short form, shown by EXPLAIN."""
         return (sys.modules[self.function.__module__].__doc__ or "").splitlines()[0]
 
     @cached_property
@@ -111,7 +110,7 @@ class Rewrite:
     def __call__(
         self, plan: Operator, statistics: Statistics | None = None, **parameters: str
     ) -> Outcome:
-        """The plan rewritten, or why it is not."""
+        """The rewritten plan, or the reason why it is unchanged."""
         runs = find(plan, RunEvaluation)
         if runs is not None and runs.has_groups and not self.of_groups:
             return GROUPS

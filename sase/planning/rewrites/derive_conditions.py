@@ -1,7 +1,7 @@
-"""(Derive) Say of every event what equalities carry over to it, and see what cannot hold.
+"""(Derive) Transfer conditions along equalities to other events, and detect contradictions.
 
-`[id] AND x.id = 5` asks for 5 of every event, which the scan can then decide of each alone. Where a
-value would have to be two at once no event can take part.
+`[id] AND x.id = 5` implies `id = 5` for every event, which the scan can check. If a value would
+have to be two constants at once, no event can match.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sase.planning.value_ranges import first_exclusion
 
 
 def derive_conditions(plan: Operator) -> Outcome:
-    """Conditions on an attribute alone hold for all attributes that equal it."""
+    """A condition on an attribute holds for all attributes that must equal it."""
     scan, selection = require(plan, SequenceScan), find(plan, Selection)
     if selection is None or scan.nothing is not None:
         return Declined("there is no selection" if scan.nothing is None else scan.nothing)
@@ -41,7 +41,7 @@ def derive_conditions(plan: Operator) -> Outcome:
 def _groups(
     scan: SequenceScan, known: Iterable[bound.Conjunct], subjects: list[bound.Reference]
 ) -> list[dict[Node, bound.Reference]]:
-    """The attributes that conditions are on, each with those that equal it."""
+    """The attributes with conditions, each with those that must equal it."""
     if not subjects:
         return []
     edges = [sides for each in known if (sides := equality(each)) is not None]
@@ -71,7 +71,7 @@ def _by_group(
 def _derived(
     groups: list[dict[Node, bound.Reference]], alone: list[_Alone]
 ) -> Iterator[bound.Conjunct]:
-    """What conditions on one attribute say of the other attributes of its group."""
+    """The conditions on one attribute, transferred to the others of its group."""
     if all(len(group) == 1 for group in groups):
         return
     found = {conjunct.condition for conjunct, _ in alone}
@@ -93,7 +93,7 @@ def _derived(
 def _edges_of_tests(
     scan: SequenceScan, subjects: list[bound.Reference]
 ) -> Iterator[tuple[bound.Reference, bound.Reference]]:
-    """The equalities that written tests amount to, where some condition is on their attribute."""
+    """The equalities of written tests on attributes that have conditions."""
     attributes = {each.attribute for each in subjects}
     for test in scan.tests:
         if test.value is None and test.attribute in attributes:
@@ -106,7 +106,7 @@ def _read(test: bound.EquivalenceTest, component: int) -> bound.Reference:
 
 
 def subject(conjunct: bound.Conjunct) -> bound.Reference | None:
-    """The attribute, which all events have, on which alone a condition is beside constants."""
+    """The only attribute of a condition with constants, if all events have it."""
     if conjunct.kind is not bound.ConjunctClass.SINGLE:
         return None
     match conjunct.condition:
@@ -124,7 +124,7 @@ def subject(conjunct: bound.Conjunct) -> bound.Reference | None:
     )
     if not is_plain or len(read) != 1 or lacks(read[0]):
         return None
-    # Of what equals it, one may be a float and another a decimal: beside these it is not the same.
+    # Equal attributes may be float and decimal, and constants differ beside these.
     is_exact = read[0].type.kind in (Kind.INTEGER, Kind.DECIMAL)
     return read[0] if is_exact or not any(map(is_written, parts)) else None
 
@@ -140,7 +140,7 @@ def _contradiction(
     groups: list[dict[Node, bound.Reference]],
     alone: list[_Alone],
 ) -> str | None:
-    """Two conditions that no value satisfies, or one that nothing does, in words."""
+    """Describe two contradictory conditions, or one that is never true."""
     if any(conjunct.condition == bound.Truth(False) for conjunct in known):
         return "a condition of the query is never true"
     names = {component.index: component.variable for component in scan.components}

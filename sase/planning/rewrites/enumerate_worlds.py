@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import IS_PRECISE, Outcome
 
 
 def enumerate_worlds(plan: Operator) -> Outcome:
-    """It takes as long as there are worlds, and is for comparison."""
+    """Its time grows with the number of worlds; for comparison only."""
     confidence = find(plan, Confidence)
     if confidence is None:
         return IS_PRECISE

@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Outcome, unpruned_runs
 
 
 def evaluate_by_set_states(plan: Operator) -> Outcome:
-    """Of a pattern with sets, and of runs that take all they can, whose components are such."""
+    """For patterns with sets, and for greedy runs, whose components form sets."""
     runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs

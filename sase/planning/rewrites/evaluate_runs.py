@@ -22,18 +22,18 @@ from sase.planning.nodes import (
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import window_of
 
-# The operators of a basic plan: what runs do themselves, and what takes their matches.
+# The operators of a basic plan that runs replace, and those that take runs' matches.
 REPLACED = {SequenceScan, SequenceConstruction, Selection, Window}
 ABOVE = {Negation, Transformation}
 
 
 def of_sequences(plan: Operator) -> list[Operator]:
-    """The operators of a plan that take sequences, and could not take the matches of runs."""
+    """The operators of a plan that take sequences, but not the matches of runs."""
     return [each for each in chain(plan) if type(each) not in {*REPLACED, *ABOVE, RunEvaluation}]
 
 
 def evaluate_runs(plan: Operator) -> Outcome:
-    """Of the basic plan of a query of level 1: a sequence is a run that takes one event a level."""
+    """For the basic plan of level 1: a sequence is a run with one event for each level."""
     scan, construction = require(plan, SequenceScan), require(plan, SequenceConstruction)
     is_basic = scan == SequenceScan(scan.components, scan.tests)
     if not is_basic or construction != SequenceConstruction(scan):

@@ -18,7 +18,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def filter_dynamically(plan: Operator) -> Outcome:
-    """A path on which two events disagree is left at once."""
+    """A path is abandoned once two events disagree."""
     construction, selection = require(plan, SequenceConstruction), find(plan, Selection)
     if not require(plan, SequenceScan).partitions:
         return Declined("the stacks are not partitioned")

@@ -1,4 +1,4 @@
-"""(SASE++) Decide early, by their classes, conditions that candidates or chosen events decide."""
+"""(SASE++) Decide conditions early, where candidates or the events chosen so far decide them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.planning.walk_back import decided_early
 
 
 def filter_early(plan: Operator) -> Outcome:
-    """There is no walk without a match, and one that fails on what it has goes no further back."""
+    """No walk starts without a possible match, and a walk stops once a condition fails."""
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
@@ -36,7 +36,7 @@ def filter_early(plan: Operator) -> Outcome:
     others = [each for each in follow if each.kind is not ConjunctClass.SINGLE]
     early += [each for each in others if decided_early(each, runs.components) is not None]
     kept = frozenset(left)
-    if runs.is_of_intervals:  # which candidates there are depends on what was chosen
+    if runs.is_of_intervals:  # candidates depend on earlier choices
         asked, of_earlier = [], []
     filtered = replace(
         runs,

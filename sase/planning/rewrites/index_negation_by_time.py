@@ -1,6 +1,6 @@
-"""(NG, 3.3) Keep the events of negative components in order of time alone, and not by key.
+"""(NG, 3.3) Index the events of negative components by time alone, not by key.
 
-A sequence then looks at every event in its gap, whatever its key, from the last one back:
+A sequence then examines every event in its gap, of any key, from the last back:
 
     by key      1: n3 n9    2: n5 n7        a2 (1) … b8 (1) looks at n3 alone
     by time     n3 n5 n7 n9                 it looks at n7, n5 and n3; nothing was hashed
@@ -17,7 +17,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def index_negation_by_time(plan: Operator) -> Outcome:
-    """It pays where gaps are short or keys few, and where no other operator needs the key."""
+    """It pays if gaps are short or keys few, and no other operator needs the key."""
     negation = find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")

@@ -1,7 +1,7 @@
-"""(NG) Keep of a negative sequence the tight matches alone, where nothing looks inside of them.
+"""(NG) Keep only the tight matches of a negative sequence, if no condition reads inside them.
 
-Of all its matches that ended by a time only the one that starts last can lie in a gap that another
-one lies in, so of n^k matches n are enough, which chains of events find:
+If any match that ended by a time lies in a gap, the one with the latest start does. So of n^k
+matches n are enough, which chains of events find:
 
     b1  b2  c3  c4      SEQ(B b, C c): b2 c3 of the four; before c3 there is none
 """
@@ -17,12 +17,12 @@ from sase.planning.negatives import NegativeSequence, SequenceSearch
 from sase.planning.nodes import Negation, Operator, exchanged, find, variables_of
 from sase.planning.rewrites.contract import Outcome
 
-# Steps of a chain, each of which has a state of its own for every key.
+# The most steps of a chain; each has a state for every key.
 MOST_STEPS = 64
 
 
 def index_tight_sequences(plan: Operator) -> Outcome:
-    """Each negative sequence that chains decide; the others are looked for in each gap."""
+    """For each negative sequence that chains can decide; others are searched in each gap."""
     negation = find(plan, Negation)
     if negation is None or not negation.sequences:
         return NO_NEGATIVE_GROUP
@@ -37,7 +37,7 @@ def index_tight_sequences(plan: Operator) -> Outcome:
 
 
 def _obstacle(sequence: NegativeSequence, plan: Operator) -> str | None:
-    """Why chains do not decide it."""
+    """The reason why chains do not decide it."""
     if sequence.search is not SequenceSearch.IN_GAPS:
         return f"it is found by a {sequence.search.value} already"
     for conjunct in sequence.together:
@@ -54,7 +54,7 @@ def _obstacle(sequence: NegativeSequence, plan: Operator) -> str | None:
 
 
 def _between_absences(sequence: NegativeSequence) -> list[BoundComponent]:
-    """The series that may take more events than they must, between two absences."""
+    """The series between two absences that may have more events than their minimum."""
     every = sequence.components
     return [
         each

@@ -1,8 +1,8 @@
-"""(Infer) Find the equivalence tests that the equalities of the query amount to.
+"""(Infer) Find the equivalence tests that the equalities of the query imply.
 
-`x.id = y.id AND y.id = z.tag` says of every event what `[id]` says where all have one name for it.
-What is inferred serves the stacks, the index of negation and the split; the meaning of the query
-(windows PER PARTITION, `seq`) goes by the tests that are written.
+`x.id = y.id AND y.id = z.tag` has the same meaning as `[id]`, if all attributes had one name.
+Inferred tests are used by stacks, the index of negation and the split; the query's meaning (windows
+PER PARTITION, `seq`) depends only on written tests.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNCOVERED: frozenset[int] = frozenset()
 
 
 def infer_equivalence_tests(plan: Operator) -> Outcome:
-    """A class of equal attributes that has one of every positive component is a test."""
+    """A class of equal attributes with one of every positive component becomes a test."""
     scan, selection = require(plan, SequenceScan), find(plan, Selection)
     equalities = [] if selection is None else list(_equalities(selection.conditions))
     if scan.inferred or not equalities:
@@ -67,7 +67,7 @@ def infer_equivalence_tests(plan: Operator) -> Outcome:
 
 
 def classes(edges: Iterable[tuple[Reference, Reference]]) -> list[dict[Node, Reference]]:
-    """The attributes that equalities join, directly or through others, as they are first named."""
+    """The classes of attributes connected by equalities, in the order of first occurrence."""
     import networkx
 
     graph, found = networkx.Graph(), dict[Node, Reference]()
@@ -81,7 +81,7 @@ def classes(edges: Iterable[tuple[Reference, Reference]]) -> list[dict[Node, Ref
 
 
 def equality(conjunct: Conjunct) -> tuple[Reference, Reference] | None:
-    """The attributes of two events that a condition says are equal, for events of all types."""
+    """The attributes of two events that a condition equates, for events of all types."""
     condition = conjunct.condition
     if not isinstance(condition, Comparison) or condition.operator != "=":
         return None
@@ -93,12 +93,12 @@ def equality(conjunct: Conjunct) -> tuple[Reference, Reference] | None:
 
 
 def lacks(reference: Reference) -> bool:
-    """Whether some event that a component admits may not have the attribute."""
+    """Whether an event that a component admits may lack the attribute."""
     return reference.undeclared_by is None or len(reference.undeclared_by) > 0
 
 
 def implied_by(tests: Iterable[EquivalenceTest]) -> Callable[[Conjunct], bool]:
-    """What says whether events that agree on tests satisfy a condition."""
+    """Return a predicate: whether events that agree on the tests satisfy a condition."""
     # The tests on an attribute that all events of the component have.
     covering: dict[Node, set[int]] = {}
     for number, test in enumerate(tests):
@@ -118,7 +118,7 @@ def implied_by(tests: Iterable[EquivalenceTest]) -> Callable[[Conjunct], bool]:
 
 
 def node_of(reference: Reference) -> Node:
-    """The attribute that it reads, and the component whose it is."""
+    """The component and attribute of a reference."""
     return reference.component, reference.attribute
 
 
@@ -128,16 +128,16 @@ def _equalities(conditions: Iterable[Conjunct]) -> Iterator[tuple[Reference, Ref
 
 @dataclass(frozen=True)
 class _Class:
-    """Attributes that are equal, and the components of which they may become a test."""
+    """A class of equal attributes, and the components of which it may become a test."""
 
     positives: tuple[BoundComponent, ...]
     negatives: tuple[NegativeComponent, ...]
     members: dict[Node, Reference]
-    # More than the index of any component of the pattern.
+    # Above the index of any component.
     size: int
 
     def test(self) -> EquivalenceTest | Declined:
-        """One attribute of each positive component, and of the negative ones that must agree."""
+        """The test: an attribute of each positive component, and of negatives that must agree."""
         chosen: dict[int, Reference] = {}
         for (component, _), reference in self.members.items():
             chosen.setdefault(component, reference)
@@ -173,7 +173,7 @@ class _Class:
     def _agreeing(
         self, negative: NegativeComponent, chosen: dict[int, Reference]
     ) -> Reference | None:
-        """The attribute by which its events agree with the class, if they must."""
+        """The attribute in which a negative component must agree with the class, if any."""
         for sides in _equalities(negative.conditions):
             mine, other = sorted(sides, key=lambda r: r.component != negative.component.index)
             known = chosen.get(other.component)
@@ -182,7 +182,7 @@ class _Class:
         return None
 
     def _has_one_key(self, chosen: dict[int, Reference]) -> bool:
-        """Whether an event that several of the components admit has one attribute for all."""
+        """Whether an event that several components admit has the same attribute for all."""
         by_type: dict[str | None, set[str]] = {}
         for component, reference in chosen.items():
             for name in self._component(component).types or (None,):
@@ -200,7 +200,7 @@ class _Class:
 
 
 def _with_tests(negative: NegativeComponent, tests: list[EquivalenceTest]) -> NegativeComponent:
-    """A negative component whose events agree by tests, instead of the equalities they imply."""
+    """A negative component with tests in place of the equalities that they imply."""
     own = tuple(test for test in tests if test.declared[negative.component.index])
     conditions = tuple(filterfalse(implied_by(own), negative.conditions))
     return replace(negative, conditions=conditions, equivalences=negative.equivalences + own)

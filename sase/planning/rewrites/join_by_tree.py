@@ -40,9 +40,9 @@ def join_by_tree(
     where: str = "always",
     statistics: Statistics | None = None,
 ) -> Outcome:
-    """Left deep, right deep, or bushy: of all trees the one that costs least, as is expected.
+    """Left deep, right deep, or bushy: the tree with the least estimated cost.
 
-    Only where it is `cheaper` than the walk, if that is asked for.
+    With where="cheaper" only if it costs less than the walk.
     """
     construction = require(plan, SequenceConstruction)
     scan = construction.input
@@ -73,9 +73,9 @@ def join_by_tree(
 
 
 def join_runs(plan: Operator, *, shape: str = "bushy", where: str = "always") -> Outcome:
-    """Join what must occur, of a series its last event; what is between is walked through.
+    """Join the events that every match has (of a series the last one); find the others by walks.
 
-    A bushy tree is halved: what joins between series would cost is not estimated.
+    A bushy tree is split in halves: the cost of joins between series is not estimated.
     """
     if where == "cheaper":
         return NOT_ESTIMATED
@@ -101,7 +101,7 @@ def join_runs(plan: Operator, *, shape: str = "bushy", where: str = "always") ->
 
 
 def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:
-    """Why the walk is kept whatever a tree would cost."""
+    """The reason to keep the walk without estimating a tree."""
     if statistics is None:
         return NOT_KNOWN
     if not statistics.loaded:

@@ -11,7 +11,7 @@ from sase.planning.rewrites.contract import MIXED, Outcome, unpruned_runs
 
 
 def join_sets(plan: Operator) -> Outcome:
-    """Instead of runs, where a match has one event of each component, in whatever choice."""
+    """In place of runs, if a match has exactly one event of each component."""
     runs = unpruned_runs(plan)
     if isinstance(runs, Declined):
         return runs

@@ -1,4 +1,4 @@
-"""(NFAb) Runs that will behave alike from an event on are one from then on (SASE+)."""
+"""(NFAb) Merge runs that behave alike from an event on (SASE+)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import MIXED, Outcome, reads_series, runs_o
 
 
 def merge_runs(plan: Operator) -> Outcome:
-    """What a match is asked when it is whole is asked of each, since all are told."""
+    """Conditions on whole matches are possible, since all are listed."""
     runs = runs_of_several(plan, "and no two are alike")
     if isinstance(runs, Declined):
         return runs

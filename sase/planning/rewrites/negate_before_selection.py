@@ -8,5 +8,5 @@ from sase.planning.rewrites.negate_before_window import negation_below
 
 
 def negate_before_selection(plan: Operator) -> Outcome:
-    """It pays where absence removes most of what is built, and conditions are hard to decide."""
+    """It pays if absence removes most sequences, and conditions are expensive."""
     return negation_below(plan, Selection, "there is no selection")

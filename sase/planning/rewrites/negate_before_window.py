@@ -8,12 +8,12 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def negate_before_window(plan: Operator) -> Outcome:
-    """It pays where few of the sequences that are built are too long."""
+    """It pays if few of the built sequences exceed the window."""
     return negation_below(plan, Window, "there is no window to check after construction")
 
 
 def negation_below(plan: Operator, kind: type[Selection] | type[Window], lacking: str) -> Outcome:
-    """The plan with negation moved down, until it is below an operator of a kind."""
+    """The plan with negation moved below an operator of a kind."""
     negation = find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")

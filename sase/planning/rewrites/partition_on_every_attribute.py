@@ -9,7 +9,7 @@ from sase.planning.rewrites.partition_stacks import keyed, partitionable
 
 
 def partition_on_every_attribute(plan: Operator) -> Outcome:
-    """Construction runs in the first one's stacks, so the other tests stay in the selection."""
+    """Construction uses the first attribute's stacks; other tests stay in the selection."""
     usable = partitionable(plan)
     if isinstance(usable, Declined):
         return usable

@@ -29,7 +29,7 @@ from sase.planning.statistics import Statistics
 def partition_stacks(
     plan: Operator, *, on: str | None = None, statistics: Statistics | None = None
 ) -> Outcome:
-    """The most selective test, `on` an attribute or the first: it is decided by the stacks."""
+    """The most selective test, or `on` an attribute, becomes the key of the stacks."""
     usable = partitionable(plan)
     if isinstance(usable, Declined):
         return usable
@@ -44,15 +44,15 @@ def partition_stacks(
 
 
 def tests_of(plan: Operator) -> tuple[EquivalenceTest, ...]:
-    """The tests that are written and those that were inferred."""
+    """The written tests and the inferred ones."""
     scan = reading(plan)
     return (*scan.tests, *scan.inferred) if isinstance(scan, SequenceScan) else scan.tests
 
 
 def partitionable(plan: Operator) -> tuple[EquivalenceTest, ...] | Declined:
-    """The tests on which the stacks may be partitioned: every type admitted declares them.
+    """The tests on which stacks may be partitioned: every admitted type declares them.
 
-    Otherwise two events could agree without having the value: docs/semantics.md, Equivalence tests.
+    Otherwise events without the value could agree: docs/semantics.md, Equivalence tests.
     """
     scan, tests = require(plan, SequenceScan), tests_of(plan)
     if scan.stacks is not Stacks.AIS:
@@ -75,7 +75,7 @@ def keyed(
     partitions: tuple[tuple[EquivalenceTest, ...], ...],
     decided: tuple[EquivalenceTest, ...],
 ) -> Operator:
-    """The plan with partitioned stacks, and without what the partitions decide."""
+    """The plan with partitioned stacks, without the tests that partitions decide."""
     scan, selection = require(plan, SequenceScan), find(plan, Selection)
     plan = exchanged(plan, replace(scan, partitions=partitions))
     if selection is None:
@@ -88,7 +88,7 @@ def keyed(
 
 
 def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
-    """Runs are kept by key: an event only comes to those that agree with it."""
+    """Runs are stored by key: an event only meets those that agree with it."""
     runs = require(plan, RunEvaluation)
     if runs.partitions:
         return Declined("the runs are partitioned already")
@@ -107,7 +107,7 @@ def partition_runs(plan: Operator, *, on: str | None = None) -> Outcome:
 def _most_selective(
     plan: Operator, tests: tuple[EquivalenceTest, ...], statistics: Statistics
 ) -> EquivalenceTest:
-    """The test that events agree on most seldom, of those of which that is known."""
+    """The test on which events agree most rarely, of those with statistics."""
     variables = [component.variable for component in require(plan, SequenceScan).components]
 
     def share(test: EquivalenceTest) -> float:

@@ -1,4 +1,4 @@
-"""(SASE++) Remember events without looking at conditions on several, and walk matches back."""
+"""(SASE++) Store events without testing conditions on several, and walk back to find matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sase.planning.rewrites.contract import MIXED, Outcome, runs_as_written
 
 
 def postpone_conditions(plan: Operator) -> Outcome:
-    """Where every run may ignore every event, runs need not be kept: the events are enough."""
+    """If every run may ignore every event, storing events is enough, without runs."""
     runs = runs_as_written(plan)
     if isinstance(runs, Declined):
         return runs

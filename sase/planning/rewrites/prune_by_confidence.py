@@ -1,4 +1,4 @@
-"""(DP) Go no further back where what is chosen is less likely than the threshold (SASE++, 5.3)."""
+"""(DP) Stop a walk if its chosen events are less likely than the threshold (SASE++, 5.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import IS_PRECISE, Outcome
 
 
 def prune_by_confidence(plan: Operator) -> Outcome:
-    """The probability of the order of events never rises when an event is added."""
+    """The probability of an order never rises when an event is added."""
     confidence = find(plan, Confidence)
     if confidence is None:
         return IS_PRECISE

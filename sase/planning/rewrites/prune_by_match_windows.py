@@ -23,8 +23,7 @@ from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
 from sase.planning.window_cost import handed_on
 
-# A plan is expected to gain at least so many times by match windows, or has none: the cost of runs
-# is guessed too high rather than too low.
+# The least expected speed-up: the cost of runs is estimated too high rather than too low.
 LEAST_GAIN = 3.0
 METHODS = ("f", "fp", "fpc", "fc")
 WHERE = ("always", "cheaper")
@@ -37,9 +36,9 @@ def prune_by_match_windows(
     where: str = "always",
     statistics: Statistics | None = None,
 ) -> Outcome:
-    """Events are filtered (f), kept apart by a key (p), and windows told by counters (c).
+    """Filter events (f), partition by a key (p), and find windows by counters (c).
 
-    Only where the plan is `cheaper` by far, if that is asked for.
+    With where="cheaper" only if the plan is much faster.
     """
     source, window = reading(plan), window_of(plan)
     assert not isinstance(source, Union), "each branch is rewritten by itself"
@@ -63,7 +62,7 @@ def prune_by_match_windows(
 
 
 def _declined(source: SequenceScan | RunEvaluation, window: BoundWindow | None) -> str | None:
-    """Why windows of events cannot be told from others, if so."""
+    """The reason why windows cannot be pruned, or None."""
     is_one = len(source.components) == 1 and source.components[0].is_single
     reasons = {
         "match windows are there already": source.input is not None,
@@ -78,7 +77,7 @@ def _declined(source: SequenceScan | RunEvaluation, window: BoundWindow | None) 
 
 
 def _keys(plan: Operator, source: SequenceScan | RunEvaluation) -> tuple[EquivalenceTest, ...]:
-    """The tests that all events of a match are under, those of the key of the evaluation first."""
+    """The tests on all events of a match, those of the evaluation's key first."""
     own = source.partitions if isinstance(source, RunEvaluation) else _flat(source)
     every = dict.fromkeys([*own, *tests_of(plan)])
     return tuple(t for t in every if t.value is None and t.is_declared_by(source.components))
@@ -95,7 +94,7 @@ def _paying(
     node: MatchWindow,
     statistics: Statistics | None,
 ) -> Outcome:
-    """The pruned plan, if by what is known of the events it takes a third of the time at most."""
+    """The pruned plan, if it takes at most a third of the estimated time."""
     if isinstance(source, SequenceScan):
         return KEPT_OUT
     if statistics is None:

@@ -20,16 +20,16 @@ from sase.planning.nodes import (
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import may_end
 
-# The evaluations that look for the first match of a partition alone.
+# Evaluations that can search only the first match of a partition.
 _PRUNING = (Evaluation.NFAB, Evaluation.REREADING, Evaluation.POSTPONED)
 
 
 def prune_overlaps(plan: Operator) -> Outcome:
-    """All that began before the last event of the first match overlaps it, so it is not looked at.
+    """Runs that began before the last event of the first match overlap it, and are dropped.
 
-    That holds under every strategy where runs are kept apart by what makes a partition. Behind
-    HAVING or a negative component the first match is the first that these let pass: some more are
-    found until that is known.
+    This is legal under every strategy if runs are kept apart by partition. With HAVING or a
+    negative component the first match is the first that passes; until it is known, some further
+    matches are found.
     """
     top, runs = require(plan, Transformation), find(plan, RunEvaluation)
     if runs is None:
@@ -39,7 +39,7 @@ def prune_overlaps(plan: Operator) -> Outcome:
 
 
 def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
-    """Why matches that overlap are not pruned."""
+    """The reason why overlapping matches are not pruned."""
     if top.non_overlapping is None:
         return "matches may overlap"
     if top.prunes:

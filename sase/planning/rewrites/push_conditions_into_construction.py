@@ -1,4 +1,4 @@
-"""(PredSC) Check the conditions on several events while sequences are built, as early as can be."""
+"""(PredSC) Check conditions on several events while sequences are built, as early as possible."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def push_conditions_into_construction(
 ) -> Outcome:
     """Construction binds from the last event back: a condition waits for its first variable.
 
-    Of those that can be decided at the same event the ones that remove most for their effort come
-    first.
+    Of conditions decided at one event, those that remove most for their cost come first.
     """
     construction, selection = require(plan, SequenceConstruction), find(plan, Selection)
     if selection is None:

@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def push_limit(plan: Operator) -> Outcome:
-    """Every sequence that is built is a result, if nothing stands between."""
+    """Every sequence that is built is a result, if no operator filters them."""
     construction, top = require(plan, SequenceConstruction), require(plan, Transformation)
     if not isinstance(top.limit, int):
         return Declined("there is no LIMIT")

@@ -1,14 +1,13 @@
-"""(NG in SC) Make the walk's range narrower instead of checking finished sequences for absence.
+"""(NG in SC) Narrow the range of the walk instead of checking finished sequences for absence.
 
-When an event comes, the last one before it that a negative component forbids is known. It bounds
-from below what the walk may choose for the level before, and at the start what may come first:
+When an event comes, the last earlier event of a negative component is known. The walk must choose a
+later one for the level before; for a negated start, the window must begin later:
 
     a1   n2   a3   a4   b5      SEQ(A a, !(N n), B b): from b5 the walk goes down to a3, no further
 
-That takes a negative component that is decided by its own event and by the partition in which it
-lies. Of a negative sequence the first event of the match that starts last bounds it, of those that
-have ended, where chains of events find that one. A negated end stays where it was: what comes after
-a sequence is not known when it is built.
+This needs a negative component that its own event and its partition decide. For a negative sequence
+the bound is the first event of the ended match with the latest start, if chains of events find it.
+A negated end is not moved: the events after a sequence are not known when it is built.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def push_negation_into_construction(plan: Operator) -> Outcome:
-    """Each negative component that a range decides moves; the others stay where they were."""
+    """Move each negative component that a range decides; the others stay."""
     construction, negation = require(plan, SequenceConstruction), find(plan, Negation)
     if negation is None:
         return Declined("there is no negative component to decide")
@@ -62,7 +61,7 @@ def _named(negative: NegativeElement) -> str:
 
 
 def _obstacle(negative: NegativeElement, construction: SequenceConstruction) -> str | None:
-    """Why a range does not decide it."""
+    """The reason why a range does not decide it."""
     if construction.input.stacks is not Stacks.AIS:
         return "the runtime stack of the NFA knows no ranges"
     if negative.before is None:
@@ -83,7 +82,7 @@ def _obstacle(negative: NegativeElement, construction: SequenceConstruction) -> 
 
 
 def _stands_alone(negative: NegativeComponent) -> bool:
-    """Whether its conditions can be decided without a sequence, when its events come in."""
+    """Whether its conditions are decided by its own event, without a sequence."""
     return all(
         condition.kind is ConjunctClass.NEGATIVE
         and set(condition.references) <= {negative.component.index}
@@ -92,7 +91,7 @@ def _stands_alone(negative: NegativeComponent) -> bool:
 
 
 def _keeps_to_its_partition(negative: NegativeElement, scan: SequenceScan) -> bool:
-    """Whether the one key of the stacks decides its equivalence tests, all and no others."""
+    """Whether the single key of the stacks decides exactly its equivalence tests."""
     if len(scan.partitions) > 1:
         return False
     key = {_read_by(test) for partition in scan.partitions for test in partition}
@@ -102,5 +101,5 @@ def _keeps_to_its_partition(negative: NegativeElement, scan: SequenceScan) -> bo
 
 
 def _read_by(test: EquivalenceTest) -> tuple[object, ...]:
-    """What a test is on, whatever value it asks for."""
+    """The attributes of a test, without its value."""
     return test.attribute, test.attributes

@@ -19,7 +19,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def push_simple_conditions(plan: Operator) -> Outcome:
-    """An event that fails is remembered nowhere; `[a = 'v']` fixes the value of every event."""
+    """An event that fails is not stored; `[a = 'v']` fixes the value of every event."""
     scan, selection = require(plan, SequenceScan), find(plan, Selection)
     if selection is None:
         return Declined("there is no selection")
@@ -36,7 +36,7 @@ def push_simple_conditions(plan: Operator) -> Outcome:
 
 
 def push_simple_conditions_to_runs(plan: Operator) -> Outcome:
-    """What is on one event alone is decided once for it, and not once for each run."""
+    """Conditions on one event are decided once for it, not once for each run."""
     runs = require(plan, RunEvaluation)
     known = frozenset(runs.simple)
     simple = tuple(

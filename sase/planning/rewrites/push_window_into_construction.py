@@ -21,7 +21,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def push_window_into_construction(plan: Operator) -> Outcome:
-    """The walk stops at the first event that is too old; the window operator goes."""
+    """The walk stops at the first event that is too old; the window operator is removed."""
     construction, window = require(plan, SequenceConstruction), find(plan, Window)
     if construction.window is not None:
         return Declined("construction checks the window already")
@@ -34,13 +34,13 @@ def push_window_into_construction(plan: Operator) -> Outcome:
 
 
 def window_above(plan: Operator) -> BoundWindow | None:
-    """The window that construction or the window operator decides."""
+    """The window that construction or the window operator checks."""
     window = find(plan, Window)
     return require(plan, SequenceConstruction).window if window is None else window.window
 
 
 def _comparable(scan: SequenceScan, window: BoundWindow) -> bool:
-    """Whether all that meets in the stacks is measured alike: positions in a partition are not."""
+    """Whether all measures in the stacks are comparable; positions in partitions are not."""
     if window.kind is not WindowKind.PARTITION_EVENTS:
         return True
     return bool(scan.partitions) and set(scan.partitions[0]) == set(scan.tests)

@@ -12,7 +12,7 @@ from sase.planning.rewrites.push_window_into_construction import window_above
 
 
 def push_window_into_scan(plan: Operator) -> Outcome:
-    """What decides the window stays where it is: the scan alone does not decide it."""
+    """The operator that checks the window stays: the scan does not decide it alone."""
     scan, window = require(plan, SequenceScan), window_above(plan)
     if scan.stacks is not Stacks.AIS:
         return Declined("the runtime stack of the NFA drops nothing")
@@ -21,6 +21,6 @@ def push_window_into_scan(plan: Operator) -> Outcome:
     if window is None:
         return Declined("there is no window to check")
     if window.kind is WindowKind.PARTITION_EVENTS:
-        # They do not grow along the stream, so age cannot be told by order.
+        # Positions do not increase along the stream, so the oldest event is not the first.
         return Declined("positions within partitions do not tell which events are old")
     return exchanged(plan, replace(scan, window=window))

@@ -1,4 +1,4 @@
-"""(NFAb) Evaluate one run at a time, and read events again from where one was put off (SASE+)."""
+"""(NFAb) Evaluate one run at a time; read events again from where a run was postponed (SASE+)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Outcome, runs_of_several
 
 
 def reread_events(plan: Operator) -> Outcome:
-    """Which move of a run is made first changes nothing, since matches are sorted."""
+    """The order of a run's moves does not affect the result, since matches are sorted."""
     runs = runs_of_several(plan, "and there is no run to put off")
     if isinstance(runs, Declined):
         return runs

@@ -1,4 +1,4 @@
-"""(Unfold) Say of single events and neighbours what comes to the same as a greatest or least value.
+"""(Unfold) Replace bounds by a greatest or least value with conditions on one or two events.
 
 `a[i].p > max(a[..i-1].p)` is `a[i].p > a[i-1].p`: the values rise, and the last is the greatest.
 """
@@ -14,12 +14,12 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def unfold_aggregates(plan: Operator) -> Outcome:
-    """Sequences have no series."""
+    """Decline: sequences have no series."""
     return Declined("there is no series")
 
 
 def unfold_aggregates_of_runs(plan: Operator) -> Outcome:
-    """Runs need no aggregate for it, and what is on one event alone can be pushed."""
+    """Runs then need no aggregate, and conditions on one event can be pushed."""
     runs = require(plan, RunEvaluation)
     found = list[EdgeCondition]()
     for edge in runs.conditions:

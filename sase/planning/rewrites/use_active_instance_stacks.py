@@ -10,7 +10,7 @@ from sase.planning.rewrites.contract import Outcome
 
 
 def use_active_instance_stacks(plan: Operator) -> Outcome:
-    """Construction then follows pointers between stacks and never sees irrelevant events."""
+    """Construction then follows pointers between stacks, and skips irrelevant events."""
     scan = require(plan, SequenceScan)
     if scan.stacks is Stacks.AIS:
         return Declined("the scan has active instance stacks already")

@@ -1,4 +1,4 @@
-"""(NFAb) Keep what runs have bound in one buffer with version numbers, for comparison (SASE+)."""
+"""(NFAb) Keep the events of all runs in one buffer by version numbers, for comparison (SASE+)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sase.planning.rewrites.contract import Outcome, reads_series, runs_of_sever
 
 
 def version_runs(plan: Operator) -> Outcome:
-    """A version tells runs apart of which at most one stays at a component that others leave."""
+    """A version distinguishes runs only if at most one of them stays at a component."""
     runs = runs_of_several(plan, "and shares none")
     if isinstance(runs, Declined):
         return runs
-    # Contiguity is of what may lie in other partitions, too, where some events have none.
+    # Contiguity also concerns other partitions, if some events have no key.
     if runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH or runs.is_watched:
         for component in runs.components:
             if component.maximum != 1:

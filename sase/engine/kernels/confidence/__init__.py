@@ -1,1 +1,1 @@
-"""How likely matches of imprecise time are."""
+"""Kernels that compute the probability of matches with imprecise time."""

@@ -1,10 +1,10 @@
-"""Polynomials of the times of a segment in the discrete Bernstein basis, in which nothing cancels.
+"""Polynomials of time on a segment in the discrete Bernstein basis, without cancellation.
 
-With u the times of a segment of length L before a time, and v those behind it,
+With u the number of times of a segment of length L before a time, and v the number after it,
 
     f = Σ a_j · C(u, j) · C(v, D − j) / C(L − 1, D)        u + v = L − 1
 
-A row holds the coefficients; where L is 1 that is one number, and otherwise D is below L.
+A row holds the coefficients. For L = 1 it is one number; otherwise the degree D is below L.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def multiply(row: OutFloats, degree: int, length: int, by_u: float, by_v: float,
 
 @linked
 def sum_before(row: OutFloats, degree: int, length: int) -> int:
-    """Sum over all earlier times of the segment, and return the new degree."""
+    """Replace the polynomial by its sum over all earlier times; return the new degree."""
     if length == 1:
         row[0] = 0.0
         return 0
@@ -69,7 +69,7 @@ def total_of(row: OutFloats, degree: int, length: int) -> float:
 
 @linked
 def raised(row: OutFloats, degree: int, length: int, wanted: int) -> int:
-    """Write the same polynomial in a higher degree."""
+    """Convert the polynomial to a higher degree."""
     while degree < wanted and length > 1:
         degree = multiply(row, degree, length, 0.0, 0.0, 1.0)
     return degree
@@ -77,7 +77,7 @@ def raised(row: OutFloats, degree: int, length: int, wanted: int) -> int:
 
 @linked
 def copied(row: OutFloats, to: OutFloats, degree: int, share: float) -> None:
-    """Copy a polynomial, or a share of it."""
+    """Copy a polynomial, times a factor."""
     for place in range(degree + 1):
         to[place] = row[place] * share
 

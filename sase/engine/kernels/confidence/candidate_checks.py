@@ -1,4 +1,4 @@
-"""HAVING and RETURN of candidates of imprecise time, whose confidence the root of each knows."""
+"""Evaluate HAVING and RETURN of candidates of imprecise time, with their confidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.engine.kernels.sentinels import NOTHING
 def known(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, word: int, bits: int, number: int
 ) -> int:
-    """Bind a match in nodes, which know its confidence at a word, if any; return the last one."""
+    """Write a match and its confidence, at a word of the root, into nodes; return the last node."""
     if word != NOTHING:
         cells[ROOT, word], cells[ROOT, word + 1] = FLOAT, bits
     return int(rebuilt(machine, cells, matches, number))
@@ -27,7 +27,7 @@ def select_candidates(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, word: int, bits: Ints,
     keep: OutFlags,
 ) -> None:  # fmt: skip
-    """Whether all conditions hold, for each match."""
+    """Write for each match whether all conditions hold."""
     for number in range(keep.shape[0]):
         node = known(machine, cells, matches, word, bits[number], number)
         keep[number] = programs_hold(machine, cells, 0, node, NO_EVENT)
@@ -38,7 +38,7 @@ def evaluate_candidates(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, word: int, bits: Ints,
     found: OutIntRows, out: OutIntCubes,
 ) -> None:  # fmt: skip
-    """Write tag and bits of each value of each match; its program leaves it in `found`."""
+    """Write tag and bits of each value of each match; programs leave them in `found`."""
     for number in range(out.shape[1]):
         node = known(machine, cells, matches, word, bits[number], number)
         for value in range(out.shape[0]):

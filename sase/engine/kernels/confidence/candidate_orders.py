@@ -1,8 +1,8 @@
-"""How likely candidates are in their order and window: of those that come down to one order.
+"""The probability that candidates have their order and window, if one order of events decides.
 
-Where the window holds in every world, what surely lies between its neighbours is left out: they are
-in order then, too. So a set is gone whose events do not overlap with those around it, or is one
-event. Of more than one it takes the general way, which is told by a negative number.
+If the window holds in every world, events that surely lie between their neighbours are dropped:
+they are in order anyway. So a set is dropped if its events do not overlap with those around it; or
+it is a single event. Otherwise the general algorithm is needed, marked by a negative number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEVERAL = -1.0
 
 @linked
 def write_steps(matches: MatchArrays, number: int, sets: Ints, steps: OutInts) -> int:
-    """Write where the steps of a match end, a set's events being one, and return how many."""
+    """Write the ends of a match's steps (a set is one step); return their number."""
     count, at = 0, matches.ends[number - 1] if number > 0 else 0
     for level in range(matches.lengths.shape[0]):
         length = matches.lengths[level, number]
@@ -38,7 +38,7 @@ def write_order(
     events: OutInts, begin: int, steps: OutInts, count: int, earliest: OutInts, latest: OutInts,
     mask: int, reach: int, lo: OutInts, hi: OutInts,
 ) -> int:  # fmt: skip
-    """Write the bounds of the events whose order is to be seen to; -1 where a step has several."""
+    """Write the bounds of the events whose order is uncertain; return -1 if a step has several."""
     first, last = LATEST, EARLIEST
     for at in range(begin, steps[0]):
         first = min(first, earliest[events[at] & mask])
@@ -71,7 +71,7 @@ def order_confidences(
     steps: OutInts, lo: OutInts, hi: OutInts, cuts: OutInts, bounds: OutInts, counts: OutInts,
     values: OutFloats, weights: OutFloats, sums: OutFloats, out: OutFloats,
 ) -> None:  # fmt: skip
-    """Write how likely each candidate is in its order and window, or `SEVERAL`."""
+    """Write the probability of each candidate's order and window, or `SEVERAL`."""
     for number in range(out.shape[0]):
         begin = matches.ends[number - 1] if number > 0 else 0
         count = write_steps(matches, number, sets, steps)

@@ -1,8 +1,8 @@
-"""How likely an order is whose window, or what is negative at its ends, goes by its first event.
+"""The probability of an order whose window, or negations at its ends, depend on the first event.
 
-Of a fixed time of the first event the likelihood is that of gaps, and on every piece between two
-bounds a polynomial of that time. It is summed there by as many times as its degree needs, with the
-weights by which polynomials of the degree are summed at these; on a short piece time by time.
+For a fixed time of the first event the probability is that of gaps; between two bounds it is a
+polynomial of that time. So each piece is summed over only as many times as the degree needs, with
+quadrature weights; a short piece is summed time by time.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
-# Pieces of so few times are summed time by time, and those in which places of a degree would be too
-# near to each other: from a quarter of its square on all weights are positive, and nothing cancels.
+# Pieces up to this length are summed time by time, as are those too short for the degree: from a
+# quarter of its square on all weights are positive, so nothing cancels.
 FEW = 16
 FULL = -1.0
 
 
 @linked
 def insert(cuts: OutInts, count: int, bound: int, low: int, high: int) -> int:
-    """Insert a bound that is inside among others that ascend; return how many there are."""
+    """Insert a bound strictly between `low` and `high` into ascending ones; return their number."""
     if bound <= low or bound >= high:
         return count
     return insert_cut(cuts, count, bound)
@@ -35,9 +35,10 @@ def insert_all(
     cuts: OutInts, count: int, lo: Ints, hi: Ints, events: int, reach: int, low: int, high: int,
     behind: Ints,
 ) -> int:  # fmt: skip
-    """Insert where events begin and end, and where they come within reach.
+    """Insert the bounds of events, and the times at which these come within reach.
 
-    What is negative before the first event is within reach of the last: it moves the other way.
+    Negations before the first event are within reach of the last event: they move in the other
+    direction.
     """
     is_before = False
     for event in range(behind.shape[0]):
@@ -58,9 +59,9 @@ def insert_all(
 def nodes_of(
     length: int, degree: int, places: OutInts, weights: OutFloats, matrix: OutFloatRows
 ) -> int:
-    """Write places below a length, and the weights by which polynomials of a degree are summed.
+    """Write places below a length, and weights that sum polynomials of a degree exactly.
 
-    In the orthonormal polynomials of the places all sums but the first are nothing.
+    In the orthonormal polynomials of the places all sums but the first vanish.
     """
     if length <= max(FEW, degree * degree // 4):
         for place in range(length):
@@ -87,7 +88,7 @@ def nodes_of(
 
 @linked
 def solve(matrix: OutFloatRows, values: OutFloats, size: int) -> None:
-    """Solve linear equations in place, by elimination with the greatest of each column."""
+    """Solve linear equations in place by elimination with pivoting."""
     for column in range(size):
         best = column
         for row in range(column + 1, size):
@@ -119,7 +120,7 @@ def likelihood_from(
     end_hi: Ints, behind: Ints, cuts: OutInts, starts: OutInts, degrees: OutInts,
     placed: OutFloatRows, longer: OutFloatRows, table: OutFloatRows, moments: OutFloats,
 ) -> float:  # fmt: skip
-    """How likely the order is, and nothing forbids it, if the first event is at a time."""
+    """The probability that the order holds and nothing forbids it, given the first event's time."""
     count = lo.shape[0]
     until = LATEST if time > LATEST - reach else time + reach
     lo[0], hi[0] = time, time
@@ -131,7 +132,7 @@ def likelihood_from(
         share = (float(hi[count - 1] - last_lo) + 1.0) / (float(last_hi - last_lo) + 1.0)
     found = asked
     for event in range(end_lo.shape[0]):
-        # Right is what is not before the first event, or else not within reach of the last.
+        # Valid times are not before the first event, or not within reach of the last.
         far = min(end_hi[event], until if behind[event] > 0 else time - 1)
         moved = 0 if behind[event] > 0 else reach + 1
         if end_lo[event] <= far:
@@ -154,17 +155,17 @@ def likelihood_by_first_time(
     starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
     table: OutFloatRows, moments: OutFloats,
 ) -> float:  # fmt: skip
-    """How likely events are in their order, the last one within reach of the first.
+    """The probability that events are in order, the last within reach of the first.
 
-    Of the others `asked` are there, as `gapped_probability` takes them, and behind them is room for
-    those that are negative at an end: `behind` the last event, or before the first one. Without
-    room for all segments it is FULL; bounds that may be written to are not as they were.
+    The first `asked` of the others are as for `gapped_probability`; after them is memory for the
+    events negated at an end: `behind` the last event, or before the first. Returns FULL if the
+    segments do not fit; writable bounds are modified.
     """
     count, events = lo.shape[0], lo.shape[0] + asked + end_lo.shape[0]
     first_lo, first_hi, last_lo, last_hi = lo[0], hi[0], lo[count - 1], hi[count - 1]
     total, high, ends[count] = 0.0, first_hi + 1, asked
     if end_lo.shape[0] == 0 and last_hi >= EARLIEST + reach and count > 1:
-        # From here on the last event is within reach whenever it is.
+        # From this time on the last event is always within reach.
         level = max(first_lo, last_hi - reach)
         if level <= first_hi:
             lo[0], high = level, level

@@ -1,10 +1,10 @@
-"""How likely an order is in which other events lie in its gaps, or do not: in closed form.
+"""The probability of an order with other events inside or outside of its gaps, in closed form.
 
-The events of a set lie between their neighbours, an event that would forbid a match lies outside of
-its gap. For neighbours at s < t the number of times of such an event is linear in s and in t, on
-every pair of segments between two bounds: so many are before s, after t, or between. So how likely
-the events up to one are is a polynomial of its time on each segment, of a degree that is the number
-of events so far. Segments that are not longer than that are taken time by time.
+The events of a set lie between their neighbours; an event that would forbid a match lies outside of
+its gap. For neighbours at times s < t the number of valid times of such an event is linear in s and
+t, on every pair of segments between two bounds. So the probability of all events up to one is a
+polynomial of that event's time on each segment; its degree is the number of events so far. Segments
+not longer than that are handled time by time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sase.engine.kernels.confidence.order import insert_cut
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 
-# What is asked of another event of a gap: that it is between, or outside. Where ties are allowed it
-# may be at the same time as the event of the order behind the gap, or before it.
+# Where another event of a gap must be: between the neighbours, or outside. The flags allow it at
+# the time of the event behind the gap, or before the gap.
 BETWEEN, OUTSIDE, OR_WITH_NEXT, OR_WITH_LAST = 0, 1, 2, 4
 
 
 @inlined
 def times_before(lo: int, hi: int, bound: int) -> float:
-    """How many times of an interval are before a bound."""
+    """The number of times of an interval before a bound."""
     return float(max(min(bound, hi + 1) - lo, 0))
 
 
@@ -44,9 +44,9 @@ def segments_of(
     shortest: int,
     starts: OutInts,
 ) -> int:
-    """Write the segments that some event of the order covers, short ones time by time.
+    """Write the segments that an event of the order covers, short ones time by time.
 
-    Where they do not fit -1 is returned.
+    Return -1 if they do not fit.
     """
     count = 0
     for number in range(lo.shape[0] + other_lo.shape[0]):
@@ -76,7 +76,7 @@ def segments_of(
 
 @inlined
 def covers(lo: int, hi: int, start: int, end: int) -> bool:
-    """Whether an interval has every time from a start up to before an end."""
+    """Whether an interval contains all times from `start` up to before `end`."""
     return lo <= start and end - 1 <= hi
 
 
@@ -85,7 +85,7 @@ def at_the_end(
     row: OutFloats, degree: int, start: int, end: int, other_lo: Ints, other_hi: Ints,
     kinds: Ints, free: Ints, begin: int, stop: int, is_first: bool,
 ) -> int:  # fmt: skip
-    """Ask the events of the gap before the first event of the order, or behind the last one."""
+    """Apply the events of the gap before the first event of the order, or behind the last one."""
     length = end - start
     for other in range(begin, stop):
         lo, hi = other_lo[other], other_hi[other]
@@ -108,7 +108,7 @@ def moments_of(
     row: OutFloats, degree: int, length: int, between: int, outside: int, room: OutFloatRows,
     moments: OutFloats, base: int,
 ) -> None:  # fmt: skip
-    """Sum a polynomial times powers of v and u, as many as there are events of each kind."""
+    """Sum a polynomial times powers of v and u, up to the number of events of each kind."""
     copied(row, room[0], degree, 1.0)
     first = degree
     for power in range(between + 1):
@@ -128,7 +128,7 @@ def from_an_earlier_segment(
     free: Ints, begin: int, stop: int, between: int, outside: int, moments: OutFloats, base: int,
     table: OutFloatRows, spare: OutFloats,
 ) -> int:  # fmt: skip
-    """Write in `table[0]` how likely the events before are in an earlier segment, for each time."""
+    """Write in `table[0]` the probability with the previous event in an earlier segment."""
     start, end = starts[2 * segment], starts[2 * segment + 1]
     before, until = starts[2 * earlier], starts[2 * earlier + 1]
     length, degree, width = end - start, 0, outside + 1
@@ -168,7 +168,7 @@ def from_the_same_segment(
     row: OutFloats, degree: int, start: int, end: int, other_lo: Ints, other_hi: Ints, kinds: Ints,
     free: Ints, begin: int, stop: int, table: OutFloatRows, spare: OutFloats, powers: OutFloats,
 ) -> int:  # fmt: skip
-    """Write in `table[0]` how likely the event before is earlier in the segment; else return -1."""
+    """Write in `table[0]` the probability with the previous event in this segment, or return -1."""
     length, between, outside, share = end - start, 0, 0, 1.0
     powers[0] = 1.0
     for other in range(begin, stop):
@@ -220,7 +220,7 @@ def up_to_a_segment(
     other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, begin: int, stop: int, between: int,
     wanted: int, moments: OutFloats, table: OutFloatRows,
 ) -> None:  # fmt: skip
-    """Write how likely the events before are, for each time of a segment, in a wanted degree."""
+    """Write the probability of the events before, for each time of a segment, in a degree."""
     spare, powers = table[table.shape[0] - 1], table[table.shape[0] - 2]
     start, end = starts[2 * segment], starts[2 * segment + 1]
     length, outside = end - start, stop - begin - between
@@ -252,7 +252,7 @@ def place_next(
     longer: OutFloatRows, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, begin: int,
     stop: int, wanted: int, moments: OutFloats, table: OutFloatRows,
 ) -> None:  # fmt: skip
-    """Place the next event of the order behind those that are placed."""
+    """Add the next event of the order after those placed."""
     between = 0
     for other in range(begin, stop):
         between += 1 - (kinds[other] & OUTSIDE)
@@ -285,10 +285,10 @@ def likelihood_of_gaps(
     cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
     table: OutFloatRows, moments: OutFloats,
 ) -> float:  # fmt: skip
-    """How likely events are in their order, with those between in their gaps, and others outside.
+    """The probability that events are in order, with others inside or outside of gaps.
 
-    `ends[n]` is the end of the events that are asked of the gap before the event n; the last gap is
-    behind the last event. Without room for all segments it is -1.
+    `ends[n]` is the end of the events for the gap before event n; the last gap is behind the last
+    event. Returns -1 if the segments do not fit.
     """
     last, others = lo.shape[0], other_lo.shape[0]
     segments = segments_of(lo, hi, other_lo, other_hi, cuts, last + others + 1, starts)
@@ -325,7 +325,7 @@ def gapped_probability(
     cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
     table: OutFloatRows, moments: OutFloats,
 ) -> float:  # fmt: skip
-    """The same for callers in Python."""
+    """Call `likelihood_of_gaps` from Python."""
     return likelihood_of_gaps(
         lo, hi, other_lo, other_hi, kinds, free, ends, cuts, starts, degrees, placed, longer,
         table, moments,

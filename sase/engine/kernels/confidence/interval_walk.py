@@ -1,10 +1,10 @@
-"""Walk back from events that may be last through all that may be before them, by their intervals.
+"""Walk back from possible last events over all events that may precede them, by intervals.
 
-An instance is an event of a partition with the bounds of its time. One that may be last waits in a
-heap until an event comes that is later in every world: all that may be before it is there then. A
-walk chooses one event after the other, that of the latest component first; of a set the most recent
-in the stream first, of a sequence any. What is chosen leaves a latest time to what is before it;
-where a threshold is to be reached, a walk goes no further back once its order is less likely.
+An instance is an event of a partition with the bounds of its time. A possible last event waits in a
+heap until an event comes that is later in every world: then all events that may precede it are
+present. A walk chooses one event after another, from the last component back; of a set the most
+recent in the stream first, of a sequence in any order. Each chosen event limits the latest time of
+those before. With a threshold, a walk stops once its order is too unlikely.
 
     a ├───────┤                     walk from c:   c, b2, a    c, b1, a    c, b2, b1, a
        b1 ├───────────┤             of a sequence also c, b1, b2, a
@@ -37,31 +37,31 @@ from sase.engine.kernels.kleene.walk_back import is_bound, levels_before, write_
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
 from sase.engine.kernels.window import window_start
 
-# The fields of an instance: its event, the bounds of its time, its partition, levels as bits, and
-# whether the walk has chosen it. Then by level the last instance before it of that level, and the
-# latest time of that level up to it.
+# The fields of an instance: event, bounds of its time, partition, levels as bits, and whether the
+# walk has chosen it. Then by level: the last earlier instance of the level, and the latest time of
+# the level so far.
 ROW, LO, HI, KEY, BEGINS, TAKES, IS_CHOSEN = range(7)
 FIELDS = 7
-# The fields of a step of a walk: the levels to look at, the one that is looked at and the instance
-# to try next; the latest time of what is simultaneous, that of all of it, and the earliest within
-# the window; whether it was looked at for a candidate, and whether it is of the last events.
+# The fields of a step of a walk: the levels to try, the current one, and the next instance to try;
+# the latest time of simultaneous events, of all, and the earliest in the window; whether it was
+# tested as a candidate; whether it is one of the last events.
 LEVELS, AT_LEVEL, CURSOR, UPPER, UNTIL, FLOOR, LOOKED, IN_LAST = range(8)
 STEP = 8
-# Behind the state of a walk back: how many events wait to be last; choices that were unlikely.
+# Behind the state of a walk back: the number of waiting events; choices that were too unlikely.
 WAITING, UNLIKELY = of.STATE, of.STATE + 1
 STATE = of.STATE + 2
-# What is known of a level of a partition: the last instance, and the latest time of all.
+# By level of a partition: the last instance, and the latest time of all.
 TOP, MOST = range(2)
-# What a series is; 0 for a single component.
+# Kinds of series; 0 for a single component.
 SET, SEQUENCE = 1, 2
-# A confidence may be so much off.
+# The tolerance of confidences.
 EXACT = 1e-9
 
 
 class Likelihood(NamedTuple):
-    """By step how likely the order of what is chosen is, the least of it, and room to tell that.
+    """By step the probability of the order chosen so far, its minimum, and memory to compute it.
 
-    Of a set that counts what was chosen last, by which it is at least as likely as of all.
+    For a set only the event chosen last counts, which gives an upper bound.
     """
 
     least: float
@@ -81,7 +81,7 @@ class Likelihood(NamedTuple):
 
 @linked
 def add_instance(walk: WalkBack, incoming: Incoming, until: Ints, due: OutIntRows, i: int) -> None:
-    """Add an event of some levels, and have it wait where it may be last."""
+    """Add an event of some levels; queue it if it may be last."""
     levels, state = walk.pattern.least.shape[0], walk.state
     number, base = state[of.COUNT], incoming.keys[i] * levels
     cell = walk.cells[number & (walk.cells.shape[0] - 1)]
@@ -107,7 +107,7 @@ def add_instance(walk: WalkBack, incoming: Incoming, until: Ints, due: OutIntRow
 
 @linked
 def wait(due: OutIntRows, count: int, time: int, which: int) -> None:
-    """Put an entry into a heap of so many."""
+    """Insert into a heap with `count` entries."""
     place = count
     while place > 0:
         above = (place - 1) // 2
@@ -120,7 +120,7 @@ def wait(due: OutIntRows, count: int, time: int, which: int) -> None:
 
 @linked
 def first_due(due: OutIntRows, count: int) -> int:
-    """Take the first entry from a heap of so many."""
+    """Remove the first entry of a heap with `count` entries."""
     found, last = due[0, 1], count - 1
     time, which, place = due[last, 0], due[last, 1], 0
     while 2 * place + 1 < last:
@@ -140,15 +140,16 @@ def first_due(due: OutIntRows, count: int) -> int:
 
 @inlined
 def is_of_set(walk: WalkBack, level: int) -> bool:
-    """Whether the events of a level are in no order."""
+    """Whether the events of a level are unordered."""
     return bool(walk.pattern.kleene[level] == SET)
 
 
 @linked
 def is_likely(walk: WalkBack, likely: Likelihood, depth: int) -> bool:
-    """Whether the order of what is chosen is as likely as it must be.
+    """Whether the order chosen so far is likely enough.
 
-    It is, of what overlaps one after the other from the last chosen on, times that of the rest.
+    It is computed for the events that overlap in turn, from the last chosen on, times the known
+    probability of the rest.
     """
     mask, count, place = walk.cells.shape[0] - 1, 0, depth
     rest, bound = 1.0, EARLIEST
@@ -176,7 +177,7 @@ def is_likely(walk: WalkBack, likely: Likelihood, depth: int) -> bool:
 
 @linked
 def begin_walk(early: Machine, walk: WalkBack, likely: Likelihood, number: int, level: int) -> None:
-    """Begin a walk at an instance that is last."""
+    """Begin a walk at a last event."""
     likely.known[0] = 1.0
     state, way, step = walk.state, walk.ways[0], walk.steps[0]
     cell = walk.cells[number & (walk.cells.shape[0] - 1)]
@@ -195,7 +196,7 @@ def begin_walk(early: Machine, walk: WalkBack, likely: Likelihood, number: int, 
 
 @linked
 def next_instance(walk: WalkBack, depth: int) -> int:
-    """Return the next instance that may be before the last chosen one, or `NOTHING`."""
+    """Return the next instance that may precede the last chosen one, or `NOTHING`."""
     levels, mask = walk.pattern.least.shape[0], walk.cells.shape[0] - 1
     step, way = walk.steps[depth], walk.ways[depth]
     own = walk.cells[way[of.WAY_AT] & mask]
@@ -222,7 +223,7 @@ def next_instance(walk: WalkBack, depth: int) -> int:
 
 @linked
 def choose(early: Machine, walk: WalkBack, likely: Likelihood, depth: int, number: int) -> None:
-    """Choose an instance before the last chosen one, if it may be there."""
+    """Choose an instance before the last chosen one, if it can be there."""
     step, way, new, state = walk.steps[depth], walk.ways[depth], walk.ways[depth + 1], walk.state
     cell, level = walk.cells[number & (walk.cells.shape[0] - 1)], step[AT_LEVEL]
     is_same = level == way[of.WAY_LEVEL]
@@ -260,7 +261,7 @@ def choose(early: Machine, walk: WalkBack, likely: Likelihood, depth: int, numbe
 
 @linked
 def fits_window(walk: WalkBack, depth: int) -> bool:
-    """Whether the last events may be within the window of the first ones: as early as they can."""
+    """Whether the last events can be in the window of the first ones, at their earliest."""
     place, mask, level = depth, walk.cells.shape[0] - 1, NOTHING
     before = most = EARLIEST
     while place != NOTHING:
@@ -275,7 +276,7 @@ def fits_window(walk: WalkBack, depth: int) -> bool:
 
 @linked
 def is_candidate(machine: Machine, walk: WalkBack, depth: int) -> bool:
-    """Whether all that is chosen is a candidate."""
+    """Whether the chosen events are a candidate."""
     way = walk.ways[depth]
     level = way[of.WAY_LEVEL]
     cell = walk.cells[way[of.WAY_AT] & (walk.cells.shape[0] - 1)]
@@ -294,12 +295,12 @@ def is_candidate(machine: Machine, walk: WalkBack, depth: int) -> bool:
 def continue_walk(
     machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, written: MatchBuffer
 ) -> int:
-    """Continue a walk, and write the candidates that it meets; return why it stops."""
+    """Continue a walk and write its candidates; return why it stops."""
     state = walk.state
     while state[of.DEPTH] > 0:
         depth = state[of.DEPTH] - 1
         step = walk.steps[depth]
-        # A candidate is bound in nodes behind the root, and one more event is chosen.
+        # A candidate is bound in nodes behind the root, and one more event may be chosen.
         if depth + 2 >= walk.steps.shape[0] or depth + 3 >= walk.nodes.shape[0]:
             return CROWDED
         if step[LOOKED] == 0:
@@ -329,7 +330,7 @@ def finish_walks(
     machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, due: OutIntRows,
     before: int, written: MatchBuffer,
 ) -> int:  # fmt: skip
-    """Walk from all events that are last and over before a time."""
+    """Walk from all last events that are over before a time."""
     state, levels = walk.state, walk.pattern.least.shape[0]
     while True:
         if state[of.DEPTH] == 0:
@@ -348,9 +349,9 @@ def advance_intervals(
     machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, incoming: Incoming,
     until: Ints, due: OutIntRows, before: int, written: MatchBuffer,
 ) -> int:  # fmt: skip
-    """Add events, on from where it stopped, and write the candidates whose last event is over.
+    """Add events from the stop on, and write the candidates whose last event is over.
 
-    Behind all of them the time is `before`.
+    After all of them the time is `before`.
     """
     state, levels = walk.state, walk.pattern.least.shape[0]
     while state[of.AT] < incoming.numbers.shape[0]:
@@ -369,7 +370,7 @@ def advance_intervals(
 
 @kernel
 def evict_instances(walk: WalkBack, due: OutIntRows, before: int) -> None:
-    """Evict the instances that no event from a time on, and none that waits, can be near to."""
+    """Evict the instances that neither later events, from a time on, nor waiting ones can reach."""
     state, levels, mask = walk.state, walk.pattern.least.shape[0], walk.cells.shape[0] - 1
     earliest = before
     for place in range(state[WAITING]):

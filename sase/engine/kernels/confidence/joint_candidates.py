@@ -1,6 +1,6 @@
-"""Candidates of imprecise time and all that may forbid them jointly, as kernels take them.
+"""Arrays of candidates of imprecise time with the events that may forbid them jointly.
 
-Events of a candidate are numbered, those that are bound first, step by step. A gap is named by the
+Events of a candidate are numbered, the bound ones first, step by step. A gap is identified by the
 number of steps before it.
 """
 
@@ -12,23 +12,23 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
-# Of a candidate: how many steps it has, and where its events, gaps, orders, members and absences
-# end in the arrays of all.
+# Fields of a candidate: the number of steps, and the ends of its events, gaps, orders, members and
+# absences in the arrays of all.
 STEPS, EVENTS_END, GAPS_END, ORDERS_END, MEMBERS_END, ABSENCES_END = range(6)
 HEAD = 6
-# Of an event that forbids by itself: which one, and its gap.
+# Fields of an event that forbids alone: its number, and its gap.
 WHICH, IN_GAP = range(2)
-# Of an order: its gap, and where its members and absences begin and end in those of the candidate.
+# Fields of an order: its gap, and the ranges of its members and absences in the candidate's.
 GAP, FIRST_MEMBER, LAST_MEMBER, FIRST_ABSENCE, LAST_ABSENCE = range(5)
 ORDER = 5
-# Of an absence: how many members are before its place, and the event.
+# Fields of an absence: the number of members before it, and the event.
 PLACE, ABSENT = range(2)
 # The step of an event that is not bound.
 UNBOUND = -1
 
 
 class JointCandidates(NamedTuple):
-    """Many candidates one after the other; of one alone the heads are of no use."""
+    """Several candidates in shared arrays; a single one needs no heads."""
 
     heads: OutIntRows
     lo: OutInts
@@ -63,19 +63,19 @@ def candidate_of(every: JointCandidates, number: int) -> JointCandidates:
 
 @inlined
 def later(time: int, by: int) -> int:
-    """A time that is so much later, if there is one."""
+    """A time plus a distance, saturated."""
     return LATEST if time > LATEST - by else time + by
 
 
 @inlined
 def earlier(time: int, by: int) -> int:
-    """A time that is so much earlier, if there is one."""
+    """A time minus a distance, saturated."""
     return EARLIEST if time < EARLIEST + by else time - by
 
 
 @linked
 def bounds_of_step(one: JointCandidates, step: int) -> tuple[int, int, int, int]:
-    """Return between which times a step begins, and between which it is over."""
+    """Return the first and last begin, and the first and last end, of a step's events."""
     first, first_over, last_begin, last = LATEST, LATEST, EARLIEST, EARLIEST
     for event in range(one.step.shape[0]):
         if one.step[event] == step:
@@ -86,7 +86,7 @@ def bounds_of_step(one: JointCandidates, step: int) -> tuple[int, int, int, int]
 
 @linked
 def bounds_of_gap(one: JointCandidates, gap: int, reach: int) -> tuple[int, int]:
-    """Return the first and the last time that are in a gap in every world."""
+    """Return the first and last time that is in a gap in every world."""
     steps = one.heads[0, STEPS]
     _, _, _, over = bounds_of_step(one, gap - 1 if gap > 0 else steps - 1)
     begin, _, _, _ = bounds_of_step(one, gap if gap < steps else 0)
@@ -97,7 +97,7 @@ def bounds_of_gap(one: JointCandidates, gap: int, reach: int) -> tuple[int, int]
 
 @linked
 def is_forbidden(one: JointCandidates, reach: int) -> bool:
-    """Whether an event, or a whole order without absences, lies in its gap in every world."""
+    """Whether an event, or an order without absences, lies in its gap in every world."""
     for place in range(one.gaps.shape[0]):
         event = one.gaps[place, WHICH]
         low, high = bounds_of_gap(one, one.gaps[place, IN_GAP], reach)

@@ -1,8 +1,8 @@
-"""How likely candidates are where what may forbid them does so jointly: sweeps, summed up.
+"""The probability of candidates that events may forbid jointly: sums of sweeps.
 
-A window, or what is negative at an end, goes by the first event's time or the last one's, or both:
-the probability is summed over these, on each piece between two bounds by as many times as the
-degree of the polynomial there needs. All weights are positive.
+A window, or a negation at an end, depends on the time of the first event, the last, or both. The
+probability is summed over these times; each piece between two bounds needs only as many times as
+the degree of its polynomial. All weights are positive.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutIntRows
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
-# Of a position: the candidate to go on with and whether it is begun; whether it has one event only,
-# and whether the times of the first event are summed over, and those of the last.
+# Fields of the position: the current candidate, and whether it is begun; whether it has a single
+# event; whether the times of the first event are summed over, and those of the last.
 NUMBER, IS_BEGUN, IS_ONE, BY_FIRST, BY_LAST = range(POSITION, POSITION + 5)
 PLACES = POSITION + 5
-# Of the times of the first event, and of the last: where they begin and end, how many pieces they
-# have, how many times a piece is summed by, the piece, and which of its times.
+# For the times of the first event, and of the last: begin, end, number of pieces, number of times
+# in a piece, current piece, current time.
 OUTER, INNER = 0, 1
 LOW, END, PIECES, NODES, PIECE, NODE = range(6)
 TIMES_OF = 6
 
 
 class TimeSums(NamedTuple):
-    """The sums over the times of the first event, and over those of the last, a row for each."""
+    """The sums over the times of the first event and of the last, a row for each."""
 
     at: OutIntRows
     bounds: OutIntRows
     places: OutIntRows
     weights: OutFloatRows
     matrix: OutFloatRows
-    # What is summed up.
+    # The sum so far.
     total: OutFloats
 
 
 @linked
 def degree_of(one: JointCandidates) -> int:
-    """The degree of the likelihood, by the times of an end."""
+    """The degree of the probability as a polynomial of an end's time."""
     degree = 0
     for event in range(one.lo.shape[0]):
         degree += one.lo[event] < one.hi[event]
@@ -87,7 +87,7 @@ def open_piece(one: JointCandidates, sums: TimeSums, level: int, piece: int) -> 
 
 @linked
 def piece_bounds(sums: TimeSums, level: int, piece: int) -> tuple[int, int]:
-    """Return where a piece begins and ends."""
+    """Return the begin and end of a piece."""
     at = sums.at[level]
     start = at[LOW] if piece == 0 else sums.bounds[level, piece - 1]
     end = at[END] if piece + 1 == at[PIECES] else sums.bounds[level, piece]
@@ -99,9 +99,9 @@ def open_times(
     one: JointCandidates, sums: TimeSums, level: int, low: int, high: int, reach: int,
     first: int, back: bool, on: bool,
 ) -> None:  # fmt: skip
-    """Cut times where events begin and end, and so far before and after it, and begin with them.
+    """Cut times at the bounds of events, and at those shifted by the reach; begin with the first.
 
-    They are also cut about the time of the first event, if that is not the earliest time there is.
+    They are also cut around the time of the first event, unless that is `EARLIEST`.
     """
     at, count, bounds = sums.at[level], 0, sums.bounds[level]
     at[LOW], at[END], at[PIECES] = low, high + 1, 0
@@ -124,7 +124,7 @@ def open_times(
 
 @linked
 def open_nothing(sums: TimeSums, level: int) -> None:
-    """Begin with one time that fixes nothing."""
+    """Begin with one dummy time, which fixes nothing."""
     at = sums.at[level]
     at[LOW], at[END], at[PIECES], at[NODES], at[PIECE], at[NODE] = 0, 1, 1, 1, 0, 0
     sums.places[level, 0], sums.weights[level, 0] = 0, 1.0
@@ -159,14 +159,14 @@ def open_last(one: JointCandidates, sweep: Sweep, sums: TimeSums) -> None:
 
 @linked
 def time_of(sums: TimeSums, level: int) -> int:
-    """The time that is summed at."""
+    """The current time."""
     start, _ = piece_bounds(sums, level, sums.at[level, PIECE])
     return int(start + sums.places[level, sums.at[level, NODE]])
 
 
 @linked
 def go_on(one: JointCandidates, sweep: Sweep, sums: TimeSums) -> bool:
-    """Go to the next times of both ends; return whether there are any."""
+    """Move to the next pair of times; return whether there is one."""
     level = INNER
     while level >= OUTER:
         at = sums.at[level]
@@ -187,7 +187,7 @@ def go_on(one: JointCandidates, sweep: Sweep, sums: TimeSums) -> bool:
 
 @linked
 def begin_candidate(one: JointCandidates, sweep: Sweep, sums: TimeSums) -> bool:
-    """Begin with a candidate; return whether there is any time to sum at."""
+    """Begin with a candidate; return whether there is a time to sum over."""
     at, last = sweep.at, one.heads[0, STEPS] - 1
     write_masks(one, sweep)
     is_before = is_behind = False
@@ -213,7 +213,7 @@ def begin_candidate(one: JointCandidates, sweep: Sweep, sums: TimeSums) -> bool:
 
 @linked
 def fix_ends(sweep: Sweep, sums: TimeSums) -> None:
-    """Fix the first event's time, and the last one's, to those that are summed at."""
+    """Fix the times of the first and last event to the current ones."""
     at = sweep.at
     at[HAS_FIRST], at[HAS_LAST] = at[BY_FIRST], at[BY_LAST]
     at[FIRST], at[LAST] = time_of(sums, OUTER), time_of(sums, INNER)
@@ -223,9 +223,9 @@ def fix_ends(sweep: Sweep, sums: TimeSums) -> None:
 
 @kernel
 def joint_confidences(every: JointCandidates, sweep: Sweep, sums: TimeSums, out: OutFloats) -> int:
-    """Write the confidences of candidates, on from where the last call has stopped, and why it did.
+    """Write the confidences of candidates, from the last stop on; return why it stops.
 
-    Where states need more room, the sweep at hand begins anew.
+    If states need more memory, the current sweep restarts.
     """
     at = sweep.at
     while at[NUMBER] < out.shape[0]:

@@ -1,4 +1,4 @@
-"""Where a sweep over a candidate's worlds stands: masks of its events, and words of its states."""
+"""The position of a sweep over a candidate's worlds: masks of events, and words of states."""
 
 from __future__ import annotations
 
@@ -17,43 +17,44 @@ from sase.engine.kernels.confidence.sweep_states import WORD, StateSets, mark
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 
-# Why a sweep stops: it is over, it has tried much, states need more room, or there are too many.
+# Why a sweep stops: it is finished, it has tried many, states need more memory, or are too many.
 DONE, PAUSED, CROWDED, TOO_MANY = range(4)
 PATIENCE = 1 << 18
-# The most events beside the candidate's that may be at one time; so many of a set that may be at
-# one have more subsets than there may be states.
+# The most simultaneous events outside of the candidate, and in a set: more events would have more
+# subsets than the allowed number of states.
 MOST_AT_ONCE, MOST_OF_A_SET = 16, 20
 
-# Of what is swept: the words of masks and of states, the bits of an order's place, the reach of the
-# window, the most states, and the times of the first and the last event where they are fixed.
+# Fields of a sweep: words of masks and of states, bits of an order's progress, the reach of the
+# window, the most states, and whether the first and last event have fixed times, and which.
 WORDS, KEY, BITS, REACH, MOST, HAS_FIRST, FIRST, HAS_LAST, LAST = range(9)
-# Of where it stands: the segment of so many cuts and whether it is begun, which set of states has
-# the events so far and which those with one more time, how many times, and the next state.
+# Fields of the position: the segment, the number of cuts, whether the segment is begun; the sets of
+# states with the events so far, and with one more time; the number of times; the next state; states
+# tried.
 SEGMENT, CUTS, BEGUN, LAYER, FOLLOWING, TIMES, AT, TRIED = range(9, 17)
 POSITION = 17
 FRESH = -1
-# The set of states with any number of times in a segment.
+# The set of states with any number of times in the segment.
 TOTAL = 2
-# The rows of `marks`: the events that may be in a segment, that are over with it, that matter yet.
+# The rows of `marks`: events that may be in a segment, those that end in it, those still needed.
 HERE, OVER, NEEDED = range(3)
 MARKS = 3
 
 
 class Sweep(NamedTuple):
-    """Where a sweep stands, and the room that it takes."""
+    """The position of a sweep, and its memory."""
 
     at: OutInts
     low: OutInts
     high: OutInts
     cuts: OutInts
-    # By step, and by gap, a mask of events; and masks by what they say.
+    # Masks of events by step and by gap; other masks.
     steps: OutIntRows
     forbids: OutIntRows
     marks: OutIntRows
-    # The events of which some may be at the next time, and whether each of all is.
+    # The events that may be at the next time, and for each event whether it is.
     free: OutInts
     placed: OutInts
-    # How far each order has come before a time, and after it.
+    # The progress of each order before and after a time.
     before: OutInts
     after: OutInts
     key: OutInts
@@ -62,7 +63,7 @@ class Sweep(NamedTuple):
 
 @linked
 def write_masks(one: JointCandidates, sweep: Sweep) -> None:
-    """Write the masks of a candidate, and how wide its states are."""
+    """Write the masks of a candidate, and the width of its states."""
     at, events, longest = sweep.at, one.lo.shape[0], 1
     at[WORDS] = (events + WORD - 1) // WORD
     for order in range(one.orders.shape[0]):
@@ -87,13 +88,13 @@ def write_masks(one: JointCandidates, sweep: Sweep) -> None:
 
 @inlined
 def over_of(at: OutInts) -> int:
-    """What stands for an order that cannot forbid any more: more than any has events."""
+    """The progress of an order that can no longer forbid: above the length of any."""
     return int((1 << at[BITS]) - 1)
 
 
 @linked
 def read_orders(sweep: Sweep, key: OutInts, orders: int) -> None:
-    """Read how far each order has come in a state."""
+    """Read the progress of each order from a state."""
     bits, fields = sweep.at[BITS], WORD // sweep.at[BITS]
     for order in range(orders):
         word = key[sweep.at[WORDS] + order // fields]
@@ -102,7 +103,7 @@ def read_orders(sweep: Sweep, key: OutInts, orders: int) -> None:
 
 @linked
 def write_orders(sweep: Sweep, orders: int) -> None:
-    """Write how far each order has come afterwards into the key."""
+    """Write the progress of each order into the key."""
     bits, fields = sweep.at[BITS], WORD // sweep.at[BITS]
     for word in range(sweep.at[WORDS], sweep.at[KEY]):
         sweep.key[word] = 0
@@ -113,7 +114,7 @@ def write_orders(sweep: Sweep, orders: int) -> None:
 
 @linked
 def phase(sweep: Sweep, steps: int, key: OutInts) -> tuple[int, bool]:
-    """Return the step that is next or goes on in a state, and whether it goes on."""
+    """Return the step that is next or continues in a state, and whether it continues."""
     for step in range(steps):
         is_whole, is_begun = True, False
         for word in range(sweep.at[WORDS]):

@@ -1,15 +1,14 @@
-"""Time swept over the worlds of a candidate and of what may forbid it jointly, state by state.
+"""Sweep over time through the worlds of a candidate and its joint negations, state by state.
 
-Between two bounds of intervals the events that may be there are all alike but for their order, and
-`L` times hold `j` of them in a given order in C(L, j) ways. What is summed up is the probability of
-each state: which events have been, and how far each sequence that would forbid the match has come.
-All terms are positive.
+Between two bounds the possible events differ only in their order, and `L` times hold `j` of them in
+a given order in C(L, j) ways. The sweep sums the probability of each state: which events have
+occurred, and the progress of each sequence that would forbid the match. All terms are positive.
 
     a  ───────                 segments  │  │    │ │  │
     n     ──────────           states    {} → {a}, {n}, {a, n}, …
     b            ─────
 
-A sweep may stop before any state: where it stands is in an array, and so are all states.
+A sweep may stop before any state: its position and all states are in arrays.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ from sase.engine.kernels.sentinels import LATEST
 
 @linked
 def begin_sweep(one: JointCandidates, sweep: Sweep) -> None:
-    """Narrow the candidate's events to fixed ends, cut time, and begin before any of it."""
+    """Restrict the candidate's events to fixed ends, cut time, and begin before all of it."""
     at, count = sweep.at, 0
     for number in range(3):
         clear(sweep.sets, number)
@@ -110,7 +109,7 @@ def begin_sweep(one: JointCandidates, sweep: Sweep) -> None:
 
 @linked
 def begin_segment(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> bool:
-    """Write what may be in a segment, and take over the states; return whether there is room."""
+    """Write the possible events of a segment and copy the states; return whether they fit."""
     at, steps = sweep.at, one.heads[0, STEPS]
     for word in range(at[WORDS]):
         sweep.marks[HERE, word] = sweep.marks[OVER, word] = 0
@@ -123,7 +122,7 @@ def begin_segment(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> b
     for entry in range(sweep.sets.sizes[at[LAYER]]):
         key = sweep.sets.keys[at[LAYER], entry]
         if at[HAS_LAST] and begin == at[LAST] and phase(sweep, steps, key)[0] == steps:
-            continue  # the last event is fixed to this time
+            continue  # the last event has this fixed time
         value = sweep.sets.values[at[LAYER], entry]
         for number in (at[FOLLOWING], TOTAL):
             if not add_state(sweep.sets, number, key, at[KEY], value):
@@ -138,7 +137,7 @@ def begin_segment(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> b
 def order_after(
     one: JointCandidates, sweep: Sweep, order: int, reached: int, is_inside: bool
 ) -> int:
-    """Return how far an order is after a time at which events are placed."""
+    """Return the progress of an order after a time at which events are placed."""
     bounds, hits, is_next = one.orders[order], 0, False
     for place in range(bounds[FIRST_MEMBER], bounds[LAST_MEMBER]):
         if sweep.placed[one.members[place]]:
@@ -156,7 +155,7 @@ def order_after(
 
 @linked
 def orders_after(one: JointCandidates, sweep: Sweep, gap: int) -> bool:
-    """Write how far each order is after a time that is in a gap; whether none of them is whole."""
+    """Write the progress of each order after a time in a gap; return whether none is complete."""
     for order in range(one.orders.shape[0]):
         reached = sweep.before[order]
         if reached != over_of(sweep.at):
@@ -169,7 +168,7 @@ def orders_after(one: JointCandidates, sweep: Sweep, gap: int) -> bool:
 
 @linked
 def is_closed(at: OutInts, gap: int, steps: int, begin: int) -> bool:
-    """Whether a gap at an end is out of the window in a segment."""
+    """Whether a gap at an end is outside of the window in a segment."""
     if gap == 0:
         return not (at[HAS_LAST] and begin >= earlier(at[LAST], at[REACH]))
     if gap == steps:
@@ -181,9 +180,10 @@ def is_closed(at: OutInts, gap: int, steps: int, begin: int) -> bool:
 def write_free(
     one: JointCandidates, sweep: Sweep, key: OutInts, step: int, gap: int
 ) -> tuple[int, int, int]:
-    """Write the events that may be next, and return how many are of the step, and of the others.
+    """Write the events that may be next; return how many are of the step, and how many are not.
 
-    Of these those are first that may be where no event of the step is, of which the last number is.
+    Those that may only occur without an event of the step come last; the third number counts all
+    that may then occur.
     """
     events, own = one.lo.shape[0], 0
     for event in range(events):
@@ -207,9 +207,9 @@ def write_free(
 def add_following(
     one: JointCandidates, sweep: Sweep, key: OutInts, chosen: int, gap: int, value: float
 ) -> bool:
-    """Add a state that follows where some of the free events are at the next time.
+    """Add the state with some of the free events at the next time; return whether it fits.
 
-    Of each of these, numbered from one on, there is a bit; returns whether there was room.
+    `chosen` has a bit for each free event.
     """
     for word in range(sweep.at[WORDS]):
         sweep.key[word] = key[word]
@@ -234,7 +234,7 @@ def add_following(
 
 @linked
 def place_next(one: JointCandidates, sweep: Sweep, begin: int, share: float) -> int:
-    """Add all states that follow the next one of a layer in a segment."""
+    """Add all successors of the next state of a layer in a segment."""
     at, steps = sweep.at, one.heads[0, STEPS]
     key = sweep.sets.keys[at[LAYER], at[AT]]
     value = sweep.sets.values[at[LAYER], at[AT]] * share
@@ -258,7 +258,7 @@ def place_next(one: JointCandidates, sweep: Sweep, begin: int, share: float) -> 
 
 @linked
 def grow_layers(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> int:
-    """Add the states with one time of a segment, two, and so on, as far as there are any."""
+    """Add the states with one time of a segment, two, and so on, as far as they exist."""
     at, sets = sweep.at, sweep.sets
     while at[TIMES] < end - begin and sets.sizes[at[LAYER]] > 0:
         share = float(end - begin - at[TIMES]) / (at[TIMES] + 1.0)
@@ -283,7 +283,7 @@ def grow_layers(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> int
 def write_needed(
     one: JointCandidates, sweep: Sweep, key: OutInts, step: int, is_begun: bool
 ) -> None:
-    """Write which events matter behind a state, and the orders that can forbid yet."""
+    """Write the events that matter after a state, and the orders that can still forbid."""
     steps, needed = one.heads[0, STEPS], sweep.marks[NEEDED]
     for word in range(sweep.at[WORDS]):
         needed[word] = 0
@@ -307,7 +307,7 @@ def write_needed(
 
 @linked
 def end_segment(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> bool:
-    """Keep the states in which nothing is over that was not, without what does not matter."""
+    """Keep the states in which all finished events have occurred, without irrelevant parts."""
     at, sets, steps = sweep.at, sweep.sets, one.heads[0, STEPS]
     clear(sets, at[LAYER])
     for entry in range(sets.sizes[TOTAL]):
@@ -335,7 +335,7 @@ def end_segment(one: JointCandidates, sweep: Sweep, begin: int, end: int) -> boo
 
 @linked
 def sweep_time(one: JointCandidates, sweep: Sweep) -> int:
-    """Sweep from where it stands; afterwards the states of a match are in the layer."""
+    """Continue a sweep; when done, the layer has the states of a match."""
     at = sweep.at
     if at[SEGMENT] == FRESH:
         begin_sweep(one, sweep)

@@ -1,9 +1,9 @@
-"""How likely events are in an order, each at one of the times of its interval: in closed form.
+"""The probability that events are in order, each at a time of its interval, in closed form.
 
-Time is cut at all bounds. Between two cuts the number of ways to place the first events so that the
-last of them is at a time is a polynomial of the time since the cut, kept in the basis of binomial
-coefficients: there all coefficients are positive, and to sum over earlier times is to shift them,
-so that nothing cancels. Cost goes with the number of events, never with the length of intervals.
+Time is cut at all bounds. Between two cuts, the number of ways to place the first events with the
+last of them at a time is a polynomial of the time since the cut. It is kept in the basis of
+binomial coefficients: there all coefficients are positive, and summing over earlier times is a
+shift, so nothing cancels. The cost depends on the number of events, not on the length of intervals.
 
     events   a ├───────┤             f of a, b, c on a segment of length L that starts at s:
              b     ├───────────┤         f(t) = Σ a_j · C(t − s, j) / L^j
@@ -23,27 +23,27 @@ from sase.engine.kernels.jit.signatures import Ints, Layout, OutInts
 
 OutFloats = Annotated[NDArray[np.float64], Layout("float64", 1, writable=True)]
 
-# C(L, j) / L^j is at most 1 / j!, which is 0 in float64 from here on.
+# C(L, j) / L^j is at most 1 / j!, which underflows to 0 in float64 from here on.
 MOST_COEFFICIENTS = 178
 
 
 @inlined
 def units(lo: Ints, hi: Ints, event: int) -> float:
-    """How many times an event may have."""
+    """The number of times of an event."""
     return float(hi[event] - lo[event]) + 1.0
 
 
 @inlined
 def covers(lo: Ints, hi: Ints, event: int, start: int, end: int) -> bool:
-    """Whether an event may have every time from a start up to before an end."""
+    """Whether an event's interval contains all times from `start` up to before `end`."""
     return bool(lo[event] <= start and end - 1 <= hi[event])
 
 
 @linked
 def is_possible(lo: Ints, hi: Ints, reach: int, earliest: OutInts) -> bool:
-    """Whether some world has the events in their order, the last at most `reach` after the first.
+    """Whether in some world the events are in order, the last at most `reach` after the first.
 
-    The intervals shrink to what is left by those before, and then by those behind.
+    The intervals are narrowed by the events before, then by those behind.
     """
     count = lo.shape[0]
     earliest[0] = lo[0]
@@ -59,7 +59,7 @@ def is_possible(lo: Ints, hi: Ints, reach: int, earliest: OutInts) -> bool:
 
 @inlined
 def insert_cut(cuts: OutInts, count: int, bound: int) -> int:
-    """Insert a bound among so many in order, unless it is there; return how many there are."""
+    """Insert a bound into ascending ones unless present; return their number."""
     place = count
     while place > 0 and cuts[place - 1] > bound:
         place -= 1
@@ -73,7 +73,7 @@ def insert_cut(cuts: OutInts, count: int, bound: int) -> int:
 
 @linked
 def cut(lo: Ints, hi: Ints, cuts: OutInts) -> int:
-    """Write the bounds of all intervals in their order, each once, and return how many."""
+    """Write the bounds of all intervals in order without duplicates; return their number."""
     found = 0
     for event in range(lo.shape[0]):
         for side in range(2):
@@ -86,9 +86,9 @@ def place_in_order(
     lo: Ints, hi: Ints, first: int, bounds: OutInts, segments: int, counts: OutInts,
     values: OutFloats, weights: OutFloats, sums: OutFloats,
 ) -> None:  # fmt: skip
-    """Place the events from `first` on between bounds, one strictly after the other.
+    """Place the events from `first` on between bounds, one strictly after another.
 
-    `sums[n]` is how likely those before the event n are there, in their order.
+    `sums[n]` is the probability that those before event n are there, in order.
     """
     last = lo.shape[0]
     width = min(last, MOST_COEFFICIENTS)
@@ -125,10 +125,10 @@ def place_in_order(
 
 @linked
 def chosen(lo: Ints, hi: Ints, length: int, head: int, tail: int) -> float:
-    """How likely the first `head` events and the last `tail` are in windows of one length.
+    """The probability of the first `head` and last `tail` events in windows of one length.
 
-    The first event is at any place of a stretch, the others of the head behind it, and the tail in
-    the stretch a window later, up to the same place: Σ C(L − 1 − x, head − 1) · C(x + 1, tail).
+    The first event is anywhere in a stretch, the others of the head behind it, and the tail in the
+    stretch one window later, up to the same place: Σ C(L − 1 − x, head − 1) · C(x + 1, tail).
     """
     size = float(length) if tail == 0 else length + 1.0
     found, last = 1.0, lo.shape[0]
@@ -142,7 +142,7 @@ def chosen(lo: Ints, hi: Ints, length: int, head: int, tail: int) -> float:
 def within_one_segment(
     lo: Ints, hi: Ints, starts: int, reach: int, segment_start: int, segment_end: int
 ) -> float:
-    """How likely all events are within one segment, the first at one of so many starts."""
+    """The probability that all events are in one segment, the first at one of `starts` times."""
     found = float(starts) / units(lo, hi, 0)
     for event in range(lo.shape[0]):
         if not covers(lo, hi, event, segment_start, segment_end):
@@ -157,9 +157,9 @@ def from_stretch(
     lo: Ints, hi: Ints, reach: int, start: int, end: int, cuts: OutInts, bounds: OutInts,
     counts: OutInts, values: OutFloats, weights: OutFloats, sums: OutFloats,
 ) -> float:  # fmt: skip
-    """How likely the first event is in a stretch, and all others are within reach of it.
+    """The probability that the first event is in a stretch, and all others within its reach.
 
-    Neither the stretch nor the one that is `reach` later has a cut inside, and they do not overlap.
+    Neither the stretch nor the one `reach` later has a cut inside, and they do not overlap.
     """
     last, segments = lo.shape[0], 0
     bounds[0] = end
@@ -188,7 +188,7 @@ def _order_probability(
     lo: Ints, hi: Ints, reach: int, cuts: OutInts, bounds: OutInts, counts: OutInts,
     values: OutFloats, weights: OutFloats, sums: OutFloats,
 ) -> float:  # fmt: skip
-    """How likely the events are in their order, the last at most `reach` after the first."""
+    """The probability that events are in order, the last at most `reach` after the first."""
     last = lo.shape[0]
     if not is_possible(lo, hi, reach, counts):
         return 0.0

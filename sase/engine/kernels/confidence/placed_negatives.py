@@ -1,7 +1,7 @@
-"""Find the events that may forbid candidates of imprecise time: in some world they lie in the gap.
+"""Find the events that may forbid candidates of imprecise time: in some world they are in the gap.
 
-The intervals of a candidate's events shrink to what the order leaves of them, so that what may lie
-between two of them is a matter of the candidate and of that event alone, whatever else is known.
+The intervals of a candidate's events are narrowed by their order. So whether an event can lie
+between two of them depends only on the candidate and that event.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sase.engine.kernels.window import window_end, window_start
 
 
 class IntervalIndex(NamedTuple):
-    """Events by key in stream order, with the bounds of their times, and where each key begins.
+    """Events by key in stream order, with the bounds of their times, and the begin of each key.
 
-    `most` is the latest time of an event and those of its key before it.
+    `most` is the latest time among an event and those of its key before it.
     """
 
     event: OutInts
@@ -31,7 +31,7 @@ class IntervalIndex(NamedTuple):
 
 
 class BoundTimes(NamedTuple):
-    """The bounds of the times of events by place, and their keys, if the index has several."""
+    """The bounds of events' times by place, and their keys if the index has several."""
 
     lo: OutInts
     hi: OutInts
@@ -52,7 +52,7 @@ def note_latest(index: IntervalIndex) -> None:
 def earliest_of_last(
     matches: MatchArrays, number: int, levels: int, sets: Ints, times: BoundTimes, mask: int
 ) -> int:
-    """Return how early the last of the first so many levels can be over."""
+    """Return the earliest possible end of the first `levels` levels."""
     at = matches.ends[number - 1] if number > 0 else 0
     before = most = EARLIEST
     for level in range(levels):
@@ -68,7 +68,7 @@ def earliest_of_last(
 def latest_of_first(
     matches: MatchArrays, number: int, level: int, sets: Ints, times: BoundTimes, mask: int
 ) -> int:
-    """Return how late the first of the levels from one on can begin."""
+    """Return the latest possible begin of the levels from one on."""
     at = matches.ends[number] - 1
     behind = least = LATEST
     for last in range(matches.lengths.shape[0] - 1, level - 1, -1):
@@ -85,7 +85,7 @@ def gap_bounds(
     matches: MatchArrays, number: int, split: int, sets: Ints, times: BoundTimes, span: int,
     mask: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Return the first time that may be in the gap behind so many levels, and the end of it."""
+    """Return the first possible time in the gap behind `split` levels, and its end."""
     bound, events = 0, 0
     for level in range(matches.lengths.shape[0]):
         events += matches.lengths[level, number]
@@ -106,7 +106,7 @@ def gap_bounds(
 def sure_bounds(
     matches: MatchArrays, number: int, split: int, times: BoundTimes, span: int, mask: int
 ) -> tuple[int, int]:
-    """Return the first and the last time that are in the gap in every world with the order."""
+    """Return the first and last time that is in the gap in every world with the order."""
     begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
     bound = 0
     for level in range(split):
@@ -128,7 +128,7 @@ def sure_bounds(
 
 @linked
 def behind(index: IntervalIndex, key: int, bound: int) -> int:
-    """Return where the events of a key end that begin before a bound."""
+    """Return the end of a key's events that begin before a bound."""
     low, high = index.begins[key], index.begins[key + 1]
     while low < high:
         middle = (low + high) // 2
@@ -154,10 +154,10 @@ def place_negatives(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, index: IntervalIndex,
     times: BoundTimes, sets: Ints, split: int, span: int, out: OutIntRows, state: OutInts,
 ) -> bool:  # fmt: skip
-    """Write the match and the event of each that may forbid, on from where there was no room.
+    """Write pairs of a match and an event that may forbid it, from a state on; false if full.
 
-    `split` levels are before the gap; of `sets` the levels are 1. The state is the match to go on
-    with, and how many are written.
+    `split` levels are before the gap; `sets` is 1 for levels that are sets. The state is the next
+    match, and the number of pairs written.
     """
     mask = machine.mask
     while state[0] < matches.ends.shape[0]:

@@ -1,10 +1,10 @@
-"""Find the matches of a negative sequence that may lie in the gap of a candidate in some world.
+"""Find matches of a negative sequence that may lie in a candidate's gap in some world.
 
-The search binds events behind a candidate, in the same nodes, as that of precise time does; but any
-event may follow another one that can be before it, so every order is tried. Each match is written
-with the events that may keep it from forbidding. Where there are no such, a match that has another
-one in it says nothing more, and the search does not go on behind the lesser one; and one that is in
-the gap in every world ends the search.
+As with precise time, the search binds events behind a candidate in the same nodes. But an event may
+follow any event that can be before it, so every order is tried. Each match is written with the
+events that may keep it from forbidding. Without such events, a match that contains another adds
+nothing, so the search does not extend a match; and a match in the gap in every world ends the
+search.
 """
 
 from __future__ import annotations
@@ -46,26 +46,25 @@ from sase.engine.kernels.kleene.run_nodes import (
 )
 from sase.engine.kernels.kleene.transitions import bind, comparisons_hold, is_match, programs_hold
 
-# Why a search stops, beside those of precise time: what is found needs more room.
+# A further reason to stop: the output is full.
 FULL = 3
 PATIENCE = 1 << 16
-# Of the state: the candidate to go on with, the depth of its search or FRESH, the node before it,
-# the times between which its gap may be, those that are in it in every world, and how many rows are
-# written.
+# Fields of the state: the next candidate, the depth of its search or FRESH, the node before it, the
+# possible bounds of its gap, those in every world, and the number of rows written.
 NUMBER, DEPTH, BASE, LOWER, UPPER, SURE_LOWER, SURE_UPPER, WRITTEN = range(8)
 STATE = 8
 FRESH = -1
-# Of a frame: the level that is tried, the next event for it, and the earliest time of one.
+# Fields of a frame: the current level, its next event, and the earliest time of one.
 TRYING, CURSOR, EARLIEST_TIME = range(3)
 FRAME = 3
-# Of a row: the candidate, the place in the sequence, the event, and whether it must not be there,
-# in which case the place is that of the event behind it.
+# Fields of a row: the candidate, the place in the sequence, the event, and whether it is an
+# absence; an absence has the place of the event after it.
 WHOSE, PLACE, WHICH, IS_ABSENCE = range(4)
 ROW = 4
 
 
 class IntervalSearch(NamedTuple):
-    """Where a search stands, and what it has found."""
+    """The position of a search, and its results."""
 
     state: OutInts
     frames: OutIntRows
@@ -74,7 +73,7 @@ class IntervalSearch(NamedTuple):
 
 @linked
 def is_bound(cells: OutIntRows, node: int, base: int, event: int) -> bool:
-    """Whether an event is among those bound behind a base."""
+    """Whether an event is bound behind a base node."""
     at = node
     while at > base and cells[at, EVENT] != event:
         at = cells[at, PREVIOUS]
@@ -85,7 +84,7 @@ def is_bound(cells: OutIntRows, node: int, base: int, event: int) -> bool:
 def is_sure(
     cells: OutIntRows, node: int, times: BoundTimes, found: IntervalSearch, mask: int
 ) -> bool:
-    """Whether the events behind the base are in their order, and in the gap, in every world."""
+    """Whether the events behind the base are in order, and in the gap, in every world."""
     state, at, before = found.state, node, found.state[SURE_UPPER] + 1
     while at > state[BASE] and times.hi[cells[at, EVENT] & mask] < before:
         before = times.lo[cells[at, EVENT] & mask]
@@ -98,7 +97,7 @@ def try_level(
     found: IntervalSearch, depth: int, level: int, levels: int, lists: SequenceLists,
     index: IntervalIndex, first: int, key: int,
 ) -> None:  # fmt: skip
-    """Go on with the events of a level, the latest ones first."""
+    """Continue with the events of a level, latest first."""
     found.frames[depth, TRYING] = level
     if level < levels:
         own = key * lists.width + lists.levels[level - first]
@@ -110,7 +109,7 @@ def write_absences(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
     index: IntervalIndex, times: BoundTimes, found: IntervalSearch, node: int, key: int,
 ) -> bool:  # fmt: skip
-    """Write what may lie between two of a match of the sequence; say if there was room."""
+    """Write the events that may lie between two of a sequence's match; false if full."""
     state, out, mask = found.state, found.out, machine.mask
     base, number = state[BASE], state[NUMBER]
     for absence in range(lists.absences.shape[0]):
@@ -148,7 +147,7 @@ def write_match(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
     index: IntervalIndex, times: BoundTimes, found: IntervalSearch, node: int, key: int,
 ) -> bool:  # fmt: skip
-    """Write a match of the sequence, and what may keep it from forbidding; nothing without room."""
+    """Write a match of the sequence and its absences; nothing if it does not fit."""
     state, out = found.state, found.out
     base, written = state[BASE], state[WRITTEN]
     if written + node - base <= out.shape[0]:
@@ -168,7 +167,7 @@ def search(
     machine: Machine, cells: OutIntRows, matches: MatchArrays, lists: SequenceLists,
     index: IntervalIndex, times: BoundTimes, found: IntervalSearch, first: int, key: int,
 ) -> int:  # fmt: skip
-    """Go on with the search of a candidate."""
+    """Continue the search for a candidate."""
     state, frames, tried = found.state, found.frames, 0
     levels, base = levels_of(machine), state[BASE]
     while state[DEPTH] >= 0:
@@ -227,9 +226,9 @@ def place_sequences(
     index: IntervalIndex, times: BoundTimes, sets: Ints, split: int, span: int,
     found: IntervalSearch,
 ) -> int:  # fmt: skip
-    """Write the matches of a sequence that may lie in the gap behind so many levels, from a state.
+    """Write the matches of a sequence that may lie in the gap behind `split` levels.
 
-    Of `sets` the levels are 1 whose series are sets.
+    The search resumes from the state. `sets` is 1 for levels that are sets.
     """
     state, first, mask = found.state, matches.lengths.shape[0], machine.mask
     while state[NUMBER] < matches.ends.shape[0]:

@@ -1,8 +1,8 @@
-"""Sets of states of a sweep, each state with the probability that is summed up of it.
+"""Sets of states of a sweep, with the summed probability of each state.
 
-A state is a row of words: in the first ones a bit for each event that has been, in the others how
-far each order has come. A set is a table of entries in the order in which they came, and slots by
-hash: so sums are taken in one order, whatever else is in memory.
+A state is a row of words: first a bit for each event that has occurred, then the progress of each
+order. A set is a table of entries in insertion order, with hash slots; so sums are always taken in
+the same order.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
-# The bits of a word, which stays positive.
+# The bits used in a word, which stays positive.
 WORD = 63
-# Mixing stays far within int64.
+# Constants of the hash, which stays within int64.
 LOW, FACTOR, MIXED = 2**31 - 1, 1_000_003, 2**40 - 1
 
 
 class StateSets(NamedTuple):
-    """Sets of states: `slots` are a power of two, and twice as many as there is room for."""
+    """Sets of states; `slots` are a power of two, twice the number of entries."""
 
     keys: OutIntCubes
     values: OutFloatRows
@@ -32,19 +32,19 @@ class StateSets(NamedTuple):
 
 @inlined
 def has(key: OutInts, event: int) -> bool:
-    """Whether an event has been."""
+    """Whether an event has occurred."""
     return bool((key[event // WORD] >> (event % WORD)) & 1)
 
 
 @inlined
 def mark(key: OutInts, event: int) -> None:
-    """Note that an event has been."""
+    """Mark that an event has occurred."""
     key[event // WORD] |= 1 << (event % WORD)
 
 
 @linked
 def clear(sets: StateSets, number: int) -> None:
-    """Take all states out of a set."""
+    """Remove all states from a set."""
     for entry in range(sets.sizes[number]):
         sets.slots[number, sets.used[number, entry]] = NOTHING
     sets.sizes[number] = 0
@@ -52,7 +52,7 @@ def clear(sets: StateSets, number: int) -> None:
 
 @linked
 def first_slot(key: OutInts, words: int, mask: int) -> int:
-    """Where a state is looked for first."""
+    """The slot where the search for a state begins."""
     mixed = 0
     for word in range(words):
         mixed = ((mixed ^ (key[word] & LOW)) * FACTOR) & MIXED
@@ -71,7 +71,7 @@ def is_same(sets: StateSets, number: int, entry: int, key: OutInts, words: int) 
 
 @linked
 def add_state(sets: StateSets, number: int, key: OutInts, words: int, value: float) -> bool:
-    """Add to what is summed up of a state; return whether there was room for it."""
+    """Add a probability to a state's sum; return false if the set is full."""
     mask = sets.slots.shape[1] - 1
     slot = first_slot(key, words, mask)
     while sets.slots[number, slot] != NOTHING:
@@ -93,7 +93,7 @@ def add_state(sets: StateSets, number: int, key: OutInts, words: int, value: flo
 
 @linked
 def total_of_states(sets: StateSets, number: int) -> float:
-    """Sum over all states of a set."""
+    """The sum of all states' probabilities."""
     found = 0.0
     for entry in range(sets.sizes[number]):
         found += sets.values[number, entry]

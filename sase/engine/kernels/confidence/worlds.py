@@ -1,6 +1,7 @@
 """The confidence of a candidate by enumeration of its worlds, one time for each of its events.
 
-What may forbid it is not enumerated: in a world its share is the times that do not.
+Events that may forbid it are not enumerated: in each world, the share of their harmless times is
+used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
 @linked
 def is_in_order(times: OutInts, steps: Ints, reach: int) -> bool:
-    """Whether the steps follow one another, and the last one is within reach of the first."""
+    """Whether the steps are in order, and the last within reach of the first."""
     before, most, first = EARLIEST, EARLIEST, LATEST
     for event in range(times.shape[0]):
         if event > 0 and steps[event] != steps[event - 1]:
@@ -28,7 +29,7 @@ def is_in_order(times: OutInts, steps: Ints, reach: int) -> bool:
 
 @linked
 def bound_of_step(times: OutInts, steps: Ints, step: int, sign: int) -> int:
-    """Return the latest time of a step, or the earliest one with the sign changed."""
+    """Return the latest time of a step; with sign -1 the earliest."""
     found = EARLIEST
     for event in range(times.shape[0]):
         if steps[event] == step:
@@ -38,7 +39,7 @@ def bound_of_step(times: OutInts, steps: Ints, step: int, sign: int) -> int:
 
 @linked
 def share_outside(times: OutInts, steps: Ints, reach: int, lo: int, hi: int, place: int) -> float:
-    """How likely an event is outside of the gap before a step, in a world."""
+    """The probability that an event is outside of the gap before a step, in a world."""
     last = steps[steps.shape[0] - 1]
     low, high = lo, hi
     if place > 0:
@@ -60,7 +61,7 @@ def enumerate_worlds(
     lo: Ints, hi: Ints, steps: Ints, reach: int, other_lo: Ints, other_hi: Ints, places: Ints,
     times: OutInts, found: OutFloats, most: int,
 ) -> bool:  # fmt: skip
-    """Add up so many worlds from some times on, and return whether there are no more."""
+    """Add up to `most` worlds to the sum, from given times on; return whether all are done."""
     for _ in range(most):
         if is_in_order(times, steps, reach):
             share = 1.0

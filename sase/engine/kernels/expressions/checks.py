@@ -1,4 +1,4 @@
-"""What a sequence is checked for: agreement of its events, and conditions as programs."""
+"""Check sequences: agreement of their events on attributes, and conditions as programs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
-# The code of an event whose type does not declare the attribute: it agrees with every other.
+# The code of an event whose type lacks the attribute: it agrees with every other.
 UNDECLARED = -2
 
 
 class Checks(NamedTuple):
-    """Equivalence tests as rows of `codes`, and where the program of each level begins.
+    """Equivalence tests as rows of `codes`, and by level the start of its program, or `NOTHING`.
 
-    An event's place in the store is its number `& mask`; `rows` are the places of the events that
-    are checked, in the order of the program's components.
+    The slot of an event in the store is its number `& mask`. `rows` are the slots of the events to
+    check, in the order of the program's components.
     """
 
     mask: int
@@ -31,9 +31,9 @@ class Checks(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many candidates each test turned away at each level, and how often each condition failed.
+    """How many candidates each test rejected at each level, and how often each condition failed.
 
-    `levels` is counted by level where sequences are built, and what it is says who builds them.
+    `levels` is a counter by level; the kernels that build sequences define its meaning.
     """
 
     disagreed: OutIntRows
@@ -43,7 +43,7 @@ class Tally(NamedTuple):
 
 @linked
 def disagreeing(checks: Checks, level: int, last: int) -> int:
-    """The first test on which the event of a level does not agree with those behind it, if any."""
+    """The first test on which the event of a level disagrees with later ones, or `NOTHING`."""
     for test in range(checks.tests.shape[0]):
         codes = checks.codes[checks.tests[test]]
         code = codes[checks.rows[level]]
@@ -74,7 +74,7 @@ def holds(checks: Checks, level: int, tally: Tally | None) -> bool:
 
 @inlined
 def satisfied(checks: Checks, level: int, last: int, tally: Tally | None) -> bool:
-    """Whether the event in `rows` of a level passes what can be decided when it is chosen."""
+    """Whether the event of a level passes every check that can be decided once it is chosen."""
     test = disagreeing(checks, level, last)
     if test != NOTHING:
         if tally is not None:
@@ -84,7 +84,7 @@ def satisfied(checks: Checks, level: int, last: int, tally: Tally | None) -> boo
 
 
 def _selected(sequences: OutIntRows, checks: Checks, tally: Tally | None, keep: OutFlags) -> None:
-    """Whether each sequence passes; it has a row for each level, and they are checked backwards."""
+    """Write whether each sequence passes. It has a row for each level, checked from the last."""
     last = sequences.shape[0] - 1
     for number in range(keep.shape[0]):
         kept = True

@@ -1,10 +1,12 @@
-"""What each operation on values means: the one table behind every way of evaluating.
+"""The meaning of each operation on values: the one table behind every way of evaluating.
 
 A value is a tag and 64 bits: NULL, an int64, the bits of a float64, or from EXACT on an int64 that
-counts units of 10 to the minus (tag - EXACT): decimals, and times in seconds or fractions of one.
+counts units of 10 to the minus (tag - EXACT). Such exact values are decimals, and times in seconds
+or fractions of seconds.
 
-A literal with a point has tags of its own, LITERAL, ABOVE or BELOW on: beside a float it is the
-nearest float64, beside all else these units exactly, or strictly above or below them.
+A literal with a decimal point has its own tags, from LITERAL, ABOVE or BELOW on. Compared with a
+float, it is the nearest float64; otherwise it is exactly the units, or strictly above or below
+them.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from sase.engine.kernels.jit.compiler import linked
 Value: TypeAlias = tuple[int, int]
 
 NULL, INTEGER, FLOAT, EXACT = 0, 1, 2, 3
-SCALES = 32  # tags from one kind of exact values to the next
+SCALES = 32  # the distance of the tags of two kinds of exact values
 LITERAL, ABOVE, BELOW = EXACT + SCALES, EXACT + 2 * SCALES, EXACT + 3 * SCALES
-# The tag of what leaves int64: the loop notes it, and goes on with NULL.
+# The tag of a result that overflows int64: the loop notes it, and continues with NULL.
 OVERFLOW = 255
 NOTHING: Value = (NULL, 0)
 LEAVES: Value = (OVERFLOW, 0)
-# The order of two values of which one is NULL.
+# The order of two values if one is NULL.
 UNKNOWN = 2
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -35,7 +37,7 @@ MOST_SCALE = 18
 POWERS = tuple(10**exponent for exponent in range(MOST_SCALE + 1))
 BITS_OF_FLOAT = 53
 TWO_TO_53, TWO_TO_60, TWO_TO_63 = 2.0**53, 2.0**60, 2.0**63
-# Every integer up to here is a float; what it is compared with must stay an integer.
+# All integers up to this are exact as floats.
 MOST_EXACT = 2**53
 LIMB, LIMB_MASK = 30, 2**30 - 1
 WIDE, WIDE_MASK = 60, 2**60 - 1
@@ -44,21 +46,21 @@ WIDE, WIDE_MASK = 60, 2**60 - 1
 class Op(IntEnum):
     """The operations, with their arguments.
 
-    Where arithmetic leaves int64, that is noted with the row of the component in argument 2.
+    Argument 2 of arithmetic is a component: its row is noted if the result overflows int64.
     """
 
-    # Go on, or not.
+    # Control flow.
     END = 0
-    JUMP_IF_FALSE = 1  # where
-    JUMP_IF_TRUE = 2  # where
-    UNDECLARED = 3  # where to go with TRUE, component, first word of the set of types
-    LACKING = 4  # where to go with TRUE, place of a flag among the rows
-    # Put a value on the stack.
+    JUMP_IF_FALSE = 1  # target
+    JUMP_IF_TRUE = 2  # target
+    UNDECLARED = 3  # target if TRUE, component, first word of the set of types
+    LACKING = 4  # target if TRUE, place of a flag among the rows
+    # Push a value.
     CELL = 10  # component, column
     CONSTANT = 11  # tag, bits
-    CELL_IF_ANY = 12  # component of which there may be no event, column
+    CELL_IF_ANY = 12  # component that may have no event, column
     VALUE = 13  # place of tag and bits among the rows
-    # Take two values, put one. From TIME on in the finer unit of two times.
+    # Pop two values, push one. From TIME on the result has the finer unit of two times.
     ADD = 20
     SUBTRACT = 21
     MULTIPLY = 22
@@ -66,7 +68,7 @@ class Op(IntEnum):
     REMAINDER = 24
     TIME_ADD = 25
     TIME_SUBTRACT = 26
-    # The value before where it is better: known, lesser, greater.
+    # Keep the left value if it is not NULL, lesser, or greater.
     COALESCE = 27
     LEAST = 28
     GREATEST = 29
@@ -74,10 +76,10 @@ class Op(IntEnum):
     LOOKUP = 30  # table
     ABSOLUTE = 31
     TIME_ABSOLUTE = 32
-    # Take values and set the truth.
+    # Pop values and set the truth.
     COMPARE = 40  # accepted orders: bit 0 less, 1 equal, 2 greater
     BETWEEN = 41  # wanted
-    IN = 42  # wanted, first constant, behind the last
+    IN = 42  # wanted, first constant, end of the constants
     IS_NULL = 43  # wanted
     HOLDS = 44  # wanted
     TRUTH = 45  # wanted
@@ -105,14 +107,14 @@ def real(result: float) -> Value:
 
 @linked
 def is_simple(left: Value, right: Value) -> bool:
-    """Whether two values are of one kind, or none is exact, or one is NULL."""
+    """Whether two values have one tag, neither is exact, or one is NULL."""
     few, many = min(left[0], right[0]), max(left[0], right[0])
     return few in (NULL, many) or many < EXACT
 
 
 @linked
 def order_simply(left: Value, right: Value) -> int:
-    """-1, 0, 1 by exact numeric value, or UNKNOWN where one is NULL, if that is simple."""
+    """The order (-1, 0, 1) of two simple values by exact number, or UNKNOWN if one is NULL."""
     if left[0] == NULL or right[0] == NULL:
         return UNKNOWN
     if left[0] == FLOAT and right[0] == FLOAT:
@@ -126,10 +128,10 @@ def order_simply(left: Value, right: Value) -> int:
 
 @linked
 def order(left: Value, right: Value) -> int:
-    """The same of any two values."""
+    """The order (-1, 0, 1) of any two values by exact number, or UNKNOWN if one is NULL."""
     if is_simple(left, right):
         return order_simply(left, right)
-    # The simpler one first: an integer before a float before a scaled one before a literal.
+    # Sorted by tag: integer, float, exact value, literal.
     turned = left[0] > right[0]
     simple, other = (right, left) if turned else (left, right)
     if other[0] >= LITERAL:
@@ -143,7 +145,7 @@ def order(left: Value, right: Value) -> int:
 
 @linked
 def order_with_literal(value: Value, literal: Value) -> int:
-    """The order of a value, or a simpler literal, and a literal with a point."""
+    """The order of a value, or of a literal with a lower tag, and a literal with a point."""
     if value[0] == FLOAT:
         near = as_float(literal)
         return (number(value) > near) - (number(value) < near)
@@ -159,7 +161,7 @@ def order_with_literal(value: Value, literal: Value) -> int:
 
 @linked
 def scale_of(tag: int) -> int:
-    """The digits behind the point of the units of an exact value."""
+    """The decimal places of an exact value's unit."""
     return (tag - EXACT) % SCALES if tag >= EXACT else 0
 
 
@@ -176,7 +178,7 @@ def order_with_float(whole: int, other: float) -> int:
 
 @linked
 def order_of_scaled(units: int, scale: int, other: float) -> int:
-    """The order of `units / 10**scale`, of at most 18 digits, and a float."""
+    """The order of `units / 10**scale`, with scale at most 18, and a float."""
     side, other_side = (units > 0) - (units < 0), (other > 0.0) - (other < 0.0)
     if side != other_side or side == 0:
         return (side > other_side) - (side < other_side)
@@ -189,7 +191,7 @@ def order_of_scaled(units: int, scale: int, other: float) -> int:
 
 @linked
 def order_of_multiple(units: int, scale: int, other: int) -> int:
-    """The order of `units * 10**scale` and `other`, of which a limit is as good as one within."""
+    """The order of `units * 10**scale` and `other`; the least int64 counts as its neighbour."""
     side, other_side = (units > 0) - (units < 0), (other > 0) - (other < 0)
     if side != other_side or side == 0:
         return (side > other_side) - (side < other_side)
@@ -199,7 +201,7 @@ def order_of_multiple(units: int, scale: int, other: int) -> int:
 
 @linked
 def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
-    """The order of `units << shift` and `whole * power`, each in two digits of 60 bits."""
+    """The order of `units << shift` and `whole * power`, computed in two digits of 60 bits."""
     whole, shift = whole << int(max(-shift, 0)), int(max(shift, 0))
     if shift >= 2 * WIDE or (shift > WIDE and units >> (2 * WIDE - shift) > 0):
         return 1
@@ -222,7 +224,7 @@ def order_of_products(units: int, shift: int, whole: int, power: int) -> int:
 
 @linked
 def joined(operation: int, left: Value, right: Value) -> Value:
-    """Arithmetic, or the choice of one of two."""
+    """The result of arithmetic on two values, or of a choice between them."""
     if operation >= Op.COALESCE:
         return chosen(operation, left, right, order(right, left))
     if max(left[0], right[0]) < EXACT or left[0] == NULL or right[0] == NULL:
@@ -244,7 +246,7 @@ def joined_simply(operation: int, left: Value, right: Value) -> Value:
 
 @linked
 def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
-    """Choose one value; NULL is skipped, `side` is the order of the right one and the left one."""
+    """Choose one of two values, not NULL; `side` is the order of the right and the left one."""
     if left[0] == NULL:
         return right
     if operation == Op.COALESCE:
@@ -254,7 +256,7 @@ def chosen(operation: int, left: Value, right: Value, side: int) -> Value:
 
 @linked
 def joined_wholes(operation: int, left: int, right: int) -> Value:
-    """Arithmetic on integers, within int64."""
+    """Arithmetic on integers; LEAVES if the result overflows int64."""
     if operation == Op.ADD:
         leaves = left > MOST - right if right > 0 else left < LEAST - right
         return LEAVES if leaves else (INTEGER, left + right)
@@ -265,15 +267,15 @@ def joined_wholes(operation: int, left: int, right: int) -> Value:
         return LEAVES if product_leaves(left, right) else (INTEGER, left * right)
     if right == 0:
         return NOTHING
-    if right == -1:  # the least integer divided by it leaves int64
+    if right == -1:  # the quotient of the least integer would overflow int64
         return INTEGER, 0
-    rest = left % right  # with the sign of the right side, in Python
+    rest = left % right  # Python's remainder has the sign of the divisor
     return INTEGER, rest - right if rest != 0 and (rest < 0) != (left < 0) else rest
 
 
 @linked
 def product_leaves(left: int, right: int) -> bool:
-    """Whether a product leaves int64."""
+    """Whether a product overflows int64."""
     if -HALF_WORD <= left < HALF_WORD and -HALF_WORD <= right < HALF_WORD:
         return False
     if left == LEAST or right == LEAST:
@@ -287,7 +289,7 @@ def product_leaves(left: int, right: int) -> bool:
 
 @linked
 def joined_reals(operation: int, left: float, right: float) -> float:
-    """Arithmetic on floats; NaN for what is NULL."""
+    """Arithmetic on floats; NaN means NULL."""
     if operation == Op.ADD:
         return left + right
     if operation == Op.SUBTRACT:
@@ -322,8 +324,8 @@ def as_float(value: Value) -> float:
     near = float(units) / float(power)
     if abs(units) <= MOST_EXACT or power == 1:
         return near
-    # Two roundings may miss the nearest by one: in quarters of the last bit the points halfway to
-    # the neighbours are whole.
+    # Two roundings can miss the nearest float by one. In quarters of the last bit, the midpoints to
+    # both neighbours are integers.
     mantissa, exponent = math.frexp(abs(near))
     whole, shift = int(mantissa * TWO_TO_53), BITS_OF_FLOAT - exponent
     above = order_of_products(abs(units), shift + 2, 4 * whole + 2, power)
@@ -335,13 +337,13 @@ def as_float(value: Value) -> float:
 
 @linked
 def simple_float(value: Value) -> float:
-    """The same of a number without a scale."""
+    """The float64 of a number without a scale."""
     return number(value) if value[0] == FLOAT else float(value[1])
 
 
 @linked
 def changed(operation: int, value: Value) -> Value:
-    """The function `abs`, of a number or of an interval."""
+    """The absolute value of a number or of an interval."""
     if value[0] < EXACT or operation == Op.TIME_ABSOLUTE:
         return changed_simply(value)
     return real(abs(as_float(value)))
@@ -349,7 +351,7 @@ def changed(operation: int, value: Value) -> Value:
 
 @linked
 def changed_simply(value: Value) -> Value:
-    """The function `abs` of what is counted in units of its own, or of a float."""
+    """The absolute value of a float, an integer, or an interval in its own units."""
     if value[0] == FLOAT:
         return real(abs(number(value)))
     if value[0] == NULL or value[1] >= 0:

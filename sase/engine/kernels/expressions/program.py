@@ -1,4 +1,4 @@
-"""Conditions and values as programs in postfix form, and the loops that evaluate them."""
+"""Conditions and values as programs in postfix form, and the loops that run them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from sase.engine.kernels.jit.signatures import (
     OutInts,
 )
 
-ARGUMENTS = 3  # the most that an operation has
-ADDRESS = 1 + ARGUMENTS  # where it stands what the operation calls
-WORD = 63  # types in a word of a set
+ARGUMENTS = 3  # the most arguments of an operation
+ADDRESS = 1 + ARGUMENTS  # column with the address of the kernel that an operation calls
+WORD = 63  # types in one word of a type set
 
 
 class Program(NamedTuple):
-    """A row of `code` is an operation, its arguments, and what it calls; lists stand behind END."""
+    """Rows of `code`: operation, arguments, address of the called kernel. Lists follow END."""
 
     code: IntRows
 
@@ -45,11 +45,11 @@ class Columns(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Room for the values of an evaluation, and notes of what left int64.
+    """Memory for the values of an evaluation, and notes on overflows of int64.
 
-    `notes` are how often that was, of the first time the place in the code and the row, and behind
-    them a place for the row that `evaluate_rows` is at. From `RAISED_AT` on stands the same of each
-    aggregate of a user that raised, without a place.
+    `notes`: the number of overflows; the place in the code and the row of the first one; the row
+    that `evaluate_rows` evaluates. From `RAISED_AT` on there are three words for each user
+    aggregate that raised, without a place.
     """
 
     values: OutIntRows
@@ -66,9 +66,9 @@ RAISED_AT, RAISED_WORDS = 4, 3
 def evaluate_tuple(
     program: Program, start: int, columns: Columns, rows: OutInts, stack: Stack, numbered: object
 ) -> bool:
-    """The truth of a condition on one row for each component; a value stays on the stack.
+    """Evaluate a condition on one row for each component; its value stays on the stack.
 
-    If something is `numbered` the number of the END that is reached stays there instead.
+    If `numbered` is not None, the number of the reached END replaces the value.
     """
     code, values = program.code, stack.values
     truth, at, top = True, start, -1
@@ -118,7 +118,7 @@ def evaluate_tuple(
 
 @kernel
 def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlags) -> None:
-    """The truth of a condition on one event, for every row."""
+    """Evaluate a condition on one event, for every row."""
     rows = stack.notes[3:]
     for row in range(out.shape[0]):
         rows[0] = row
@@ -129,7 +129,7 @@ def evaluate_rows(program: Program, columns: Columns, stack: Stack, out: OutFlag
 def evaluate_values(
     program: Program, columns: Columns, rows: OutIntRows, stack: Stack, out: OutIntRows
 ) -> None:
-    """The tag and bits of a value, for every tuple of rows."""
+    """Write the tag and bits of a value, for every tuple of rows."""
     for place in range(out.shape[0]):
         evaluate_tuple(program, 0, columns, rows[place], stack, None)
         out[place, 0], out[place, 1] = stack.values[0, 0], stack.values[0, 1]
@@ -140,7 +140,7 @@ def evaluate_values(
 
 @linked
 def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
-    """Whether an event, if there is one, is of a type in a set; or whether a flag says so."""
+    """Whether an event exists and its type is in a set; for LACKING, whether a flag is set."""
     if code[at, 0] == Op.LACKING:
         return row != 0
     return row >= 0 and is_among(code, code[at, 3], columns.types[row])
@@ -148,7 +148,7 @@ def is_lacking(code: IntRows, at: int, columns: Columns, row: int) -> bool:
 
 @linked
 def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
-    """A value that stands among the rows, or an attribute of an event that there may not be."""
+    """Read a value among the rows, or an attribute of an event, NULL without an event."""
     first, second = code[at, 1], code[at, 2]
     if code[at, 0] == Op.VALUE:
         return int(rows[first]), int(rows[first + 1])
@@ -159,7 +159,7 @@ def of_series(code: IntRows, at: int, columns: Columns, rows: OutInts) -> Value:
 
 @linked
 def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
-    """A test of the values from a place of the stack on."""
+    """Evaluate a test of the values from a place of the stack on."""
     operation, wanted, address = code[at, 0], bool(code[at, 1] == 1), code[at, ADDRESS]
     if operation == Op.TRUTH:
         return wanted
@@ -177,15 +177,15 @@ def tested(code: IntRows, at: int, values: IntRows, place: int) -> bool:
 
 @linked
 def is_between(below: int, above: int, wanted: bool) -> bool:
-    """BETWEEN, by the orders of the low side and the value, and of it and the high side."""
+    """Evaluate BETWEEN by the orders of low side and value, and of value and high side."""
     if below == do.UNKNOWN or above == do.UNKNOWN:
-        return False  # whatever is wanted
+        return False  # a NULL decides
     return (below <= 0 and above <= 0) == wanted
 
 
 @linked
 def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
-    """Whether a value is one of the constants of a list, which ascend: rows of a tag and bits."""
+    """Whether a value is in a list of constants in ascending order, by bisection."""
     start, stop = code[at, 2], code[at, 3]
     while start < stop:
         middle = (start + stop) // 2
@@ -201,13 +201,13 @@ def is_in(address: int, value: Value, code: IntRows, at: int) -> bool:
 
 @linked
 def is_among(code: IntRows, place: int, kind: int) -> bool:
-    """Whether the code of a type is in a set: a bit in the words from a place on."""
+    """Whether a type's code is in a set: a bit in the words of `code` from a place on."""
     return kind >= 0 and bool((code[place + kind // WORD, 0] >> (kind % WORD)) & 1 == 1)
 
 
 @linked
 def noted(notes: OutInts, at: int, row: int) -> Value:
-    """NULL, for arithmetic that left int64."""
+    """Count an overflow of int64, note the first one, and return NULL."""
     if notes[0] == 0:
         notes[1], notes[2] = at, row
     notes[0] += 1

@@ -1,7 +1,7 @@
-"""What programs seldom do, as kernels that their loops call by address.
+"""Rare operations of programs, as kernels that the loops call by address.
 
-They are large, and no part of the loops: who writes a program puts in where they are, and has those
-compiled that it needs.
+They are large and not linked into the loops. The writer of a program stores the addresses that it
+needs, which compiles those kernels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def ordered(left: Value, right: Value) -> int:
 
 @kernel
 def calculated(operation: int, left: Value, right: Value) -> Value:
-    """An operation on two values, or on the left one."""
+    """Apply an operation to two values, or to the left one."""
     if operation <= LAST_JOIN:
         return do.joined(operation, left, right)
     return do.changed(operation, left)
@@ -30,7 +30,7 @@ def calculated(operation: int, left: Value, right: Value) -> Value:
 
 @kernel
 def calculated_simply(operation: int, left: Value, right: Value) -> Value:
-    """An operation on values without a scale, which is much less to compile."""
+    """Apply an operation to values without a scale, which takes far less time to compile."""
     if left[0] >= do.EXACT or right[0] >= do.EXACT:
         raise RuntimeError("a value has a scale where none was foreseen")
     if operation <= LAST_JOIN:
@@ -40,7 +40,7 @@ def calculated_simply(operation: int, left: Value, right: Value) -> Value:
 
 @kernel
 def chosen_simply(operation: int, left: Value, right: Value) -> Value:
-    """One of two values of one kind, or without a scale."""
+    """Choose one of two values of one tag, or without a scale."""
     if not do.is_simple(left, right):
         raise RuntimeError("a value has a scale where none was foreseen")
     return do.chosen(operation, left, right, do.order_simply(right, left))
@@ -56,7 +56,7 @@ order_at, calculate_at, round_at = (by_address(each) for each in (ordered, calcu
 
 
 class Called(IntEnum):
-    """What an operation of a program calls."""
+    """The kernels that an operation of a program may call."""
 
     NOTHING = 0
     ORDERED = 1
@@ -74,7 +74,7 @@ _KERNELS = {
 
 
 def called(operation: Op, *, mixes: bool) -> Called:
-    """What an operation calls, whose values may have a scale or not."""
+    """The kernel that an operation calls; `mixes`: its values may have different scales."""
     if operation in (Op.COMPARE, Op.BETWEEN, Op.IN):
         return Called.ORDERED if mixes else Called.NOTHING
     if operation is Op.LOOKUP or not LAST_PUT < operation <= LAST_CHANGE:
@@ -86,22 +86,22 @@ def called(operation: Op, *, mixes: bool) -> Called:
 
 
 def address_for(what: Called) -> int:
-    """Where that is."""
+    """The address of a kernel; 0 for none."""
     return address_of(_KERNELS[what]) if what in _KERNELS else 0
 
 
-# ---------------------------------------------------------------- with what is done at once
+# ---------------------------------------------------------------- fast paths inside the loops
 
 
 @linked
 def taken(values: IntRows, place: int) -> Value:
-    """A value of the stack."""
+    """Read a value of the stack."""
     return int(values[place, 0]), int(values[place, 1])
 
 
 @linked
 def side_of(address: int, left: Value, right: Value) -> int:
-    """The order of two values, which mostly are of one kind and no floats."""
+    """The order of two values; fast for values of one tag that are not floats."""
     if left[0] == right[0] and left[0] != do.FLOAT and left[0] != do.NULL:
         return (left[1] > right[1]) - (left[1] < right[1])
     if do.is_simple(left, right):
@@ -111,7 +111,7 @@ def side_of(address: int, left: Value, right: Value) -> int:
 
 @linked
 def real_of(address: int, value: Value) -> float:
-    """The float64 nearest to a number that is not NULL, which mostly is none that is scaled."""
+    """The float64 nearest to a number that is not NULL; fast for one without a scale."""
     if value[0] <= do.EXACT:
         return do.simple_float(value)
     return float(round_at(address, value))

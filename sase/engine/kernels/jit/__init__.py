@@ -1,1 +1,1 @@
-"""All that knows the insides of Numba and LLVM."""
+"""All code that depends on the internals of Numba and LLVM."""

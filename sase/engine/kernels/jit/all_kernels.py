@@ -1,8 +1,7 @@
-"""All kernels, compiled ahead: for each level of CPUs or for the one here, in several processes.
+"""Compile all kernels ahead of time, in several processes, for CPU levels or for this CPU.
 
-`.ci/machine-code` has files of machine code written into the package for the wheel, and before the
-tests for this CPU alone. What takes long, to find types and to write LLVM's code, is done once for
-all levels.
+`.ci/machine-code` writes the files of machine code: for the wheel, and before the tests for this
+CPU alone. The slow steps, type inference and the generation of LLVM IR, run once for all levels.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SETTINGS = {"NUMBA_DISABLE_INTEL_SVML": "1"}
 
 
 def write_all(levels: Sequence[Level]) -> None:
-    """Write the machine code of all kernels for each of some levels, unless that is there."""
+    """Write the machine code of all kernels for each level, unless it is up to date."""
     paths = {level.name: FOLDER / machine_code.file_name(level) for level in levels}
     if all(map(machine_code.fits, paths.values())):
         return
@@ -65,7 +64,7 @@ def _processes() -> Iterator[ProcessPoolExecutor]:
 
 
 def _modules() -> list[str]:
-    """The modules of kernels, those that take long first."""
+    """The modules of kernels, slow ones first."""
     names = [each.name for each in walk_packages([str(KERNELS)], f"{PACKAGE}.")]
     return sorted(
         names, key=lambda name: name.removeprefix(f"{PACKAGE}.").split(".")[0] not in _LONG
@@ -80,9 +79,9 @@ def kernels_of(module: str) -> list[KernelDispatcher]:
 
 
 def compiled(module: str, levels: Sequence[Level]) -> dict[str, dict[str, bytes]]:
-    """Compile the kernels of a module for each of some levels."""
+    """Compile the kernels of a module for each level."""
     found: dict[str, dict[str, bytes]] = {level.name: {} for level in levels}
-    with compiling_for_users():  # who are told nothing of it
+    with compiling_for_users():  # without announcements
         for kernel in kernels_of(module):
             for arguments in signatures(kernel.py_func, kernel.absent):
                 name = machine_code.kernel_name(kernel.py_func, arguments)
@@ -95,16 +94,15 @@ def compiled(module: str, levels: Sequence[Level]) -> dict[str, dict[str, bytes]
 
 
 def _machine_code(linked: bytes, level: Level) -> bytes:
-    """Optimize code and generate machine code for a level."""
     with global_compiler_lock:
         return bytes(_generator(level).create_library("kernel").optimized(linked))
 
 
 class _LevelLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code that was linked elsewhere."""
+    """A library of code that was linked elsewhere."""
 
     def optimized(self, linked: bytes) -> bytes:
-        """Optimize it and return the machine code."""
+        """Optimize the code and return the machine code."""
         self._final_module = binding.parse_bitcode(linked)
         self._optimize_final_module()
         return bytes(self.codegen.emitted(self._final_module))
@@ -113,12 +111,12 @@ class _LevelLibrary(JITCodeLibrary):  # type: ignore[misc]
 @cache
 def _generator(level: Level) -> Any:
     class Generator(JITCPUCodegen):  # type: ignore[misc]
-        """Numba's generator of code, for a level."""
+        """Numba's code generator, for a level."""
 
         _library_class = _LevelLibrary
 
         def emitted(self, module: binding.ModuleRef) -> bytes:
-            """Return the machine code of what was optimized."""
+            """Return the machine code of an optimized module."""
             return bytes(self._tm.emit_object(module))
 
         def _get_host_cpu_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Numbers of any width where they lie in memory, copies of them, and Arrow's C data interface.
+"""Read and copy numbers of any width by address; read Arrow's C data interface.
 
 https://arrow.apache.org/docs/format/CDataInterface.html
 """
@@ -21,19 +21,19 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.intrinsics import between_bytes, between_shorts
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 
-# What stands in an `ArrowArray`, eight bytes each.
+# The fields of an `ArrowArray`, eight bytes each.
 LENGTH, NULLS, OFFSET, BUFFER_COUNT, CHILD_COUNT, BUFFERS, CHILDREN, DICTIONARY = range(8)
 NOWHERE = 0
 FULL_BYTE = 0xFF
 
 
 def form_of(bits: int, *, is_signed: bool) -> int:
-    """How whole numbers are stored, as `number` takes it."""
+    """The form of an integer type for `number`: twice the log2 of its bytes, plus 1 if unsigned."""
     return 2 * (bits // 8).bit_length() - 1 - is_signed
 
 
 def forms_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """How whole numbers are stored, and where: as kernels take it."""
+    """The form and the address of each array's numbers, as kernels take them."""
     columns = [
         (_form_of_type(array.dtype), array.__array_interface__["data"][0]) for array in arrays
     ]
@@ -46,7 +46,7 @@ def _form_of_type(kind: np.dtype[Any]) -> int:
 
 
 def _reader(name: str) -> Callable[[int, int], int]:
-    """Return a reader of numbers of a type, of a place behind an address, which LLVM vectorizes."""
+    """Return a function that reads a number at an index behind an address; LLVM vectorizes it."""
     if numba.config.DISABLE_JIT:
         simple = getattr(ctypes, f"c_{name}")
         size = ctypes.sizeof(simple)
@@ -73,7 +73,7 @@ _int64 = _reader("int64")
 
 @inlined
 def number(address: int, form: int, row: int) -> int:
-    """Read a number; one of uint64 wraps around. `copy_numbers` reads adjacent ones faster."""
+    """Read a number; a uint64 wraps around. `copy_numbers` reads adjacent ones faster."""
     if form == 0:
         return _int8(address, row)
     if form == 1:
@@ -91,8 +91,8 @@ def number(address: int, form: int, row: int) -> int:
 
 @inlined
 def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> None:
-    """Copy so many numbers that begin at an address."""
-    # A loop for each form: in one loop it would be found out for each number which form it is.
+    """Copy `count` numbers from an address on."""
+    # One loop for each form: a single loop would branch on the form for each number.
     if form == 0:
         for row in range(count):
             out[to + row] = _int8(address, row)
@@ -118,7 +118,7 @@ def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> 
 
 @inlined
 def between(address: int, form: int, least: int, most: int) -> int:
-    """Test `LANES` numbers of one or two bytes: a bit for each in an inclusive range."""
+    """Test `LANES` numbers of one or two bytes; set a bit for each in an inclusive range."""
     if form >> 1 == 0:
         return between_bytes(address, least, most)
     return between_shorts(address, least, most)
@@ -129,20 +129,20 @@ def between(address: int, form: int, least: int, most: int) -> int:
 
 @inlined
 def field(array: int, place: int) -> int:
-    """What stands at a place of an `ArrowArray`, or of a list of addresses."""
+    """Read a field of an `ArrowArray`, or of a list of addresses."""
     return _int64(array, place)
 
 
 @inlined
 def numbers_at(array: int, form: int) -> int:
-    """The address of the first number of an array; `NOWHERE` where it has none."""
+    """The address of the first number of an array; `NOWHERE` if it has no buffer."""
     first = field(field(array, BUFFERS), 1)
     return NOWHERE if first == NOWHERE else first + (field(array, OFFSET) << (form >> 1))
 
 
 @inlined
 def is_whole(array: int) -> bool:
-    """Whether an array says and shows of no value that it is NULL."""
+    """Whether an array has no NULL, by its count of NULLs and by its validity bits."""
     valid, begin = field(field(array, BUFFERS), 0), field(array, OFFSET)
     if valid == NOWHERE or field(array, NULLS) > 0:
         return field(array, NULLS) <= 0
@@ -160,7 +160,7 @@ def is_whole(array: int) -> bool:
 
 @inlined
 def is_same(array: int, known: Ints) -> bool:
-    """Whether an array is the memory of a known one without NULLs: offset, length and buffers."""
+    """Whether an array has the offset, length and buffers of a known one without NULLs."""
     buffers, count = field(array, BUFFERS), known.shape[0] - 2
     if field(array, OFFSET) != known[0] or field(array, LENGTH) != known[1]:
         return False
@@ -181,7 +181,7 @@ BLOCK = 16
 
 @linked
 def copy(given: Ints, begin: int, out: OutInts, to: int, count: int) -> None:
-    """Copy numbers, many at once."""
+    """Copy numbers in a loop that LLVM vectorizes."""
     for place in range(count):
         out[to + place] = given[begin + place]
 
@@ -198,7 +198,7 @@ def copy_blocks(given: Ints, begin: int, out: OutInts, to: int, count: int) -> N
 
 @inlined
 def eight_of(given: Ints, at: int) -> Eight:
-    """Eight numbers from a place on."""
+    """Read eight numbers from an index on."""
     return (
         given[at], given[at + 1], given[at + 2], given[at + 3],
         given[at + 4], given[at + 5], given[at + 6], given[at + 7],
@@ -207,6 +207,6 @@ def eight_of(given: Ints, at: int) -> Eight:
 
 @inlined
 def put_eight(out: OutInts, at: int, eight: Eight) -> None:
-    """Write eight numbers from a place on."""
+    """Write eight numbers from an index on."""
     out[at], out[at + 1], out[at + 2], out[at + 3] = eight[0], eight[1], eight[2], eight[3]
     out[at + 4], out[at + 5], out[at + 6], out[at + 7] = eight[4], eight[5], eight[6], eight[7]

@@ -1,7 +1,7 @@
-"""A second process that compiles the largest kernel of a query while this one compiles others.
+"""Compile the largest kernel of a query in a second process, while this one compiles others.
 
-Numba compiles in one thread. Whichever process comes to a kernel first compiles it, and the other
-one waits and loads it from the cache (see `compiler`).
+Numba compiles in one thread. The first process that needs a kernel compiles it; the other one
+waits, and loads it from the cache (see `compiler`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numba
 from sase.engine.kernels.jit.compiler import announce_compiling
 from sase.engine.resources import cores
 
-# What the other process runs, with the module and the name of a kernel.
+# The program of the other process; its arguments are module and name of a kernel.
 _PROGRAM = """
 import sys
 from importlib import import_module
@@ -27,12 +27,12 @@ sys.path[:] = sys.argv[3].split(sys.argv[4])
 getattr(import_module(sys.argv[1]), sys.argv[2]).prepare()
 """
 
-# The processes that were started.
+# Processes started.
 processes: list[subprocess.Popen[bytes]] = []
 
 
 def compile_ahead(kernel: Any) -> None:
-    """Have another process compile a kernel that is needed soon, if there is a core for it."""
+    """Let another process compile a kernel that is needed soon, if there is a second core."""
     if numba.config.DISABLE_JIT or kernel.is_cached or cores() < 2 or not _is_python():
         return
     if any(process.poll() is None for process in processes):
@@ -40,7 +40,7 @@ def compile_ahead(kernel: Any) -> None:
     module = kernel.py_func.__module__
     name = next(name for name, value in vars(sys.modules[module]).items() if value is kernel)
     arguments = [module, name, os.pathsep.join(sys.path)]
-    with suppress(OSError):  # then this process does it all
+    with suppress(OSError):  # this process then compiles all
         process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, *arguments, os.pathsep],
             stdin=subprocess.DEVNULL,
@@ -54,13 +54,13 @@ def compile_ahead(kernel: Any) -> None:
 
 
 def _is_python() -> bool:
-    """Whether there is an interpreter to run, and not a program that embeds Python."""
+    """Whether `sys.executable` is an interpreter, not a program that embeds Python."""
     return Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
 
 
 def _end(owner: int) -> None:
-    """End all processes; what is not cached by then is compiled when it is needed."""
-    if os.getpid() != owner:  # but forked from it
+    """End all processes. What they have not cached is compiled on demand."""
+    if os.getpid() != owner:  # in a fork
         return
     for process in processes:
         process.terminate()

@@ -1,4 +1,4 @@
-"""The decorators of kernels and their parts, and what is said and counted of compiling."""
+"""The decorators of kernels and of their parts; messages and counters of compilation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ COMPILING = (
     " next try comes further; or give it more time"
 )
 if hasattr(os, "register_at_fork"):  # not on Windows
-    # A fork waits until no other thread compiles or loads kernels: of half of one nothing goes on.
+    # A fork waits until no other thread compiles or loads a kernel: the child would inherit half a
+    # kernel.
     os.register_at_fork(
         before=global_compiler_lock.acquire,
         after_in_parent=global_compiler_lock.release,
@@ -59,9 +60,9 @@ Shared = TypeVar("Shared")
 def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
     """Compile on the first call, or load what an earlier process compiled.
 
-    The signature is that of the annotations if they all are exact; otherwise the rest is taken from
-    the arguments. Of parameters that may be None several kernels can be made: where one is `absent`
-    its branches are not in the machine code, in the others they always are.
+    The signature follows the annotations if all are exact; otherwise inexact types come from the
+    arguments. A function with parameters that may be None can become several kernels: the machine
+    code leaves out the branches of `absent` parameters, and takes all others to be present.
     """
     if numba.config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
@@ -70,26 +71,26 @@ def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
 
 
 def linked(function: Function) -> Function:
-    """Make a function part of kernels: compiled and cached with those that call it."""
+    """Mark a function as a part of kernels: compiled and cached with its callers."""
     if numba.config.DISABLE_JIT:
         return function
     return _LinkedDispatcher(function)
 
 
 def inlined(function: Function) -> Function:
-    """Make a function part of kernels, inlined into its callers."""
+    """Mark a function as a part of kernels that is inlined into its callers."""
     if numba.config.DISABLE_JIT:
         return function
     return _LinkedDispatcher(function, forceinline=True)
 
 
 def uncached(function: Callable[..., Any]) -> Any:
-    """Make a function one that kernels can call by its address, compiled in each process."""
+    """Compile a function in each process; kernels call it by address."""
     return _UncachedDispatcher(function)
 
 
 def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Callable[..., Any]:
-    """Return what calls a kernel that is compiled apart by the address before its arguments."""
+    """Return a function that calls a separately compiled kernel by address, the first argument."""
     if numba.config.DISABLE_JIT:
         return lambda address, *arguments: function(*arguments)
     arguments, result = signature(function, absent), get_type_hints(function)["return"]
@@ -98,26 +99,26 @@ def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> C
 
 
 def address_of(function: Any) -> int:
-    """Return the address of a kernel, for those that call it by that."""
+    """Return the address of a kernel; 0 without compilation."""
     return 0 if numba.config.DISABLE_JIT else function.address
 
 
 def tuple_at(kind: Callable[..., Shared]) -> Callable[[int], Shared]:
-    """Return what loads, in a kernel, a tuple of a kind from the address of a `SharedTuple`."""
+    """Return a function that loads, in a kernel, a tuple from the address of a `SharedTuple`."""
     if numba.config.DISABLE_JIT:
         return lambda address: address  # type: ignore[return-value]
     return load_at(numba_type(kind))
 
 
 class SharedTuple(Generic[Shared]):
-    """Memory for a tuple that kernels take by its address; `store` is a kernel that writes it."""
+    """Memory for a tuple that kernels take by address; `store` is the kernel that writes it."""
 
     def __init__(self, store: Callable[[int, Shared], None]) -> None:
         self._words, self._store = np.zeros(SHARED_WORDS, np.int64), store
         self._address = self._words.ctypes.data
 
     def of(self, value: Shared) -> int:
-        """Store a tuple and return its address; its arrays live as long as this does."""
+        """Store a tuple and return its address; this object keeps the tuple's arrays alive."""
         self._held = value
         if numba.config.DISABLE_JIT:
             return value  # type: ignore[return-value]
@@ -139,12 +140,12 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
         super().__init__(py_func=function, targetoptions=options, pipeline_class=pipeline)
 
     def compile_apart(self, arguments: Any) -> Any:
-        """Compile for some types, call it by none, and return what Numba knows of it."""
+        """Compile for some types without registering the result, and return it."""
         return self._compiler.compile(arguments, None)
 
 
 class _LinkedDispatcher(_Dispatcher):
-    """A part of kernels, compiled for integers and not anew for every literal."""
+    """A part of kernels. It is compiled for integers, not again for every literal."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         super().__init__(function, PartCompiler, no_cpython_wrapper=True, **options)
@@ -155,21 +156,21 @@ class _LinkedDispatcher(_Dispatcher):
 
 
 class _UncachedDispatcher(_Dispatcher):
-    """What calls functions of users, which are compiled for its annotations when they are used."""
+    """A caller of user functions, compiled for its annotations in each process."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, KernelCompiler)
 
     @cached_property
     def address(self) -> int:
-        """Where the machine code begins."""
+        """The address of the machine code."""
         self.compile(signature(self.py_func))
         (found,) = self.overloads.values()
         return address_in(found)
 
 
 class KernelDispatcher(_Dispatcher):
-    """A kernel, which is compiled once for its annotations, on the first call in any process."""
+    """A kernel, compiled for its annotations on the first call in any process."""
 
     def __init__(self, function: Callable[..., Any], absent: Sequence[str]) -> None:
         super().__init__(function, KernelCompiler)
@@ -177,30 +178,30 @@ class KernelDispatcher(_Dispatcher):
         self._cache = KernelCode(function)
 
     def prepare(self) -> None:
-        """Compile, or load, unless that was done."""
+        """Compile or load the kernel, if that is not done."""
         if not self.overloads:
             self._compile_for_args()
 
     def compiled_for(self, arguments: Any, compiler: type) -> Any:
-        """Compile for some types by another compiler, and return what Numba knows of that."""
+        """Compile for some types by another compiler, and return the result."""
         kernel = _Dispatcher(self.py_func, compiler)
         with global_compiler_lock, _without_garbage_collection():
             return kernel.compile_apart(arguments)
 
     def get_call_template(self, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
-        """Refuse to be a part: of what is loaded there is machine code, and nothing to link."""
+        """Refuse to be a part: a loaded kernel is machine code, and cannot be linked."""
         raise TypeError(f"{self.py_func.__qualname__} is a kernel: others call it by its address")
 
     @cached_property
     def address(self) -> int:
-        """Where the machine code begins; it takes a tenth of a millisecond to find out."""
+        """The address of the machine code; the first call takes a tenth of a millisecond."""
         self.prepare()
         (compiled,) = self.overloads.values()
         return address_in(compiled)
 
     @property
     def is_cached(self) -> bool:
-        """Whether there is, or was, machine code of it in this installation, or can be none."""
+        """Whether machine code exists or existed in this installation, or cannot be cached."""
         if not self._was_cached:
             types_of = signature(self.py_func, self.absent)
             self._was_cached = bool(self.overloads) or self._cache.is_filled(types_of)
@@ -218,23 +219,24 @@ class KernelDispatcher(_Dispatcher):
                     held.enter_context(passing_interrupts())
                     self.compile(arguments)
             if exact:
-                # From now on arguments are converted, as writable arrays to read-only, or refused.
+                # From now on arguments are converted (writable arrays to read-only ones) or
+                # refused.
                 self.disable_compile()
-        # Numba takes no writable array for a read-only one where it may compile anew.
+        # Numba passes no writable array for a read-only one if it may compile a new version.
         return self if exact else self.overloads[arguments].entry_point
 
     @contextmanager
     def _only_here(self) -> Iterator[None]:
-        """Let one process compile: those that wait load what it cached.
+        """Let one process compile; the others wait and load what it cached.
 
-        A Spark job's tasks and a suite's workers ask for the same kernels at the same time. The
-        lock ends with its process; where there are no locks, each compiles for itself.
+        The tasks of a Spark job and the workers of a test suite need the same kernels at the same
+        time. The lock ends with its process; where there are no locks, each process compiles.
         """
         folder = kernel_folder()
         name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
         with ExitStack() as held:
             if fcntl is not None and folder is not None:
-                # A full disk, a folder that is gone meanwhile, or a file system without locks.
+                # A full disk, a deleted folder, or a file system without locks.
                 with suppress(OSError):
                     file = held.enter_context((folder / name).open("w"))
                     fcntl.flock(file, fcntl.LOCK_EX)
@@ -243,7 +245,7 @@ class KernelDispatcher(_Dispatcher):
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Turn garbage collection off while compiling, which takes a twelfth of the time."""
+    """Turn garbage collection off during compilation, which saves a twelfth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -255,9 +257,9 @@ def _without_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def passing_interrupts() -> Iterator[None]:
-    """Pass on an interrupt that came in a callback of LLVM, which ignores all exceptions.
+    """Raise again an interrupt that came in a callback of LLVM, which ignores all exceptions.
 
-    What fails for want of what the callback did not do is not what went wrong.
+    It replaces any exception that follows from the unfinished callback.
     """
     interrupts = list[BaseException]()
 
@@ -285,7 +287,7 @@ def passing_interrupts() -> Iterator[None]:
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Counts compilations and announces the first; loading from the cache makes no event."""
+    """Counts compilations and announces the first one. Loading from the cache makes no event."""
 
     said, count, counts = False, 0, True
 
@@ -309,7 +311,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
 
 class _Heed(event.Listener):  # type: ignore[misc]
-    """Lets a run that has come to its limits end before the next step of compiling."""
+    """Ends a run that has reached its limits before the next compiler pass."""
 
     def on_start(self, event: Any) -> None:
         heed(COMPILING)
@@ -328,7 +330,7 @@ def _announce_compilation() -> _Announcement:
 
 @contextmanager
 def compiling_for_users() -> Iterator[None]:
-    """Count and announce no compilations, of what is compiled in each process by one thread."""
+    """Neither count nor announce compilations: those of user functions recur in each process."""
     listener = _announce_compilation()
     with global_compiler_lock:
         before, listener.counts = listener.counts, False
@@ -339,10 +341,10 @@ def compiling_for_users() -> Iterator[None]:
 
 
 def announce_compiling() -> None:
-    """Print that kernels are being compiled, by another process, unless that was printed."""
+    """Announce that another process compiles kernels, unless a message was printed."""
     _announce_compilation().say()
 
 
 def compilations() -> int:
-    """Count what this process has compiled, and not loaded."""
+    """The number of functions that this process compiled instead of loading."""
     return 0 if numba.config.DISABLE_JIT else _announce_compilation().count

@@ -1,4 +1,4 @@
-"""Instructions and calls that Numba has no name for, each with its twin in Python."""
+"""Instructions and calls that Numba does not offer, each with an equivalent in Python."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def _load_word(context: Any, data: Any, place: Any) -> tuple[Signature, Callable
 
 
 def _top_bit(bits: int) -> int:
-    """Return the place of the highest bit of a positive integer."""
     return int(bits).bit_length() - 1
 
 
@@ -49,7 +48,6 @@ def _highest(context: Any, bits: Any) -> tuple[Signature, Callable[..., Any]]:
 
 
 def _low_bit(bits: int) -> int:
-    """Return the place of the lowest bit of an integer that is not zero."""
     return int(bits & -bits).bit_length() - 1
 
 
@@ -69,7 +67,7 @@ def _prefetch_line(context: Any, array: Any, place: Any) -> tuple[Signature, Cal
         address = builder.bitcast(builder.gep(data, [values[1]]), ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
         function = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
-        # To be read, to stay in every cache, as data.
+        # For reading, in all cache levels, as data.
         builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
 
@@ -83,7 +81,7 @@ def _exchange_if(
     def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
         data = context.make_array(wanted.args[0])(context, builder, values[0]).data
         address = builder.gep(data, [values[1]])
-        # What was written before is seen by who reads the new number.
+        # A thread that reads the new number sees all earlier writes.
         both = builder.cmpxchg(address, values[2], values[3], "acq_rel", "acquire")
         return builder.extract_value(both, 0)
 
@@ -91,7 +89,7 @@ def _exchange_if(
 
 
 def _simply_exchange(array: NDArray[np.int64], place: int, expected: int, new: int) -> int:
-    """Write a number where another one is expected, at once for all threads; return what was."""
+    """Write a number if the old one is as expected (compare-and-swap); return the old one."""
     found = int(array[place])
     if found == expected:
         array[place] = new
@@ -99,10 +97,10 @@ def _simply_exchange(array: NDArray[np.int64], place: int, expected: int, new: i
 
 
 def _no_prefetch(array: NDArray[Any], place: int) -> None:
-    """Do nothing, as no result depends on it."""
+    """Do nothing; prefetching affects no result."""
 
 
-# Numbers that are tested at once: an int64 has a bit for each.
+# Numbers tested at once, one for each bit of an int64.
 LANES = 64
 
 
@@ -147,7 +145,7 @@ low_bit = _low_bit if config.DISABLE_JIT else _lowest
 word_at = _word_at if config.DISABLE_JIT else _load_word
 exchange_if = _simply_exchange if config.DISABLE_JIT else _exchange_if
 top_bit = _top_bit if config.DISABLE_JIT else _highest
-# Have the line of the cache with a place of an array come nearer. The place may be anywhere.
+# Prefetch the cache line of an array's index, which may be out of range.
 prefetch = _no_prefetch if config.DISABLE_JIT else _prefetch_line
 
 
@@ -157,7 +155,7 @@ NO_CLOCK = 0
 
 
 def _address() -> int:
-    """Where the C library reads a clock that only runs forward, if it does as POSIX has it."""
+    """The address of the C library's `clock_gettime`, if there is one as in POSIX."""
     if sys.maxsize < 2**63 - 1 or not hasattr(time, "CLOCK_MONOTONIC"):
         return NO_CLOCK
     try:
@@ -188,5 +186,5 @@ def _perf_counter(clock: int) -> int:
     return time.perf_counter_ns()
 
 
-# The time by the clock at an address.
+# The time in nanoseconds, by the clock function at an address.
 nanoseconds = _perf_counter if config.DISABLE_JIT else _nanoseconds

@@ -1,4 +1,4 @@
-"""The cache of machine code on disk: where it is, and that nothing damaged is loaded from it."""
+"""The disk cache of machine code, with a check that no damaged file is loaded."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from sase.errors import SaseError
 from sase.partial_file import PRIVATE, write_whole
 from sase.private_folder import private_folder, user_cache
 
-# Bytes of the hash that each file begins with.
+# Bytes of the hash at the begin of each file.
 SEAL = sha256().digest_size
 
 
 class _Damaged(Exception):
-    """A file that is not what was written."""
+    """A file whose content does not match its hash."""
 
 
 class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """The index and the code of a kernel, of which what is damaged is as if it were not there.
+    """The index and code files of a kernel. A damaged file counts as missing.
 
-    To unpickle what a disk has changed may take all memory, and to run it may do anything.
+    Unpickling damaged data may use all memory, and running it may do anything.
     """
 
     def load(self, key: Any) -> Any:
-        """Return what is stored for a key, or None: then it is compiled, and written anew."""
+        """Return what is stored for a key, or None; then Numba compiles and writes it again."""
         try:
             return super().load(key)
         except _Damaged:
@@ -77,14 +77,14 @@ class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelCode:
-    """The machine code of a kernel: what came with the package, or else what is cached."""
+    """The machine code of a kernel: the package's if there is one, otherwise the cached one."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
 
     @cached_property
     def cached(self) -> KernelCache | NullCache:
-        """The cache of the kernel: one that keeps nothing where there is no folder for it."""
+        """The cache of the kernel, or a null cache without a folder for it."""
         folder = kernel_folder()
         if folder is None:
             return NullCache()
@@ -93,11 +93,11 @@ class KernelCode:
 
     @property
     def cache_path(self) -> str | None:
-        """Where it is cached, as Numba asks."""
+        """The path of the cache, which Numba reads."""
         return self.cached.cache_path  # type: ignore[no-any-return]
 
     def load_overload(self, arguments: Any, context: Any) -> Any:
-        """Return what there is, or None: then Numba prepares, and compiles."""
+        """Return the kernel, or None; then Numba compiles it."""
         found = machine_code.load(self._function, arguments, context)
         return self.cached.load_overload(arguments, context) if found is None else found
 
@@ -106,11 +106,11 @@ class KernelCode:
         self.cached.save_overload(arguments, compiled)
 
     def is_shipped(self, arguments: Any) -> bool:
-        """Whether it came with the package."""
+        """Whether the package contains it."""
         return machine_code.is_there(self._function, arguments)
 
     def is_filled(self, arguments: Any) -> bool:
-        """Whether there is some of it, or it cannot be cached."""
+        """Whether machine code exists, or cannot be cached."""
         return self.is_shipped(arguments) or kernel_folder() is None or self.cached.is_filled
 
 
@@ -125,12 +125,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = _SealedFiles(self.cache_path, base, stamp)
 
     def load_overload(self, arguments: Any, context: Any) -> Any:
-        """Return what is cached, or None: then Numba prepares, and compiles."""
+        """Return the cached kernel, or None; then Numba compiles it."""
         with self._guard_against_spurious_io_errors():
             return self._load_overload(arguments, context)
 
     def save_overload(self, arguments: Any, compiled: Any) -> None:
-        """Keep what was compiled; where that fails it is compiled again another time."""
+        """Cache a kernel; if that fails, it is compiled again in the next process."""
         try:
             super().save_overload(arguments, compiled)
         except (OSError, SaseError) as problem:
@@ -139,13 +139,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def is_filled(self) -> bool:
-        """Whether there is something in it."""
+        """Whether the cache has an index file."""
         return (Path(self.cache_path) / f"{self._impl.filename_base}.nbi").exists()
 
 
 @contextmanager
 def _cache_folder(folder: Path) -> Iterator[None]:
-    """Set the folder that Numba reads when the cache of a function is made."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
@@ -156,10 +155,10 @@ def _cache_folder(folder: Path) -> Iterator[None]:
 
 @cache
 def kernel_folder() -> Path | None:
-    """Return the cache of this version of the kernels: in the package or with the user's.
+    """Return the cache folder of this version of the kernels, in the package or the user's cache.
 
-    What is in it is unpickled and run, so that it is a folder of this user alone. None where there
-    is no such folder that can be written.
+    Its content is unpickled and run, so the folder must belong to this user alone. None if no such
+    folder can be written.
     """
     places: list[tuple[Path, list[str]]] = [(KERNELS / "__pycache__", [])]
     home = user_cache()
@@ -181,7 +180,7 @@ def kernel_folder() -> Path | None:
 
 
 def _fingerprint() -> str:
-    """Hash what the machine code of all kernels depends on, but for the CPU."""
+    """Hash all that the machine code of the kernels depends on, except the CPU."""
     found = repr((machine_code.conditions(), np.__version__))
     return sha256(found.encode()).hexdigest()[:12]
 

@@ -1,13 +1,13 @@
-"""Compiler passes: parts linked into kernels, calls by address, and indexes from the beginning.
+"""Compiler passes: parts linked into kernels, calls by address, and non-negative indexes.
 
-By itself Numba optimizes a function that only others call and generates machine code of it, and
-does both again in each kernel that it is linked into. Here parts are lowered and no further. What
-is large and rarely needed is no part: kernels call it by an address that they take as an argument,
-and it is compiled by those who need it. Arrays that only it reads come by address too, since each
-array argument costs seven words at every call.
+By default Numba optimizes a called function, generates its machine code, and does both again in
+each kernel that links it. Here parts are only lowered. A large and rarely used function is not a
+part: kernels call it by an address argument, and it is compiled only if needed. Arrays that only
+such a function reads are passed by address, too, since an array argument costs seven words per
+call.
 
-Numba checks each index for being negative, as those that count from the end are; without the check
-loops take up to a quarter less.
+Numba tests each index for being negative, to count it from the end. Without that test loops take up
+to a quarter less time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from numba.extending import intrinsic
 
 
 class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code that is only linked into that of kernels."""
+    """Code that is only linked into kernels."""
 
-    # Libraries of Numba 0.61 have nothing of the kind, others one each.
+    # Libraries of Numba 0.61 lack this attribute; those of later versions set it.
     _reload_init: Collection[Callable[[], None]] = ()
 
     @property
     def on_loading(self) -> Collection[Callable[[], None]]:
-        """What a process must run that loads the code from a cache."""
+        """The functions that a process must run when it loads the code from a cache."""
         return self._reload_init
 
     def _optimize_final_module(self) -> None:
@@ -44,28 +44,27 @@ class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return none, as of a wrapper that there is not."""
+        """Return 0, since there is no wrapper."""
         return 0
 
 
 class _UnoptimizedLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a kernel with all parts linked into it, which is to be optimized elsewhere."""
+    """The code of a kernel with all parts linked into it, to be optimized elsewhere."""
 
     linked: bytes
 
     def _optimize_final_module(self) -> None:
-        """Keep the code as it is."""
         self.linked = self._final_module.as_bitcode()
 
 
 def _from_the_beginning(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """Cast an index, in the place of what counts negative ones from the end."""
+    """Cast an index; replaces Numba's function that counts negative ones from the end."""
     return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
 
 
 @contextmanager
 def _counted_from_the_beginning() -> Iterator[None]:
-    """Take indexes as they are; only one thread of a process compiles at a time."""
+    """Use indexes unchanged; only one thread of a process compiles at a time."""
     from numba.np import arrayobj  # which is not loaded where all kernels are cached
 
     usual = arrayobj.fix_integer_index
@@ -78,7 +77,7 @@ def _counted_from_the_beginning() -> Iterator[None]:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(NativeLowering):  # type: ignore[misc]
-    """Lowering with indexes that count from the beginning."""
+    """Lowering with non-negative indexes."""
 
     _name = "kernel_lowering"
 
@@ -89,7 +88,7 @@ class _KernelLowering(NativeLowering):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(_KernelLowering):
-    """Lowering without an address: callers find the function by an object that stands for it."""
+    """Lowering without an address: callers find the function by a placeholder object."""
 
     _name = "linked_lowering"
 
@@ -113,7 +112,7 @@ class _LinkedLowering(_KernelLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _UnoptimizedLowering(_KernelLowering):
-    """Lowering of a kernel that is not optimized here."""
+    """Lowering of a kernel without optimization."""
 
     _name = "unoptimized_lowering"
 
@@ -129,7 +128,7 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
     lowering: type[NativeLowering] = _KernelLowering
 
     def define_pipelines(self) -> list[Any]:
-        """Return one pipeline: there is no object mode to fall back to."""
+        """Return one pipeline, without a fallback to object mode."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
             (self.lowering if each is NativeLowering else each, message)
@@ -146,13 +145,13 @@ class PartCompiler(KernelCompiler):
 
 
 class UnoptimizedCompiler(KernelCompiler):
-    """The compiler of kernels whose code is optimized for other CPUs than this one."""
+    """The compiler of kernels that are optimized for other CPUs."""
 
     lowering = _UnoptimizedLowering
 
 
 def call_by_address(arguments: tuple[Any, ...], result: Any) -> Callable[..., Any]:
-    """Return what calls, in a kernel, a function by the address before its arguments."""
+    """Return a function that calls, in a kernel, another one by address, the first argument."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call(context: Any, address: Any, *values: Any) -> tuple[Signature, Callable[..., Any]]:
@@ -162,7 +161,7 @@ def call_by_address(arguments: tuple[Any, ...], result: Any) -> Callable[..., An
 
 
 def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
-    """Generate such a call, which raises where the callee does, or where there is none."""
+    """Generate a call by address. It raises if the callee raises, or if the address is 0."""
     address, packed = values
     kinds, convention = tuple(wanted.args[1]), context.call_conv
     arguments = [builder.extract_value(packed, place) for place in range(len(kinds))]
@@ -176,7 +175,7 @@ def _calling(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
     return found
 
 
-# The words of memory for a tuple that is passed by address.
+# Words of memory for a tuple that is passed by address.
 SHARED_WORDS = 128
 
 
@@ -194,7 +193,7 @@ def store_at(context: Any, address: Any, shared: Any) -> tuple[Signature, Callab
 
 
 def load_at(kind: Any) -> Callable[[int], Any]:
-    """Return what loads, in a kernel, a tuple of a kind from an address."""
+    """Return a function that loads, in a kernel, a tuple of a kind from an address."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def load(context: Any, address: Any) -> tuple[Signature, Callable[..., Any]]:
@@ -208,7 +207,7 @@ def load_at(kind: Any) -> Callable[[int], Any]:
 
 
 def address_in(compiled: Any) -> int:
-    """Return where the machine code of something compiled begins, for callers in machine code."""
+    """Return the address of compiled machine code, for callers in machine code."""
     found: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     assert found, f"{compiled.fndesc.qualname} has no address"
     return found

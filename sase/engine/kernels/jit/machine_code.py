@@ -1,7 +1,7 @@
-"""Machine code of kernels that came with the package, compiled where its wheel was made.
+"""Machine code of kernels that is part of the package, compiled when its wheel was made.
 
-A file has the kernels for CPUs of one level by one Python. Its head says what they were compiled
-for and with; where anything of that is not as it is here, none of it is used.
+A file has the kernels for one CPU level and one Python. Its head states what they were compiled for
+and with; if any of that differs here, the file is not used.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from sase.engine.kernels.jit.object_code import unpacked
 KERNELS = Path(__file__).parents[1]
 FOLDER = KERNELS / "machine_code"
 SUFFIX = ".kernels"
-# The variable by which all kernels are compiled, for the very CPU that there is.
+# Environment variable: ignore the files, and compile kernels for this CPU.
 COMPILE = "SASE_COMPILE_KERNELS"
 PACKAGE = __package__.rpartition(".")[0]
 
-# What the levels of x86-64 add, as LLVM calls it.
+# The CPU features that each level of x86-64 adds, by LLVM's names.
 _V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
 
 class Level(NamedTuple):
-    """What a CPU must have, and the words by which LLVM compiles for all that have it."""
+    """The features that a CPU must have, and LLVM's options for all CPUs that have them."""
 
     name: str
     needs: tuple[str, ...]
@@ -47,8 +47,8 @@ class Level(NamedTuple):
     features: str = ""
 
 
-# By architecture, the best first. By its own name LLVM compiles the fourth level for gathers, which
-# take twice the time on CPUs that do not have them fast.
+# By architecture, the best level first. Given the name of level 4, LLVM generates gathers, which
+# take twice the time on CPUs where they are slow; so the name is that of level 3.
 LEVELS = {
     "x86_64": (
         Level("x86-64-v4", _V2 + _V3 + _V4, "x86-64-v3", ",".join(f"+{each}" for each in _V4)),
@@ -61,17 +61,17 @@ LEVELS["AMD64"], LEVELS["arm64"] = LEVELS["x86_64"], LEVELS["aarch64"]
 
 
 class _UnfitError(Exception):
-    """Why a file is not used."""
+    """The reason why a file is not used."""
 
 
 class _MachineCode(NamedTuple):
-    """The machine code of a file: where each kernel lies, and the hash of what is there."""
+    """An opened file: offset, length and hash of each kernel."""
 
     path: Path
     kernels: dict[str, tuple[int, int, str]]
 
     def read(self, name: str) -> bytes | None:
-        """Return a kernel, or None if there is none of the name, or no whole one."""
+        """Return the bytes of a kernel; None if it is missing or damaged."""
         if name not in self.kernels:
             return None
         begin, length, digest = self.kernels[name]
@@ -89,7 +89,7 @@ class _MachineCode(NamedTuple):
 
 
 def levels() -> tuple[Level, ...]:
-    """The levels of CPUs like this one."""
+    """The CPU levels of this architecture, best first."""
     return LEVELS.get(platform.machine(), ())
 
 
@@ -99,19 +99,19 @@ def file_name(level: Level) -> str:
 
 
 def _python() -> str:
-    """Whose code calls that of Python: also of a build for debugging, or without a lock."""
+    """The tag of Python's ABI, which differs for debug and free-threaded builds."""
     return f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 
 
 def lacking(level: Level) -> list[str]:
-    """What this CPU lacks of a level."""
+    """The features of a level that this CPU lacks."""
     here = {each[1:] for each in get_host_cpu_features().split(",") if each.startswith("+")}
     return [each for each in level.needs if each not in here]
 
 
 @cache
 def conditions() -> dict[str, str]:
-    """What machine code is compiled for and with, beside the level, in words."""
+    """The conditions that machine code depends on besides the level, as texts."""
     config = numba.config
     flags = [config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT]
     flags += [config.CPU_NAME, config.CPU_FEATURES]
@@ -128,19 +128,19 @@ def conditions() -> dict[str, str]:
 
 @cache
 def sources() -> str:
-    """A hash of all files of kernels: Numba looks at the file of each kernel alone."""
+    """A hash of all files of kernels; Numba's own stamp covers only the file of each kernel."""
     found = sha256()
     for path in sorted(KERNELS.rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()
 
 
-# The kernels that were loaded, for tests.
+# Names of loaded kernels, for tests.
 loaded: list[str] = []
 
 
 def load(function: Any, arguments: Any, context: Any) -> Any:
-    """Return a kernel that came with the package, or None."""
+    """Return a kernel from the package's machine code, or None."""
     code, _ = _looked_for()
     name = kernel_name(function, arguments)
     content = code and code.read(name)
@@ -151,13 +151,13 @@ def load(function: Any, arguments: Any, context: Any) -> Any:
 
 
 def is_there(function: Any, arguments: Any) -> bool:
-    """Whether a kernel came with the package."""
+    """Whether the package's machine code has a kernel."""
     code, _ = _looked_for()
     return code is not None and kernel_name(function, arguments) in code.kernels
 
 
 def fits(path: Path) -> bool:
-    """Whether a file was made of what is here, for whatever level."""
+    """Whether a file matches the conditions here, for any level."""
     try:
         _opened(path)
     except _UnfitError:
@@ -166,7 +166,7 @@ def fits(path: Path) -> bool:
 
 
 def is_of_these_sources(path: Path) -> bool:
-    """Whether a file is of these kernels, by whatever Python and Numba."""
+    """Whether a file was made of these sources, by any Python and Numba."""
     try:
         head, _ = _head(path)
     except _UnfitError:
@@ -175,7 +175,7 @@ def is_of_these_sources(path: Path) -> bool:
 
 
 def kernel_name(function: Any, arguments: Any) -> str:
-    """What a kernel is called in files, of which there may be some for different arguments."""
+    """The name of a kernel in files, unique for its argument types."""
     kinds = sha256(str(arguments).encode()).hexdigest()[:16]
     return f"{function.__module__}.{function.__qualname__} {kinds}"
 
@@ -192,13 +192,12 @@ def write(path: Path, kernels: dict[str, bytes]) -> None:
 
 
 def why_not() -> str | None:
-    """Why nothing of what came with the package is used; None if it is, or if nothing came."""
+    """Why the package's machine code is not used; None if it is used, or there is none."""
     return _looked_for()[1]
 
 
 @cache
 def _looked_for() -> tuple[_MachineCode | None, str | None]:
-    """The best file that fits, or why none does."""
     if not FOLDER.is_dir() or os.environ.get(COMPILE):
         return None, None
     reason = f"there is none for Python {_python()} and {platform.machine()}"
@@ -217,7 +216,6 @@ def _looked_for() -> tuple[_MachineCode | None, str | None]:
 
 
 def _opened(path: Path) -> _MachineCode:
-    """Read the places of kernels in a file that fits."""
     head, begin = _head(path)
     for name, here in conditions().items():
         if (there := head["conditions"][name]) != here:
@@ -229,7 +227,6 @@ def _opened(path: Path) -> _MachineCode:
 
 
 def _head(path: Path) -> tuple[Any, int]:
-    """Read the head of a file, and where it ends."""
     try:
         with path.open("rb") as file:
             digest, head, begin = file.readline().strip(), file.readline()[:-1], file.tell()

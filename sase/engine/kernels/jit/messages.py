@@ -9,13 +9,13 @@ from sase.printable import printable
 
 
 def say(line: str) -> None:
-    """Tell on standard error what is done with kernels."""
-    if sys.stderr is None:  # where `print` would write it to standard output
+    """Print a line about kernels on standard error."""
+    if sys.stderr is None:  # `print` would write to standard output then
         return
     print(f"sase: {printable(line)}", file=sys.stderr)
 
 
 @cache
 def say_once(line: str) -> None:
-    """Tell it the first time."""
+    """Print a line the first time only."""
     say(line)

@@ -1,8 +1,7 @@
-"""Compiled kernels as bytes, by which another process has them without compiling.
+"""Compiled kernels as bytes, which another process loads without compiling.
 
-Numba keeps the code as LLVM sees it, too, for functions that call others, and the types of all
-variables as text. Kernels call each other by address, so of theirs the machine code is enough,
-which is a quarter of it and faster to load.
+Numba also keeps LLVM's code, for callers, and the types of all variables as text. Kernels call each
+other by address, so their machine code is enough: a quarter of the size, and faster to load.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ from numba.core.serialize import dumps
 
 
 class KernelForm(CompileResultCacheImpl):  # type: ignore[misc]
-    """What Numba's cache takes of a kernel, and makes of that."""
+    """The conversion of kernels for Numba's cache."""
 
     def reduce(self, compiled: Any) -> Any:
-        """Take what is needed."""
+        """Return the parts to store."""
         return _PortableKernel(*compiled).reduced()
 
     def rebuild(self, context: Any, reduced: Any) -> Any:
-        """Make a kernel of it."""
+        """Make a kernel of stored parts."""
         return _PortableKernel.rebuilt(context, reduced)
 
 
 def packed(compiled: Any, machine_code: bytes) -> bytes:
-    """Return a kernel as bytes, by other machine code of the same."""
+    """Return a kernel as bytes, with the given machine code."""
     return bytes(dumps(_PortableKernel(*compiled).reduced(machine_code)))
 
 
 def unpacked(context: Any, content: bytes) -> Any:
-    """Return the kernel that bytes stand for."""
+    """Load a kernel from bytes."""
     return _PortableKernel.rebuilt(context, pickle.loads(content))
 
 
 class _PortableKernel(CompileResult):  # type: ignore[misc]
-    """A compiled kernel that goes to other processes, and comes from others."""
+    """A compiled kernel that can be moved between processes."""
 
     __slots__ = ()
 
     def reduced(self, machine_code: bytes | None = None) -> Any:
-        """What a process needs: of LLVM's code the names that are defined, of types no text."""
+        """The parts that a process needs: of LLVM's code only defined names, of types no text."""
         code, described, environment, signature, mode, lifted, _, *rest = self._reduce()
         name, kind, (own, _) = code
         names = (described.llvm_func_name, described.llvm_cpython_wrapper_name)
@@ -54,5 +53,5 @@ class _PortableKernel(CompileResult):  # type: ignore[misc]
 
     @classmethod
     def rebuilt(cls, context: Any, reduced: Any) -> Any:
-        """Load a kernel, of which LLVM knows names alone: nothing can be linked with it."""
+        """Load a kernel. LLVM only knows its names, so nothing can be linked with it."""
         return cls._rebuild(context, *reduced)

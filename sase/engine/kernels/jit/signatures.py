@@ -1,4 +1,4 @@
-"""The exact types of the parameters of kernels, as annotations and as Numba's."""
+"""The exact types of kernel parameters, as annotations and as Numba types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 class Layout(NamedTuple):
-    """The exact type of an array argument: contiguous, and written to or not."""
+    """The exact type of an array argument, which is contiguous, and read-only unless writable."""
 
     dtype: str
     dimensions: int
@@ -21,7 +21,7 @@ class Layout(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """The types that the numbers of a read-only array argument may have: a kernel for each."""
+    """The possible number types of a read-only array argument; each makes a kernel."""
 
     data_types: tuple[str, ...]
 
@@ -46,7 +46,7 @@ OutFlags = Annotated[NDArray[np.bool_], Layout("bool_", 1, writable=True)]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view: inside a tuple Numba takes nothing else for a read-only one."""
+    """A contiguous read-only view; inside a tuple Numba does not convert writable arrays."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
@@ -61,15 +61,15 @@ def signature(function: Callable[..., Any], absent: Sequence[str] = ()) -> tuple
 
 
 def signature_for(function: Callable[..., Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the types of the parameters, those without exact annotations as they are given."""
+    """Return the Numba types of the parameters; inexact ones follow the arguments."""
     pairs = zip(_hints(function), values, strict=True)
     return tuple(numba_type(hint) or _read_only(value) for (_, hint), value in pairs)
 
 
 def signatures(function: Callable[..., Any], absent: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-    """Return all signatures, of which there are several where a parameter has `Widths`.
+    """Return all signatures: one for each number type if parameters have `Widths`.
 
-    Parameters with equal ones have the same of them.
+    All such parameters have the same type in one signature.
     """
     exact = signature(function, absent)
     if exact is not None:
@@ -103,7 +103,7 @@ def _array(data_type: str) -> Any:
 
 @cache
 def numba_type(hint: Any) -> Any:
-    """Return the Numba type of an annotation, or None if that is not exact."""
+    """Return the Numba type of an annotation, or None if it is not exact."""
     simple = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
     if hint in simple:
         return simple[hint]

@@ -1,4 +1,4 @@
-"""Functions of users: compiled in each process, and called by kernels by their address."""
+"""User functions: compiled in each process, and called by kernels by address."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sase.cached_property import cached_property
 from sase.engine.kernels.jit.compiler import by_address, uncached
 
 _TYPES = {"integer": types.int64, "float": types.float64, "boolean": types.boolean}
-# What stands for addresses where nothing is compiled; none is 0.
+# Functions by address minus one, where nothing is compiled; no address is 0.
 _CALLED: list[Callable[..., Any]] = []
 
 
 class UserCodeError(Exception):
-    """A function of a user that cannot be compiled, or gives what it must not."""
+    """A user function cannot be compiled, or returns a wrong type."""
 
 
 class Form(NamedTuple):
-    """A function around one of a user, and another one with the same annotations."""
+    """A wrapper of a user function, and an example with the same annotations."""
 
     function: Callable[..., Any]
     form: Callable[..., Any]
 
     @property
     def address(self) -> Address:
-        """Where it is, compiled."""
+        """The address of the compiled wrapper."""
         return Address(self.function)
 
 
 class Address:
-    """The address of a function, which is there as long as this is."""
+    """The address of a function, valid as long as this object lives."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -49,7 +49,7 @@ class Address:
 
 
 def called_by_address(form: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what calls functions of a form by the address before their arguments."""
+    """Return a function that calls functions of a form by address, the first argument."""
     if numba.config.DISABLE_JIT:
         return lambda address, *arguments: _CALLED[address - 1](*arguments)
     return by_address(form)
@@ -60,9 +60,9 @@ def compiled(
     arguments: Sequence[str | Sequence[str]],
     result: str | Sequence[str],
 ) -> Callable[..., Any]:
-    """Compile a function of a user for values of some kinds, and tuples; check what it gives.
+    """Compile a user function for arguments of some kinds, and check its result type.
 
-    Division by zero and indexes that are not there raise, as they do in Python.
+    Division by zero and indexes out of range raise, as in Python.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -71,7 +71,7 @@ def compiled(
     try:
         made = numba.njit(error_model="python", boundscheck=True, nogil=True)(plain)
         made.compile(signature)
-    except Exception as problem:  # Numba has none of its own for all that it does not know
+    except Exception as problem:  # Numba's errors have no common class
         raise UserCodeError(f"cannot be compiled: {_reason(problem)}") from problem
     (overload,) = made.overloads.values()
     found = types.unliteral(overload.signature.return_type)
@@ -89,7 +89,7 @@ def _type_of(kind: str | Sequence[str]) -> Any:
 
 
 def _fits(found: Any, wanted: Any) -> bool:
-    """Whether a value of one type can be stored as the other: also integers as floats."""
+    """Whether a value of one type can be stored as another; integers can be stored as floats."""
     if isinstance(wanted, types.BaseTuple):
         if not isinstance(found, types.BaseTuple) or len(found) != len(wanted):
             return False
@@ -121,7 +121,7 @@ def _described(found: Any) -> str:
 
 
 def _reason(problem: Exception) -> str:
-    """The first line of what Numba says that says what is wrong."""
+    """The first line of Numba's message that states the cause."""
     lines = [line.strip() for line in str(problem).splitlines()]
     said = [line for line in lines if line and not line.startswith(("Failed in nopython", "File "))]
     return said[0] if said else type(problem).__name__

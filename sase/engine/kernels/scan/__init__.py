@@ -1,1 +1,1 @@
-"""Kernels of sequences: stacks, construction, negation, and scans that are fused with them."""
+"""Kernels of sequences: scan, construction, negation, joins, and kernels that fuse them."""

@@ -15,13 +15,13 @@ from sase.engine.kernels.jit.signatures import (
 )
 from sase.engine.kernels.sentinels import NOTHING
 
-# What is written of each event.
+# Rows of `admit`'s output.
 PLACE, STATE, TIME = range(3)
 
 
 @kernel
 def is_rising(times: Ints) -> bool:
-    """Whether each time is after the one before it, which is looked at to the end: many at once."""
+    """Whether each time is after the one before it. No early exit: the loop is vectorized."""
     falls = 0
     for row in range(1, times.shape[0]):
         falls |= times[row] <= times[row - 1]
@@ -32,8 +32,8 @@ def is_rising(times: Ints) -> bool:
 def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> int:
     """Write place, state and time of the events whose type has a state; return how many.
 
-    `states` is by the code of a type plus one, 0 for none. It ends without room for one more,
-    since every event is written and most are overwritten.
+    `states` is indexed by the code of a type plus one; 0 means no state. The output needs room for
+    one event more than it admits, since each event is written before its state is tested.
     """
     count, room = 0, out.shape[1]
     for row in range(types.shape[0]):
@@ -49,14 +49,14 @@ def admit(types: Codes, ts: Ints, states: Ints, first: int, out: OutIntRows) -> 
 
 @kernel
 def look_up_states(by_code: Bytes, types: FewCodes, states: OutBytes) -> None:
-    """Write the state of each event, which is by the code of its type plus one."""
+    """Write the state of each event; `by_code` is indexed by the code of its type plus one."""
     for row in range(types.shape[0]):
         states[row] = by_code[types[row] + 1]
 
 
 @kernel
 def select_rows(states: Ints, bit: int, rows: OutInts) -> int:
-    """Write the rows of the events that a component admits; how many they are."""
+    """Write the rows of the events that a component admits; return how many."""
     count = 0
     for row in range(states.shape[0]):
         rows[count] = row
@@ -77,7 +77,7 @@ def reject_rows(states: OutInts, bit: int, passes: Flags) -> int:
 
 @kernel
 def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
-    """The rank of each event among those with its code so far; `NOTHING` where there is no code."""
+    """Write the rank of each event among those with its code; `NOTHING` without a code."""
     for row in range(codes.shape[0]):
         code = codes[row]
         if code < 0:
@@ -89,7 +89,7 @@ def rank(codes: Ints, counts: OutInts, ranks: OutInts) -> None:
 
 @kernel
 def clear_bits(states: Bytes, bit: int, passes: Flags, out: OutBytes) -> None:
-    """Write the states of events, without the bit of a component where they fail."""
+    """Write the states of events, with the bit of a component cleared where it rejects them."""
     others = 0xFF ^ 1 << bit
     for row in range(states.shape[0]):
         out[row] = states[row] if passes[row] else states[row] & others

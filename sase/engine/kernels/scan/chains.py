@@ -1,10 +1,10 @@
-"""Chains of events that lead up to matches of negative sequences: of each step the latest start.
+"""Chains of events that lead up to matches of negative sequences.
 
-A match of a sequence lies in a gap if its last event is before the end of the gap and its first
-one behind the begin, so of all matches that ended by a time the one that starts last tells whether
-there is any. Chains find it: of each step the latest start of one that leads up to it.
+A match of a negative sequence lies in a gap if it starts after the begin of the gap and ends before
+the end of it. So of all matches that have ended, only the one with the latest start matters. Each
+step of the sequence keeps the latest start of a chain that leads up to it.
 
-    b1  b2  c3  b4  c5  c6      SEQ(B b, C c): b2 c3, b4 c5, and c6 brings nothing new
+    b1  b2  c3  b4  c5  c6      SEQ(B b, C c): b2 c3, b4 c5; c6 adds no later start
 """
 
 from __future__ import annotations
@@ -15,21 +15,18 @@ from sase.engine.kernels.jit.compiler import inlined
 from sase.engine.kernels.jit.signatures import IntRows, OutIntCubes, OutInts
 from sase.engine.kernels.sentinels import EARLIEST
 
-# What a step knows of the chains that lead up to it: the tie of its last event; the latest start,
-# as tie and measure, of chains that end there, and of those that end before; the tie of the last
-# event since that keeps chains from going on.
+# Fields of a step: the tie of its last event; the latest start (tie and measure) of chains that end
+# at that event, and of chains that end before it; the tie of the last event that cuts chains behind
+# this step.
 TIE, HERE, HERE_MEASURE, BEFORE, BEFORE_MEASURE, CUT = range(6)
 FIELDS = 6
-# Of a step its bit among the states; whether chains begin at it; and of the last one of a sequence
-# the level behind the gap that it forbids, of others `NOTHING`.
+# Columns of `steps`: the bit of the step in a state; whether chains begin at it; for the last step
+# of a sequence the level behind the gap that the sequence forbids, else `NOTHING`.
 BIT, BEGINS, GAP = range(3)
 
 
 class NegativeChains(NamedTuple):
-    """Of sequences, one behind the other, the steps; the cuts; and by partition what steps know.
-
-    A cut is the bit of an absence, with the step behind which it ends chains.
-    """
+    """The steps of all negative sequences, one sequence after another, and chains by partition."""
 
     steps: IntRows
     cuts: IntRows
@@ -38,13 +35,13 @@ class NegativeChains(NamedTuple):
 
 @inlined
 def is_later(tie: int, measure: int, other: int, other_measure: int) -> bool:
-    """Whether a start is after another one; of simultaneous ones positions tell, where measured."""
+    """Whether a start is after another one; simultaneous starts compare by measure."""
     return tie > other or (tie == other and measure > other_measure)
 
 
 @inlined
 def settle(step: OutInts, tie: int) -> None:
-    """Forget the chains that an event before `tie` keeps from going on."""
+    """Drop the chains of a step that an event before `tie` has cut."""
     if step[CUT] != EARLIEST and step[CUT] < tie:
         if step[TIE] < step[CUT]:
             step[HERE] = EARLIEST
@@ -64,7 +61,7 @@ def latest_start(step: OutInts, tie: int) -> tuple[int, int]:
 
 @inlined
 def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
-    """Note a chain that leads up to an event."""
+    """Add a chain that ends at an event to its step."""
     if step[TIE] < tie:
         if is_later(step[HERE], step[HERE_MEASURE], step[BEFORE], step[BEFORE_MEASURE]):
             step[BEFORE], step[BEFORE_MEASURE] = step[HERE], step[HERE_MEASURE]
@@ -75,9 +72,9 @@ def lead_to(step: OutInts, tie: int, start: int, measure: int) -> None:
 
 @inlined
 def lead_on(chains: NegativeChains, states: int, key: int, measure: int, tie: int) -> None:
-    """Lead chains on by an event."""
+    """Extend, begin and cut chains by an event."""
     known = chains.known
-    for step in range(chains.steps.shape[0] - 1, -1, -1):  # as an event never follows itself
+    for step in range(chains.steps.shape[0] - 1, -1, -1):  # no event follows itself
         if not (states >> chains.steps[step, BIT]) & 1:
             continue
         start, start_measure = tie, measure

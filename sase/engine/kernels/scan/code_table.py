@@ -1,12 +1,14 @@
-"""Texts and numbers to codes, where many are distinct: a table that threads fill at once.
+"""Dictionary codes of many distinct texts or numbers, in a hash table that threads fill at once.
 
-A slot has a part of the hash of a text, which tells as well where it is looked for, and its code
-plus one. Of each code there are 24 bytes of the text, and with its length that part of the hash:
-most texts are compared by these alone; of a number there is that. They are written before the slot
-is, which is written if it is still empty: who finds a code finds its text, and no text has two. No
-thread waits for another.
-Each gives out blocks of codes in turn with the others, so that two never write to one line of the
-cache; of the last blocks some codes are left over, and `translate` closes the gaps.
+A slot holds 31 bits of a text's hash and its code plus one; the upper bits of that hash select the
+slot. For each code the table keeps 24 bytes of the text and a mark (hash bits and length), which
+settle most comparisons. A number is kept whole.
+
+A thread writes the text first and then claims the slot by compare-and-swap. So whoever reads a code
+finds its text, no text gets two codes, and no thread waits.
+
+Threads give out codes in blocks, so that no two write to one cache line. The last blocks may be
+filled in part; `translate` closes these gaps.
 """
 
 from __future__ import annotations
@@ -34,26 +36,26 @@ from sase.engine.kernels.scan.text_hash import (
 )
 
 NO_TEXT = -1
-# What each row of `sizes` counts: the codes that a thread gave out, the bytes of their texts, and
-# whether it found no more room. A row is a line of the cache.
+# Columns of `sizes`, which has a row (one cache line) for each thread: codes given out, bytes of
+# their texts, and whether the thread ran out of room.
 COUNT, BYTES, IS_FULL = range(3)
 SIZES = 8
-# The codes of a block, which are those of one thread.
+# A thread gives out codes in blocks of 2**BLOCK_BITS.
 BLOCK_BITS = 6
-# Of a text three words, and its length below a part of its hash of so many bits.
+# Words kept of a text: three of its bytes, and its mark, which is the hash bits above the length.
 WORDS, MARK = 4, 3
 PART_BITS, LENGTH_BITS = 31, 32
 BESIDE = 3 * WORD
-# What ends the coding of texts that were made to meet, or are too long.
+# Returned when the texts collide on purpose or one is too long.
 GIVEN_UP = -1
-BYTE = 1  # the form of a byte in memory
+BYTE = 1  # the form of a byte, see `arrow_memory.py`
 
 
 class CodeTable(NamedTuple):
-    """The slots, of which there are a power of two; by code what is known of the text; its address.
+    """The hash table: slots (a power of two); by code the text's words, and its address.
 
-    There is room for half as many codes as there are slots. `sizes` are what each thread counts. Of
-    numbers each is one word, and has no address.
+    Codes are given out for at most half of the slots. `sizes` has the counters of each thread.
+    Numbers take one word of `known` and no place.
     """
 
     slots: OutInts
@@ -67,9 +69,9 @@ def encode_texts(
     offsets: Offsets, data: Bytes, address: int, valid: Bytes, begin: int, table: CodeTable,
     room: OutInts, codes: OutInts32, thread: int,
 ) -> int:  # fmt: skip
-    """Write the codes of texts from a row on; return where there was no more room, or `GIVEN_UP`.
+    """Write the codes of texts from row `begin` on; return the row where room ended, or `GIVEN_UP`.
 
-    The data is at an address. There is `room` for what is known of the texts of a piece.
+    `address` is that of `data`. `room` holds the words and marks of one piece of texts.
     """
     for first in range(begin, codes.shape[0], PIECE):
         count = min(PIECE, codes.shape[0] - first)
@@ -95,7 +97,7 @@ def encode_texts(
 def encode_numbers(
     numbers: Ints, begin: int, table: CodeTable, room: OutInts, codes: OutInts32, thread: int
 ) -> int:
-    """The same of whole numbers."""
+    """Write the codes of whole numbers, as `encode_texts` does those of texts."""
     shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
     for first in range(begin, codes.shape[0], PIECE):
         count = min(PIECE, codes.shape[0] - first)
@@ -117,7 +119,7 @@ def encode_numbers(
 
 @kernel
 def mark_given(table: CodeTable, whole: int, tail: OutInts32) -> None:
-    """Mark the codes that were given out, of those behind the first ones."""
+    """Mark in `tail` which of the codes from `whole` on were given out."""
     threads = table.sizes.shape[0]
     for thread in range(threads):
         for count in range(whole // threads, table.sizes[thread, COUNT]):
@@ -126,7 +128,7 @@ def mark_given(table: CodeTable, whole: int, tail: OutInts32) -> None:
 
 @kernel
 def translate(codes: OutInts32, tail: OutInts32, whole: int) -> None:
-    """Translate codes from the first one on that is not of a whole row of blocks."""
+    """Replace the codes from `whole` on by those in `tail`, which have no gaps."""
     for row in range(codes.shape[0]):
         code = codes[row]
         if code >= whole:
@@ -135,7 +137,7 @@ def translate(codes: OutInts32, tail: OutInts32, whole: int) -> None:
 
 @kernel
 def move_slots(old: OutInts, slots: OutInts) -> None:
-    """Move what is in slots to more of them."""
+    """Insert the entries of a table's slots into a larger table."""
     mask, shift = slots.shape[0] - 1, LENGTH_BITS + PART_BITS - top_bit(slots.shape[0])
     for place in range(old.shape[0]):
         found = old[place]
@@ -148,7 +150,7 @@ def move_slots(old: OutInts, slots: OutInts) -> None:
 
 @kernel
 def copy_texts(table: CodeTable, begins: OutInts, data: OutBytes) -> None:
-    """Write the bytes of texts without a gap, and where each begins and the last one ends."""
+    """Write the bytes of texts without gaps, and their offsets."""
     filled = 0
     for code in range(begins.shape[0] - 1):
         begins[code] = filled
@@ -162,7 +164,7 @@ def copy_texts(table: CodeTable, begins: OutInts, data: OutBytes) -> None:
 
 @inlined
 def read_texts(offsets: Offsets, data: Bytes, first: int, count: int, room: OutInts) -> bool:
-    """Write what is known of some texts; return false where one is too long."""
+    """Write the words and marks of some texts; return false if one is too long."""
     longest = 0
     for place in range(count):
         begin, end = int(offsets[first + place]), int(offsets[first + place + 1])
@@ -187,19 +189,19 @@ def read_texts(offsets: Offsets, data: Bytes, first: int, count: int, room: OutI
 
 @inlined
 def part_of(mixed: int) -> int:
-    """The part of a hash that is kept."""
+    """The upper bits of a hash, which slots and marks keep."""
     return folded(mixed) >> (62 - PART_BITS)
 
 
 @inlined
 def mask_of(length: int) -> int:
-    """The bits of so many bytes of a word, of no more than it has and no fewer than none."""
+    """A mask of the first `length` bytes of a word, for any length, a negative one too."""
     return -1 if length >= WORD else (1 << (WORD * max(length, 0))) - 1
 
 
 @inlined
 def fetch_texts(table: CodeTable, known: OutInts, begin: int, end: int) -> None:
-    """Fetch what the next texts are looked for in: their slots, and what is known of the codes."""
+    """Prefetch the slots of the next texts, and what `known` holds of the codes in them."""
     shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
     for place in range(begin, end):
         prefetch(table.slots, known[WORDS * place + MARK] >> shift)
@@ -210,7 +212,7 @@ def fetch_texts(table: CodeTable, known: OutInts, begin: int, end: int) -> None:
 
 @inlined
 def code_of(table: CodeTable, known: OutInts, at: int, begins: int, thread: int) -> int:
-    """The code of a text, a new one if it has none; `GIVEN_UP` if it is not soon found."""
+    """The code of a text, a new one if it has none; `GIVEN_UP` after too many probes."""
     slots, mark = table.slots, known[at + MARK]
     slot = mark >> (LENGTH_BITS + PART_BITS - top_bit(slots.shape[0]))
     for _ in range(MOST_SLOTS):
@@ -223,7 +225,7 @@ def code_of(table: CodeTable, known: OutInts, at: int, begins: int, thread: int)
                 table.sizes[thread, COUNT] += 1
                 table.sizes[thread, BYTES] += mark & ((1 << LENGTH_BITS) - 1)
                 return code
-        # Another thread may have been first, with this text or another one.
+        # Another thread may have claimed the slot, with this text or another one.
         if (found ^ mark) >> LENGTH_BITS == 0:
             code = (found & ((1 << LENGTH_BITS) - 1)) - 1
             if is_text(table, code, known, at, begins):
@@ -234,7 +236,7 @@ def code_of(table: CodeTable, known: OutInts, at: int, begins: int, thread: int)
 
 @inlined
 def code_of_number(table: CodeTable, number: int, mark: int, thread: int) -> int:
-    """The same of a number whose part of a hash is the upper half of a mark."""
+    """The code of a number, as `code_of`; the upper half of `mark` is the hash."""
     slots = table.slots
     slot = mark >> (LENGTH_BITS + PART_BITS - top_bit(slots.shape[0]))
     for _ in range(MOST_SLOTS):
@@ -256,7 +258,7 @@ def code_of_number(table: CodeTable, number: int, mark: int, thread: int) -> int
 
 @inlined
 def code_at(count: int, thread: int, threads: int) -> int:
-    """The code that a thread gives out after so many others."""
+    """The code that a thread gives out after `count` others."""
     block = (count >> BLOCK_BITS) * threads + thread
     return block << BLOCK_BITS | count & ((1 << BLOCK_BITS) - 1)
 
@@ -269,7 +271,7 @@ def next_code(table: CodeTable, thread: int) -> int:
 
 @inlined
 def is_full(table: CodeTable, thread: int, count: int) -> bool:
-    """Whether a thread has no room for so many codes, or any other one had none."""
+    """Whether a thread lacks room for `count` more codes, or any thread has run out of room."""
     sizes, is_ended = table.sizes, 0
     if code_at(sizes[thread, COUNT] + count, thread, sizes.shape[0]) >= table.slots.shape[0] // 2:
         sizes[thread, IS_FULL] = 1
@@ -280,7 +282,7 @@ def is_full(table: CodeTable, thread: int, count: int) -> bool:
 
 @inlined
 def is_text(table: CodeTable, code: int, known: OutInts, at: int, begins: int) -> bool:
-    """Whether a code is that of a text."""
+    """Whether a code is that of the text with the words at `known[at]` and the address `begins`."""
     mine, same = WORDS * code, table.known
     differ = (same[mine] ^ known[at]) | (same[mine + 1] ^ known[at + 1])
     differ |= (same[mine + 2] ^ known[at + 2]) | (same[mine + MARK] ^ known[at + MARK])
@@ -292,7 +294,7 @@ def is_text(table: CodeTable, code: int, known: OutInts, at: int, begins: int) -
 
 @linked
 def is_alike(place: int, begins: int, length: int) -> bool:
-    """Whether two texts of a length, of which the first bytes are the same, have the same bytes."""
+    """Whether two texts of one length, equal up to `BESIDE` bytes, are equal."""
     at = BESIDE
     while at + WORD <= length:
         if field(place + at, 0) != field(begins + at, 0):
@@ -306,7 +308,7 @@ def is_alike(place: int, begins: int, length: int) -> bool:
 
 @inlined
 def note_text(table: CodeTable, code: int, known: OutInts, at: int, begins: int) -> None:
-    """Write what is known of the text of a code; there is room for it."""
+    """Store the words, mark and address of a code's text."""
     for word in range(WORDS):
         table.known[WORDS * code + word] = known[at + word]
     table.places[code] = begins

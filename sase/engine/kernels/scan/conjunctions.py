@@ -1,8 +1,8 @@
-"""Conjunctions of a tree: joins of what may come in any order, as the members of a set do.
+"""Conjunctions of a tree plan: joins of records in any order, such as the members of a set.
 
-The records of both sides come in the order of their last events, and are taken up so; each is given
-all of the other side that were taken up before it, the latest first: those of one key are a chain.
-So every pair is tried once, and what is made is in the order of last events, too.
+Both sides order their records by last event, and are merged in that order. Each record is joined
+with all records of the other side that came before it, the latest first; those of one key form a
+chain. So every pair is tried once, and results are ordered by last event, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sase.engine.kernels.window import window_start
 
 @inlined
 def comes_from_left(left: Buffer, right: Buffer) -> bool:
-    """Whether the next record to take up is one on the left."""
+    """Whether the next record in the merged order is on the left."""
     number, other = left.ends[DONE], right.ends[DONE]
     if number == left.ends[COUNT] or other == right.ends[COUNT]:
         return bool(number < left.ends[COUNT])
@@ -51,7 +51,7 @@ def comes_from_left(left: Buffer, right: Buffer) -> bool:
 
 @inlined
 def shares_event(left: OutInts, right: OutInts, join: Join) -> bool:
-    """Whether an event is in both records."""
+    """Whether both records contain a common event."""
     for level in range(FIELDS, FIELDS + join.split - join.low + 1):
         for other in range(FIELDS, FIELDS + join.high - join.split):
             if left[level] == right[other]:
@@ -78,7 +78,7 @@ def _conjoined(
     left: Buffer, right: Buffer, join: Join, at: OutInts, checks: Checks | None,
     tally: Tally | None, out: Buffer,
 ) -> bool:  # fmt: skip
-    """Join the new records of both sides; False if it pauses before, or for want of room."""
+    """Join the new records of both sides; return False if it pauses or runs out of room."""
     outs, until, count = out.cells, at[TRIED] + PATIENCE, out.ends[COUNT]
     room, out_mask = out.ends[TAIL] + outs.shape[0], outs.shape[0] - 1
     while left.ends[DONE] < left.ends[COUNT] or right.ends[DONE] < right.ends[COUNT]:
@@ -101,7 +101,7 @@ def _conjoined(
                 return False
             at[AT] = earlier[BELOW]
             one, two = (later, earlier) if is_left else (earlier, later)
-            # Of simultaneous events the one that is taken up earlier may be the later row.
+            # Among simultaneous events the record merged first may be the later row.
             begin = window_start(max(later[LAST], earlier[LAST]), join.span)
             if min(later[FIRST], earlier[FIRST]) < begin or shares_event(one, two, join):
                 continue

@@ -1,11 +1,11 @@
 """Sequence construction: the walk back through active instance stacks (SASE 2006, 4.1).
 
-Each final instance is the root of a walk: its RIP is the first choice for the level before, that
-one's RIP for the next, and from each the own stack leads down to the other choices. Visited in
-this order, the most recent event first at each level, the sequences come in the order of results.
+Each final instance is the root of a walk. Its RIP is the first choice for the level before, that
+one's RIP for the next, and so on; at each level the stack leads down to the other choices. The most
+recent event comes first at each level, so sequences are written in the order of results.
 
-A walk stops when the output is full and goes on where it stopped: `Walk` holds the number of the
-final instance, the level that is being chosen, and the choice at every level.
+A walk stops when the output is full, and resumes from `Walk`: the number of the final instance, the
+level to choose next, and the choice at every level.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from sase.engine.kernels.scan.stacks import (
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.kernels.window import window_start
 
-# What the second field of `at` says when no walk is under way.
+# `at[1]` when no walk is under way.
 FRESH = -1
-# What `levels` holds of each level: its choice, and how many instances were looked at.
+# Rows of `levels`: the choice at a level, and how many instances were visited there.
 CHOICE, VISITED = range(2)
-# After so many choices a walk pauses, though the output is not full: an interrupt is heard then.
+# Choices per call: a walk pauses then, so that an interrupt is handled.
 PATIENCE = 1 << 16
-# Which negative components are pushed: none, some that may forbid a start, or those of gaps alone.
+# Which negative components are pushed into the stacks: none, some at a start, or only in gaps.
 NO_FLOORS, FLOORS, FLOORS_OF_GAPS = range(3)
 
 
 class Walk(NamedTuple):
-    """Where a walk stands: [final instance, level], and the choice at every level.
+    """The position of a walk: [final instance, level], and the choice at every level.
 
-    `bounds` are what the window spans, which negative components are pushed, what the window of a
-    negated start spans, and the earliest measure in that one.
+    `bounds`: the span of the window; which negative components are pushed (`FLOORS`); the span of
+    the window of a negated start; the earliest measure in that window.
     """
 
     at: OutInts
@@ -55,7 +55,7 @@ class Walk(NamedTuple):
 
 @linked
 def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
-    """Go down the stack of a level, or past the last level, where there is but one choice."""
+    """Move to the next choice at a level; return the level, or past the last one: it has none."""
     if level == stacks.cells.shape[0] - 1:
         return int(level + 1)
     choice = walk.levels[CHOICE]
@@ -68,7 +68,7 @@ def next_choice(stacks: StackArrays, walk: Walk, level: int) -> int:
 def write_all(
     stacks: StackArrays, walk: Walk, bound: int, tally: Tally | None, out: OutIntRows, written: int
 ) -> int:
-    """Write the sequences that begin with any event that may, unchecked; return the new count."""
+    """Write the sequences with every possible first event, unchecked; return the new count."""
     cells, choice, masks, begin = stacks.cells, walk.levels[CHOICE], stacks.ends[MASK], written
     mask, tail, at = masks[0], stacks.ends[TAIL, 0], choice[0]
     floor = EARLIEST
@@ -78,7 +78,7 @@ def write_all(
         cell = cells[0, at & mask]
         if cell[REACH] < bound:
             break
-        if floor > EARLIEST and cell[TIE] < floor:  # else there may be no tie in it
+        if floor > EARLIEST and cell[TIE] < floor:  # the cells may have no TIE otherwise
             if tally is not None:
                 tally.levels[0] += 1
             break
@@ -98,7 +98,7 @@ def write_all(
 def write_pairs(
     stacks: StackArrays, walk: Walk, bound: int, out: OutIntRows, written: int
 ) -> tuple[int, int]:
-    """Write the sequences of any first two events that may be, unchecked; the count and a level."""
+    """Write the sequences with all possible first two events, unchecked; return count and level."""
     cells, choice, masks, begin = stacks.cells, walk.levels[CHOICE], stacks.ends[MASK], written
     mask, later_mask, room, visited = masks[0], masks[1], out.shape[1], 0
     first, second, tail, level = choice[0], choice[1], stacks.ends[TAIL, 1], 1
@@ -134,7 +134,10 @@ def write_on(
     stacks: StackArrays, walk: Walk, level: int, bound: int, tally: Tally | None, out: OutIntRows,
     written: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Write the sequences of any events of the first levels; the count, and the level after."""
+    """Write the sequences with all possible events of the first one or two levels.
+
+    Return the new count, and the level to choose next.
+    """
     if level == 0:
         written = write_all(stacks, walk, bound, tally, out, written)
         if written < out.shape[1]:
@@ -148,7 +151,7 @@ def write_on(
 
 @linked
 def may_be_first(stacks: StackArrays, walk: Walk, final: int, place: int) -> bool:
-    """Whether no event of a negated start lies before a first event, in the window of the final."""
+    """Whether no negated start forbids a first event in the window of a final event."""
     if stacks.cells[0, place, RIP] != PRECEDED:
         return True
     measure = stacks.cells[stacks.cells.shape[0] - 1, final, REACH]
@@ -160,16 +163,16 @@ def _constructed(
     stacks: StackArrays, walk: Walk, checks: Checks | None, tally: Tally | None, out: OutIntRows,
     written: int,
 ) -> int:  # fmt: skip
-    """Write sequences, a row for each level, behind those written; how many are written then.
+    """Write sequences, a row for each level, after the `written` ones; return the new count.
 
-    Events are checked when they are chosen: where none passes for long a walk pauses. At the end
-    `walk.at[0]` is the count of the last level. A tally counts what negative components ended.
+    Checks run when an event is chosen; a walk pauses if none passes for long. When all are written,
+    `walk.at[0]` is the last level's count. The tally counts what negative components end.
     """
     cells, choice, last = stacks.cells, walk.levels[CHOICE], stacks.cells.shape[0] - 1
     tails, masks = stacks.ends[TAIL], stacks.ends[MASK]
     span, has_floors, count = walk.bounds[0], walk.bounds[1] != NO_FLOORS, stacks.ends[COUNT, last]
     room, asks_first = out.shape[1], checks is not None or walk.bounds[1] == FLOORS
-    # At the first levels no event is asked for more than its reach.
+    # The levels below this need no check but the window's.
     unchecked = 0 if asks_first or last == 0 else 1 if has_floors or last == 1 else 2
     number, level, until = walk.at[0], walk.at[1], walk.levels[VISITED, 0] + PATIENCE
     while number < count and written < room:
@@ -195,7 +198,7 @@ def _constructed(
                 walk.levels[VISITED, level] += 1
             passes = True
             if checks is not None:
-                if level > 0:  # not in the innermost loop, which ends soon
+                if level > 0:  # the innermost loop ends soon by itself
                     until -= 1
                     if walk.levels[VISITED, 0] >= until:
                         room = written

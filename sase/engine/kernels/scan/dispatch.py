@@ -1,7 +1,7 @@
-"""Deal out events to the queries that read them: by type, and by values that are asked for.
+"""Route events to the queries that read them, by type and by the values of attributes.
 
-A *bucket* is what several queries ask of an event alike: its type, or that and the value of an
-attribute. An event is looked up once for all queries, and each bucket knows its readers.
+A *bucket* is a condition on one event that several queries share: its type, or its type and the
+value of an attribute. Each event is looked up once for all queries; each bucket lists its readers.
 """
 
 from __future__ import annotations
@@ -10,29 +10,31 @@ from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import Codes, IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
-# By the code of a type plus one: its own bucket, and from where to where its probes stand.
+# Rows of `by_type`, indexed by the code of a type plus one: the bucket of the type itself, and the
+# range of its probes.
 BUCKET, FIRST, END = range(3)
-# Of a probe: which row of values it reads; from which value on, for so many, and from where on the
-# buckets of these stand. Of values that lie far apart there are none: they stand in a table.
+# Rows of `probes`: the row of values to read; the least value, the number of consecutive values,
+# and where their buckets begin in `near`. SIZE is 0 for values far apart, which are in a hash
+# table.
 COLUMN, LEAST, SIZE, START = range(4)
-# The rows of a table of values: the probe, the value, and the bucket, negative where it is empty.
+# Rows of the hash table of values: probe, value and bucket, which is negative in an empty slot.
 PROBE, VALUE, FOUND = range(3)
-# What is known of a reader while events are dealt out.
+# Rows of the `state` of `deal`, by reader: the last place it got, and where it writes next.
 LAST, NEXT = range(2)
-# An odd number by which values of 32 bits are spread over the table, within 63 bits.
+# An odd factor that spreads values of 32 bits over the table, within 63 bits.
 FACTOR, BITS = 0x61C88647, 0xFFFFFFFF
 
 
 @inlined
 def slot_of(probe: int, value: int, mask: int) -> int:
-    """Where a probe begins to look for a value."""
+    """The slot where the search for a probe's value begins."""
     mixed = (((value ^ (value >> 31)) & BITS) ^ probe) * FACTOR
     return ((mixed >> 31) ^ mixed) & mask
 
 
 @kernel
 def fill_table(entries: IntRows, table: OutIntRows) -> None:
-    """Write entries of probe, value and bucket into an empty table of a power of two of places."""
+    """Insert entries of probe, value and bucket into an empty table (a power of two of slots)."""
     mask = table.shape[1] - 1
     for i in range(entries.shape[1]):
         slot = slot_of(entries[PROBE, i], entries[VALUE, i], mask)
@@ -55,10 +57,10 @@ def find_buckets(
     count: int,
     out: OutIntRows,
 ) -> int:
-    """Append place and bucket of every hit of events from the first on, to as many as there are.
+    """Append place and bucket of every hit to `out`, after `count` others; return the new count.
 
-    Count by bucket plus one, and return how many hits there are then. There is room for all and one
-    more, since each is written before it is known to be one.
+    `counts` counts hits by bucket plus one. `out` needs room for one hit more, since each is
+    written before it is tested.
     """
     mask = table.shape[1] - 1
     for place in range(types.shape[0]):
@@ -96,12 +98,7 @@ def deal(
     state: OutIntRows,
     out: OutIntRows,
 ) -> None:
-    """Append what some hits are, place and `rows` there, to those of the readers of their buckets.
-
-    The rows are of events from the first on; each reader is given an event once. `readers` begins
-    with where the readers of each bucket stand in it. The `state` has, by reader, the place that
-    it was given last, and where in `out` it goes on: negative for one that is given nothing.
-    """
+    """Append the places of hits, and `rows` of their events, to the output of the readers."""
     for i in range(low, high):
         place, bucket = hits[0, i], hits[1, i]
         for at in range(readers[bucket], readers[bucket + 1]):

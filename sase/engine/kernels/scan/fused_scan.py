@@ -1,8 +1,8 @@
 """Fused scan and construction over columns in memory, or over a pushed Arrow batch.
 
-For plans that ask nothing of an event but its type and its key. Columns are numbers of any width,
-read from their addresses. A few thousand events at a time go through the same scan and the same
-construction as in separate operators: so many intermediate arrays stay in the cache.
+For plans that read only the type and the key of an event. Columns are numbers of any width, read by
+address. A few thousand events at a time pass through the kernels of scan and construction that
+separate operators use, so that the intermediate arrays stay in the cache.
 """
 
 # long because: it is one loop over columns, of a table and of a pushed batch, with what it reads.
@@ -52,29 +52,32 @@ from sase.engine.kernels.scan.stacks import (
 )
 from sase.engine.kernels.window import window_start
 
-# What is written of each event besides its place, state and time.
+# Rows of `room` behind place, state and time.
 KEY, TIE = 3, 4
 ROWS = 5
-# The columns: times, types, and the numbers of keys. Of each its form and address.
+# Rows of `columns`: times, types, then each key attribute; of each column its form and address.
 TIMES, TYPES, KEYS = range(3)
 FORM, ADDRESS = range(2)
-# What is lacking for going on, where it is not room for some number of events.
+# Why a scan stopped, if negative or 0: nothing lacks; a key is out of the range of the codes. A
+# positive number is the number of events that lack room.
 NOTHING_LACKS, CODES = 0, -1
-# Ranges are sought of types of at most two bytes, of so many codes; so many are too many.
+# Types are compared as ranges of codes if they have at most two bytes (form 3), at most MOST_CODES
+# codes, and fewer than TOO_MANY ranges.
 MOST_FORM, MOST_CODES, TOO_MANY = 3, 1 << 10, 4
-# What a batch is that has to go another way.
+# The batch needs the general path.
 OTHER = CODES
-# What is counted of instances by level: the most that were alive, and where these begin.
+# Rows of `alive`, by level: the most instances alive at a time, and the first one alive.
 MOST_ALIVE, ALIVE_FROM = range(2)
-# Of which parts nanoseconds are counted, and behind them up to when.
+# Columns of `spent`: nanoseconds by part, and the time of the last note.
 ADMISSION, SCAN, CONSTRUCTION, SINCE = range(4)
 
 
 class ScanRange(NamedTuple):
-    """The rows to scan; position and tie of the first of all events.
+    """The rows to scan, and the position and tie of the first event of the input.
 
-    The window spans `span` of what is written to the row `measure`. Instances below `bound` are
-    evictable. Numbers of events are `tagged` by so many bits of what is known of their types.
+    `measure` is the row of `room` that the window measures, `span` its length. Instances below
+    `bound` are evictable. Event numbers carry a tag of `tagged` bits, which the state holds from
+    `TAG_AT` on.
     """
 
     begin: int
@@ -88,17 +91,17 @@ class ScanRange(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The addresses of the kernels of scan and of construction, which are called and not linked."""
+    """The addresses of the kernels of scan and construction, which are called, not linked."""
 
     scan: int
     construct: int
 
 
 class ScanInput(NamedTuple):
-    """How events are read.
+    """The columns that are scanned.
 
-    `states` is by the code of a type plus one; of the numbers of keys `digits` make codes; `ties`
-    are the ranks of order keys, or nothing where each event has its own.
+    `states` is indexed by the code of a type plus one. `digits` (least, bits, shift) make a code of
+    the key numbers. `ties` are the ranks of order keys, or empty if no events are simultaneous.
     """
 
     columns: OutIntRows
@@ -108,7 +111,7 @@ class ScanInput(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Codes from the first to the last of up to three ranges, and how many ranges there are."""
+    """Up to three ranges of codes, first to last, and how many there are."""
 
     known: int
     least: int
@@ -120,7 +123,7 @@ class Ranges(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """The counters of ANALYZE: choices ended, instances alive, and nanoseconds by a `clock`."""
+    """The counters of ANALYZE: choices ended, instances alive, and nanoseconds by `clock`."""
 
     tally: Tally
     alive: OutIntRows
@@ -129,7 +132,7 @@ class Counting(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """The row reached, events admitted, sequences written, and what lacks if not room for these."""
+    """The row reached, events admitted, sequences written, and what lacks (`NOTHING_LACKS`, …)."""
 
     reached: int
     admitted: int
@@ -139,7 +142,7 @@ class ScanResult(NamedTuple):
 
 @inlined
 def ranges_of(states: Ints, form: int) -> Ranges:
-    """Return the ranges of codes that have a state and fit the form of the types."""
+    """Return the ranges of the codes that have a state, within the number form of the types."""
     known = least = most = other = end = third = last = 0
     if form > MOST_FORM or states.shape[0] > MOST_CODES:
         return Ranges(TOO_MANY, least, most, other, end, third, last)
@@ -181,13 +184,13 @@ def admit_types(types: int, form: int, states: Ints, room: OutIntRows, size: int
 
 @inlined
 def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> bool:
-    """Write the codes of the keys of events; return false if a key is out of range."""
+    """Write the codes of the events' keys; return false if a key is out of range."""
     columns, digits, beyond = reading.columns, reading.digits, 0
     if columns.shape[0] == KEYS:
         for place in range(count):
             room[KEY, place] = 0
     for row in range(columns.shape[0] - KEYS):
-        if row == digits.shape[0]:  # nothing is known of keys yet
+        if row == digits.shape[0]:  # no key seen yet
             return count == 0
         form, address = columns[KEYS + row, FORM], columns[KEYS + row, ADDRESS]
         least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
@@ -202,7 +205,7 @@ def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) ->
 
 @inlined
 def describe(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> None:
-    """Write times and states of events."""
+    """Write the times and states of the admitted events."""
     columns, states = reading.columns, reading.states
     form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
     address += begin << (form >> 1)
@@ -216,10 +219,10 @@ def describe(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> No
 
 @inlined
 def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: OutIntRows) -> int:
-    """Keep the events that may follow an instance within the window; return how many.
+    """Keep the events that can follow an instance within the window; return how many.
 
-    Simultaneous events are told apart later. What is kept is chosen without branches, of which
-    every second would be mispredicted. A comparison that is used once, LLVM makes a branch of.
+    The scan itself separates simultaneous events. Selection is branchless, since every second
+    branch would be mispredicted; LLVM turns a comparison with a single use into a branch.
     """
     heads, dropped, last = stacks.heads, stacks.ends[DROPPED], stacks.heads.shape[1] // HEAD - 1
     bits = (1 << TAG_AT) - 1 if sought.tagged else -1
@@ -239,8 +242,8 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
         else:
             before, is_first = heads[key, max(level - 1, 0) * HEAD + LATEST_START], level == 0
             passes = is_first | (before >= window_start(measure, sought.span))
-            # Where it does not pass, nothing on the stack does. The last level has none: of the one
-            # before what stands there is written again.
+            # If it fails, nothing on the stack is in the window. The last level has no head: the
+            # value of the level before is written back.
             heads[key, min(level, last) * HEAD + LATEST_START] = measure if is_first else before
             dropped[level] += not passes
         room[PLACE, kept], room[TIME, kept] = row, time
@@ -253,7 +256,7 @@ def sift(sought: ScanRange, stacks: StackArrays, begin: int, count: int, room: O
 def number_events(
     reading: ScanInput, sought: ScanRange, begin: int, count: int, room: OutIntRows
 ) -> None:
-    """Write the ties of events, and their numbers over their places."""
+    """Write the ties of events, and replace their places by event numbers with tags."""
     ties, position, tie = reading.ties, sought.position + begin, sought.tie
     if ties.shape[0] > 0:
         for place in range(count):
@@ -269,7 +272,7 @@ def number_events(
 
 @linked
 def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
-    """Return the measure below which no event from a row on reaches an instance."""
+    """Return the measure below which no instance can match an event from `row` on."""
     if row == 0:
         return sought.bound
     if sought.measure == PLACE:
@@ -280,7 +283,7 @@ def bound_before(reading: ScanInput, sought: ScanRange, row: int) -> int:
 
 @linked
 def free_places(stacks: StackArrays) -> int:
-    """Return how many more events every level has room for."""
+    """Return for how many more events every level has room."""
     free = stacks.cells.shape[1]
     for level in range(stacks.cells.shape[0]):
         alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
@@ -290,7 +293,7 @@ def free_places(stacks: StackArrays) -> int:
 
 @linked
 def note_time(counting: Counting, which: int) -> None:
-    """Count the time since the last note for a part."""
+    """Add the time since the last note to a part."""
     if counting.clock != NO_CLOCK:
         now = nanoseconds(counting.clock)
         counting.spent[which] += now - counting.spent[SINCE]
@@ -299,7 +302,7 @@ def note_time(counting: Counting, which: int) -> None:
 
 @linked
 def note_alive(counting: Counting, stacks: StackArrays) -> None:
-    """Count the most instances at a time."""
+    """Update the greatest number of instances alive at a time, by level."""
     most = counting.alive[MOST_ALIVE]
     for level in range(most.shape[0]):
         alive = stacks.ends[COUNT, level] - counting.alive[ALIVE_FROM, level]
@@ -311,7 +314,7 @@ def _fused_scan(
     absences: Absences | None, walk: Walk, counting: Counting | None, room: OutIntRows,
     out: OutIntRows,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push events onto the stacks, and write what they complete: the fields of a `ScanResult`."""
+    """Push events onto the stacks, and write the sequences that they complete: a `ScanResult`."""
     begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
     size, types = room.shape[1] - 1, reading.columns[TYPES]
     if counting is not None and counting.clock != NO_CLOCK:
@@ -341,7 +344,7 @@ def _fused_scan(
                 lacks = count
                 break
         fetch_heads(stacks, room[KEY], 0, count)
-        # What negative components forbid is counted, which the scan does.
+        # With absences the scan counts what they forbid, so nothing is sifted out before.
         kept = sift(sought, stacks, begin, count, room) if absences is None else count
         number_events(reading, sought, begin, kept, room)
         if counting is not None:
@@ -370,19 +373,18 @@ fused_scan_between_counted = kernel(_fused_scan)
 
 # ---------------------------------------------------------------- pushed batches
 
-# What a batch is whose types are in another dictionary.
+# The types of the batch use another dictionary.
 FOREIGN = -2
-# Which child of a batch a column is, besides its form and address.
+# Column of `BatchLayout.columns` behind FORM and ADDRESS: the number of the batch's child.
 CHILD = 2
 
 
 class BatchLayout(NamedTuple):
-    """How batches of a schema are read, and what is known of them.
+    """How batches of a schema are read.
 
-    `columns` are the times, the types and the numbers of keys; `dictionary` is that of the types,
-    as `is_same` takes it, and `states` is by the index into it plus one; of the keys `digits` make
-    codes. The window measures what is written to the row `measure`, and spans `span` of it. Numbers
-    of events are `tagged` by so many bits.
+    `columns` are the times, the types and the key attributes. `dictionary` is that of the types, as
+    `is_same` takes it; `states` is indexed by the index into it plus one. `digits` make codes of
+    key numbers. `measure`, `span` and `tagged` are those of `ScanRange`.
     """
 
     columns: OutIntRows
@@ -395,7 +397,7 @@ class BatchLayout(NamedTuple):
 
 
 class PushState(NamedTuple):
-    """What a push finds and leaves behind: it is the same from one to the next, mostly."""
+    """The arguments of a push that are the same from one batch to the next."""
 
     layout: BatchLayout
     calls: Calls
@@ -407,7 +409,7 @@ class PushState(NamedTuple):
 
 @kernel
 def store_state(address: int, state: PushState) -> None:
-    """Store the state that `push_batch` loads: to hand over so many arrays takes longer."""
+    """Store the state that `push_batch` loads, since passing many arrays in each call is slow."""
     store_at(address, state)
 
 
@@ -422,9 +424,10 @@ state_at, absences_at = tuple_at(PushState), tuple_at(Absences)
 
 @kernel
 def locate(batch: int, columns: OutIntRows, dictionary: Ints) -> int:
-    """Find some columns of an exported batch, without reading them; return what is lacking.
+    """Find the columns of an exported batch without reading them; return what lacks.
 
-    That is a column that begins inside of its memory, or the known dictionary of types.
+    `OTHER` if a column does not begin inside its memory; `FOREIGN` if the types have another
+    dictionary.
     """
     arrays = field(batch, CHILDREN)
     for child in range(field(batch, CHILD_COUNT)):
@@ -445,10 +448,10 @@ def _push_batch(
     batch: int, state_address: int, absences_address: int | None, counting: Counting | None,
     time: int, position: int, tie: int, bound: int,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push the events of an exported batch that is located and fits its memory.
+    """Push the events of an exported batch whose columns are located.
 
-    Write the sequences that they complete, and return the fields of a `ScanResult`, in which a time
-    is reached. If anything lacks, nothing is done.
+    Write the sequences that they complete; return a `ScanResult`'s fields, with the last time in
+    place of the row. If the batch is unfit (`OTHER`), nothing is changed.
     """
     state = state_at(state_address)
     layout, stacks, length = state.layout, state.stacks, field(batch, LENGTH)

@@ -1,19 +1,20 @@
 """Joins of a tree plan: buffers of the events of each component, and of joined sequences.
 
-A record is a sequence of events of adjacent levels, one event in the buffer of a leaf. It stands in
-the cells of its buffer at the place `number & mask`; numbers grow for ever, and one below the tail
-is dead. Records come in the order of their last events.
+A record is a sequence of events of adjacent levels; in the buffer of a leaf it is one event. It is
+stored in the cells of its buffer at the place `number & mask`; numbers grow for ever, and those
+below the tail are dead. Records are ordered by their last events.
 
-A join gives each new record on its right all records on its left that end strictly before it
-begins, the latest first: those of the same key are a chain, which BELOW leads down. Only what ends
-before the right record begins is linked into it, so that no search passes over what comes later.
-Without a key the chain is the buffer, which is searched by halves.
+A join combines each new record on its right with all records on its left that end strictly before
+it begins, the latest first. Those of one key form a chain linked by BELOW; without a key the chain
+is the buffer, searched by bisection. A left record is linked only when a right record begins after
+its end, so no search passes over later ones.
 
-Only what a final event may follow is joined: of a record on the right the next final event is
-known, and what begins before the window of that one is in no sequence. Others wait for a round.
+Only records that a final event may follow are joined: the next final event after a right record is
+known, and a record that begins before the window of that event is in no sequence. A right record
+without a final event yet waits for the next round.
 
-Negative components that are pushed down narrow that: FLOOR is the tie of the last event that
-forbids the gap before a record; before the first level the measure of the last one, if PRECEDED.
+Pushed negative components narrow this by FLOOR: the tie of the last event that forbids the gap
+before a record. For the first level it is the measure of that event, and PRECEDED is set.
 """
 
 from __future__ import annotations
@@ -27,20 +28,21 @@ from sase.engine.kernels.scan.stacks import Absences, Arrivals, last_absence, no
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.kernels.window import window_start
 
-# The fields of a record, and behind them its event numbers by level.
+# The fields of a record; behind them its event numbers by level.
 KEY, FIRST_TIE, FIRST, LAST_TIE, LAST, FLOOR, PRECEDED, BELOW = range(8)
 FIELDS = 8
-# Counted of a buffer: records ever, dead ones, those in chains, those joined with all on the left.
+# Counters of a buffer: records ever added, dead ones, linked ones, those joined with all on the
+# left.
 COUNT, TAIL, LINKED, DONE = range(4)
-# Where a join stands: the next record on the left, and the pairs that were tried and passed.
+# State of a join: the next record on the left; pairs tried; pairs passed.
 AT, TRIED, PASSED = range(3)
 FRESH = -2
-# After so many pairs a join pauses, though there is room: an interrupt is heard then.
+# Pairs per call: a join pauses then, so that an interrupt is handled.
 PATIENCE = 1 << 18
 
 
 class Buffer(NamedTuple):
-    """Records by place and field; the top of each key's chain; counts."""
+    """Records by place and field; the top of each key's chain; the counters."""
 
     cells: OutIntRows
     heads: OutInts
@@ -48,11 +50,12 @@ class Buffer(NamedTuple):
 
 
 class Join(NamedTuple):
-    """What a join asks: its first level, the last one on its left, and its last one.
+    """A join of levels `low` to `split` on its left with `split + 1` to `high` on its right.
 
-    Its conditions are a `group` of the checks. `final` is the first final event of the round, -1
-    if records on the right have one. Where measures `compare`, those of all keys do. Where
-    `starts`, the first events may be forbidden by what is after `least` in the window.
+    Its conditions are the `group` of the checks. `final` is the number of the round's first final
+    event, or `NOTHING` if records on the right contain theirs. `compares`: measures of different
+    keys are comparable, so the next final event bounds the window. `starts`: a negated start may
+    forbid first events, by events from measure `least` on.
     """
 
     low: int
@@ -95,7 +98,7 @@ fill_between = kernel(_filled)
 
 @inlined
 def linked_before(buffer: Buffer, key: int, tie: int) -> int:
-    """The latest record of a key that ends before a tie; those that do are linked."""
+    """Link the records that end before a tie; return the latest of them with the key."""
     cells, heads, ends = buffer.cells, buffer.heads, buffer.ends
     mask, tail, count = cells.shape[0] - 1, ends[TAIL], ends[COUNT]
     linked = max(ends[LINKED], tail)
@@ -106,7 +109,7 @@ def linked_before(buffer: Buffer, key: int, tie: int) -> int:
         linked += 1
     ends[LINKED] = linked
     found = heads[key]
-    if heads.shape[0] == 1:  # all are in one chain, and ordered
+    if heads.shape[0] == 1:  # one chain, in order
         low, high = tail, linked
         while low < high:
             middle = (low + high) >> 1
@@ -122,7 +125,7 @@ def linked_before(buffer: Buffer, key: int, tie: int) -> int:
 
 @inlined
 def fits(checks: Checks, join: Join, tally: Tally | None) -> bool:
-    """Whether the events in `rows` agree, and the conditions of a join hold."""
+    """Whether the events in `checks.rows` agree on all attributes and meet a join's conditions."""
     if checks.tests.shape[0] > 0:
         for level in range(join.high, join.low - 1, -1):
             test = disagreeing(checks, level, join.high)
@@ -150,7 +153,7 @@ def _joined(
     left: Buffer, right: Buffer, finals: Buffer, join: Join, at: OutInts, checks: Checks | None,
     tally: Tally | None, out: Buffer,
 ) -> bool:  # fmt: skip
-    """Join the new records on the right; False if it pauses before, or for want of room."""
+    """Join the new records on the right; return False if it pauses or runs out of room."""
     lefts, rights, outs, lasts = left.cells, right.cells, out.cells, finals.cells
     left_mask, right_mask, out_mask = lefts.shape[0] - 1, rights.shape[0] - 1, outs.shape[0] - 1
     tail, until, count = left.ends[TAIL], at[TRIED] + PATIENCE, out.ends[COUNT]
@@ -212,7 +215,7 @@ join_counted = kernel(_joined)
 
 @kernel
 def evict_records(buffer: Buffer, bound: int, is_right: bool) -> None:
-    """Give up the records that end before a bound, and on the right of a join those joined."""
+    """Drop the records that end before a bound, and on the right of a join those already joined."""
     cells, ends = buffer.cells, buffer.ends
     tail, count, mask = ends[TAIL], ends[COUNT], cells.shape[0] - 1
     if is_right:

@@ -1,8 +1,8 @@
-"""Keys as small codes: an open hash table whose codes are used again when their keys are dead.
+"""Small codes of keys: an open-addressing hash table that reuses the codes of dead keys.
 
-A slot has a code and, in the bits above, a part of the hash of its key: that of another key is
-hardly ever read, so that the table may be small. By code the key stands beside the last event that
-had it, mostly in one line of the cache.
+A slot has a code and, in the bits above it, a part of the key's hash. So the key of another slot is
+hardly ever read, and the table may be small. The entry of a code holds its key and the last event
+that had it, mostly in one cache line.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts, Out
 from sase.engine.kernels.scan.hashing import folded, mixed_with
 from sase.engine.kernels.sentinels import NOTHING
 
-# The bits of a slot, and where in a hash the part begins of which it has what a code leaves free.
+# The bits of a slot; the hash bits from PART_SHIFT on fill those that the code leaves free.
 SLOT_BITS, PART_SHIFT = 2**31 - 1, 30
-# A table of fewer slots stays in the cache; of a larger one the slots of so many keys are fetched
-# before they are read.
+# Tables below MANY slots stay in the cache; for larger ones the slots of PIECE keys are prefetched.
 MANY, PIECE = 1 << 15, 1 << 8
-# Where in an entry the last event stands, and from where on the numbers of the key.
+# Columns of an entry: the last event with the key; from KEY on the numbers of the key.
 USED, KEY = 0, 1
 
 
 class KeyTable(NamedTuple):
-    """The slots; by code the last event that had the key, and the key; codes to use again.
+    """The slots; the entries by code; the free codes.
 
-    Of slots there is a power of two; of entries fewer, and so many codes may be given out. `sizes`
-    are the codes ever given out, and how many of them are free.
+    Slots are a power of two. There are fewer entries than slots, one for each code that may be
+    given out. `sizes`: codes ever given out, and free codes among them.
     """
 
     slots: OutInts32
@@ -39,10 +38,7 @@ class KeyTable(NamedTuple):
 
 @kernel
 def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
-    """Write dense codes of keys by `digits` (least, bits, shift); return false if one is too far.
-
-    That is asked at the end, so that the loops are vectorized; all codes are 0 then.
-    """
+    """Write dense codes of keys by `digits` (least, bits, shift); false if one is out of range."""
     beyond = 0
     for row in range(rows.shape[0]):
         least, bits, shift = digits[row, 0], digits[row, 1], digits[row, 2]
@@ -59,13 +55,13 @@ def compose(rows: IntRows, digits: OutIntRows, codes: OutInts) -> bool:
 
 @inlined
 def excess(number: int, least: int, bits: int) -> int:
-    """What a number is beyond so many bits from the least on: 0 if it is in range."""
+    """How far a number is outside the `bits` from `least` on: 0 if it is in range."""
     return ((number - least) >> bits) | int(number < least)
 
 
 @kernel
 def encode(rows: IntRows, numbers: OutInts, table: KeyTable, start: int, codes: OutInts) -> int:
-    """Write the codes of keys of events by number, where not `NOTHING`; return where room ended."""
+    """Write the codes of keys where `codes` is not `NOTHING`; return the place where room ended."""
     room, mask = table.entries.shape[0], table.slots.shape[0] - 1
     for place in range(start, codes.shape[0]):
         if (place - start) % PIECE == 0:
@@ -103,7 +99,7 @@ def hash_of(rows: IntRows, place: int) -> int:
 
 @inlined
 def hash_of_entry(entries: OutIntRows, code: int) -> int:
-    """The same of the key that a code stands for."""
+    """The hash of the key of a code."""
     mixed = 0
     for place in range(KEY, entries.shape[1]):
         mixed = mixed_with(mixed, int(entries[code, place]))
@@ -112,13 +108,13 @@ def hash_of_entry(entries: OutIntRows, code: int) -> int:
 
 @inlined
 def part_of(mixed: int, mask: int) -> int:
-    """The part of a hash that stands in a slot above a code, which is within a mask."""
+    """The part of a hash that a slot keeps above its code."""
     return (mixed >> PART_SHIFT) & (SLOT_BITS ^ mask)
 
 
 @inlined
 def fetch_entries(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
-    """Fetch what the next keys are looked for in: their slots, and the entries of these codes."""
+    """Prefetch the slots of the next keys, and the entries of the codes in them."""
     if table.slots.shape[0] < MANY:
         return
     mask, width = table.slots.shape[0] - 1, table.entries.shape[1]
@@ -131,7 +127,7 @@ def fetch_entries(rows: IntRows, table: KeyTable, begin: int, end: int) -> None:
 
 @inlined
 def fetch_homes(old: KeyTable, table: KeyTable, begin: int, end: int) -> None:
-    """Fetch the slots in a table to which the keys of codes move."""
+    """Prefetch the slots to which the keys of codes move."""
     if table.slots.shape[0] >= MANY:
         for code in range(begin, end):
             prefetch(table.slots, hash_of_entry(old.entries, code) & (table.slots.shape[0] - 1))
@@ -139,7 +135,7 @@ def fetch_homes(old: KeyTable, table: KeyTable, begin: int, end: int) -> None:
 
 @linked
 def slot_of(rows: IntRows, place: int, mixed: int, table: KeyTable) -> int:
-    """The slot that a key of a hash has, or the free one where it belongs."""
+    """The slot of a key, or the free one where it belongs."""
     mask = table.slots.shape[0] - 1
     part, slot = part_of(mixed, mask), mixed & mask
     while table.slots[slot] != NOTHING:
@@ -152,7 +148,7 @@ def slot_of(rows: IntRows, place: int, mixed: int, table: KeyTable) -> int:
 
 @linked
 def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
-    """Whether a code stands for a key."""
+    """Whether a code is that of a key."""
     same = True
     for row in range(rows.shape[0]):
         same = same and table.entries[code, KEY + row] == rows[row, place]
@@ -161,10 +157,12 @@ def is_key(rows: IntRows, place: int, table: KeyTable, code: int) -> bool:
 
 @kernel
 def recycle(old: KeyTable, horizon: int, table: KeyTable) -> None:
-    """Move the keys used from an event on into an empty table, which may share arrays; free others.
+    """Move the keys used since event `horizon` into an empty table, and free the other codes.
 
-    The least free codes are given out first, and those behind the last in use are forgotten: so
-    the table can become small.
+    The tables may share arrays.
+
+    The lowest free codes are reused first, and those above the last code in use are dropped, so
+    that the table can shrink.
     """
     count, mask = old.sizes[0], table.slots.shape[0] - 1
     while count > 0 and old.entries[count - 1, USED] < horizon:

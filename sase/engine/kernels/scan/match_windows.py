@@ -1,9 +1,9 @@
-"""Match windows: which events begin a window that may hold a match, and which are in one of those.
+"""Match windows: which events begin a window that may hold a match, and which events are in one.
 
-A pattern is a list of steps, each of some slots: a slot is a bit that some event must have, after
-all events of the step before. Windows are kept apart by key, which is `NOTHING` for events that
-count nowhere. Of the events of a key from one on, `ends` has for each slot the earliest measure at
-which it and all steps behind it may be complete.
+A pattern is a list of steps, each of some slots. A slot is a bit that some event must have, after
+all events of the step before. Each key has its own windows; the key `NOTHING` has none. Events are
+read backwards: `ends` holds, by key and slot, the earliest measure by which the slot and all later
+steps can be complete.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import Flags, IntRows, Ints, OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
 
-# What is counted of windows: those that may hold a match and their events, and why others may not.
+# Counters: windows that may hold a match, their events, and by reason the starts ruled out.
 WINDOWS, EVENTS, NOT_FIRST, INCOMPLETE, TOO_SMALL = range(5)
 COUNTS = 5
-# Powers of two that fit a word are all different modulo this.
+# All powers of two below 2**64 are distinct modulo this prime: a perfect hash of bits.
 BITS = 67
 
 
 @kernel
 def link(keys: Ints, last: OutInts, before: OutInts, ranks: OutInts) -> None:
-    """Write for each event the one before it of its key, and how many are before it.
+    """Write for each event the previous event of its key, and its rank in the key.
 
-    `last` is by key the last event, of those that have one.
+    `last` is by key the last event, if it has one.
     """
     for row in range(keys.shape[0]):
         if keys[row] >= 0:
@@ -38,10 +38,7 @@ def link(keys: Ints, last: OutInts, before: OutInts, ranks: OutInts) -> None:
 
 @inlined
 def _end_of(step: int, measure: int, steps: Ints, ends: OutIntRows, key: int) -> int:
-    """Return the earliest measure by which a step and all behind it may be complete, of a key.
-
-    Behind the last step it is the `measure` of the event before.
-    """
+    """Return the earliest measure by which the steps behind `step` can be complete for a key."""
     end = measure
     if step + 1 < steps.shape[0]:
         for slot in range(steps[step], steps[step + 1]):
@@ -67,13 +64,12 @@ def mark_starts(
 ) -> None:
     """Mark the events that begin a window that may hold a match.
 
-    From the measure `behind` on there may be any events after these: `LATEST` if there are none,
-    of which windows up to that time take no notice.
-    `first` are the bits of which the first event of a match is, `fewest` how many events it has;
-    `slots` are by bits of levels, modulo `BITS`, the first slot, the end of the slots, and the step
-    of the first one, in which others follow. `steps` has where the slots of each step begin, and
-    where those of the last end. With `links`, of `link`, the events of windows are counted. The
-    last of the `ends` of a key is 0 before there are others.
+    Unknown events may follow from the measure `behind` on, so windows that reach it are kept;
+    `LATEST` if none follow. `first` are the bits of a match's first event, `fewest` the least
+    number of its events. `slots` has by bit modulo `BITS` the first slot, the end of the slots, and
+    the step of the first one. `steps` has the first slot of each step, and the end of the last.
+    With `links`, as `link` writes them, events in windows are counted. The last of the `ends` of a
+    key is 0 until the others are set.
     """
     before, ranks, last = links
     count = ends.shape[1] - 1
@@ -93,7 +89,8 @@ def mark_starts(
             rest ^= bit
             place = slots[bit % BITS]
             for slot in range(place[0], place[1]):
-                # What the event does for one step it does not do for the step before.
+                # An event fills only one step: slots are updated from the first step on, so that it
+                # does not serve the step before as well.
                 ends[key, slot] = _end_of(place[2] + slot - place[0] + 1, measure, steps, ends, key)
         size = fewest
         if before.shape[0]:
@@ -116,9 +113,9 @@ def mark_starts(
 def mark_windows(
     keys: Ints, measures: Ints, span: int, starts: Flags, latest: OutInts, inside: OutFlags
 ) -> None:
-    """Mark the events of windows that begin at `starts`; by key where the `latest` one begins.
+    """Mark the events in windows that begin at `starts`; `latest` is by key the last begin.
 
-    `EARLIEST` stands for none: of events about that time too many are marked.
+    `EARLIEST` means none; near that measure too many events are marked.
     """
     for row in range(keys.shape[0]):
         key, measure = keys[row], measures[row]

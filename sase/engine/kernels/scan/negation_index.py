@@ -1,7 +1,7 @@
 """The index of a negative component's events, partitioned by key and searched by time (3.3).
 
-The events of a key form a skew-binary jump list, newest first: besides `below` each has a `jump`
-further back, so that a search takes logarithmic steps in a list that only grows at its head.
+The events of a key form a skew-binary jump list, newest first. Besides `below` each has a `jump`
+further back, so that a search takes logarithmic time in a list that grows only at its head.
 
     depth    0 ◄── 1 ◄── 2 ◄── 3 ◄── 4 ◄── 5 ◄── 6       below
              0 ◄── 0 ◄── 1     0     3     4     3       the depth to which the jump leads
@@ -20,7 +20,10 @@ from sase.engine.kernels.window import window_start
 
 
 class NegativeIndex(NamedTuple):
-    """The events by place, as in `Stacks`; the top of each key's list; [count, tail]."""
+    """The events in a ring, by number modulo its size; the head of each key's list; counts.
+
+    `sizes` are the number of events ever and the tail: earlier numbers are dead.
+    """
 
     row: OutInts
     tie: OutInts
@@ -54,7 +57,7 @@ def insert(arrivals: Arrivals, bit: int, index: NegativeIndex) -> None:
 
 @kernel
 def drop(index: NegativeIndex, bound: int) -> None:
-    """Drop the events before a bound."""
+    """Drop the events whose measure is below a bound."""
     mask = index.row.shape[0] - 1
     while index.sizes[1] < index.sizes[0] and index.measure[index.sizes[1] & mask] < bound:
         index.sizes[1] += 1
@@ -76,7 +79,7 @@ def jump_over(index: NegativeIndex, top: int) -> int:
 
 @linked
 def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> int:
-    """Return the last event of a key whose tie, or measure, is less than a limit."""
+    """Return the last event of a key whose tie or measure (`by`) is below a limit."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
     at = index.heads[key]
     while at >= tail and by[at & mask] >= limit:
@@ -87,11 +90,11 @@ def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> i
 
 
 class Gap(NamedTuple):
-    """Where a negative component stands, and what the window says of it.
+    """The gap of a negative component, and the window's limits on it.
 
-    `levels` are those after which and before which it stands, `NOTHING` for none. `bounds`: what
-    the window of a start spans, the earliest measure in it; the length T of the window, whether
-    it is inclusive, and whether measures fall on the way back through a list.
+    `levels`: the level before the gap and the one behind it, `NOTHING` for none. `bounds`: the span
+    of the window at a start, the earliest measure in it; the length T of the window, whether it is
+    inclusive, and whether measures fall along a list.
     """
 
     levels: OutInts
@@ -99,7 +102,7 @@ class Gap(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Of the events in the store by place: ties, measures, and keys of the index."""
+    """Ties, measures and index keys of the events in the store, by slot."""
 
     tie: OutInts
     measure: OutInts
@@ -110,10 +113,10 @@ class Stored(NamedTuple):
 def gap_of(
     index: NegativeIndex, gap: Gap, stored: Stored, first: int, last: int, after: int, before: int
 ) -> tuple[int, int, int]:
-    """Return the last event of the index in a gap, and the least tie and measure there.
+    """Return the last event of the index in a gap, and the least tie and measure in the gap.
 
-    `first` and `last` are the slots of the ends of a match, `after` and `before` those of the
-    events around the gap, or `NOTHING`.
+    `first` and `last` are the slots of a match's first and last events; `after` and `before` those
+    of the events around the gap, or `NOTHING`.
     """
     key = stored.key[first] if stored.key.shape[0] > 0 else 0
     earliest, bound = EARLIEST, EARLIEST
@@ -162,7 +165,7 @@ forbid_counted = kernel(_forbidden)
 
 @linked
 def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> int:
-    """Return the last event of a key in the window from a measure on; its end saturates."""
+    """Return the last event of a key in the window that begins at a measure; its end saturates."""
     length, inclusive = gap.bounds[2], gap.bounds[3] == 1
     if measure < LATEST - length:
         return last_with_less(index, index.measure, key, measure + length + inclusive)
@@ -171,7 +174,7 @@ def last_in_window(index: NegativeIndex, key: int, measure: int, gap: Gap) -> in
 
 @linked
 def agrees_with_all(checks: Checks, last: int, tally: Tally | None) -> bool:
-    """Whether the event behind the sequence agrees with each of its events on every test."""
+    """Whether the negative event agrees with every event of the sequence on every test."""
     for test in range(checks.tests.shape[0]):
         codes = checks.codes[checks.tests[test]]
         code = codes[checks.rows[last + 1]]

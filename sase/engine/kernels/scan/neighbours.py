@@ -1,19 +1,21 @@
-"""The events near some few: in a range around one of them, and of the same key as that."""
+"""Find the events near some few events: in a range around one of these, and of its key."""
 
 from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.signatures import AnyInts, FewCodes, Ints, OutIntRows, OutInts
 
-# So many types are compared at once, and so many keys looked up: mostly none is wanted.
+# Types compared at once; keys looked up at once; events copied at once near a hit, most of them
+# without use.
 LINE, STEP, STRETCH = 128, 8, 64
 
 
 @kernel
 def places_of(types: FewCodes, codes: FewCodes, out: OutInts) -> int:
-    """Write the places of events of some types; how many there are, one more than there is room.
+    """Write the places of events of some types; return how many, or one more than there is room.
 
-    Both are of one type of numbers, so that a line of types is compared by a few instructions.
+    `types` and `codes` have one number type, so that a line of types is compared by few
+    instructions.
     """
     count = 0
     for begin in range(0, types.shape[0], LINE):
@@ -35,7 +37,7 @@ def places_of(types: FewCodes, codes: FewCodes, out: OutInts) -> int:
 
 @kernel
 def admit_places(types: FewCodes, states: Ints, places: Ints, out: OutIntRows) -> int:
-    """Write the places that are of an admitted event, with its state; how many there are."""
+    """Write the places whose events have a state, with that state; return how many."""
     count = 0
     for i in range(places.shape[0]):
         state = states[types[places[i]] + 1]
@@ -46,9 +48,9 @@ def admit_places(types: FewCodes, states: Ints, places: Ints, out: OutIntRows) -
 
 @kernel
 def search_rising(numbers: Ints, bounds: Ints, near: Ints, out: OutInts) -> None:
-    """Write how many rising numbers are less than each of some bounds.
+    """Write how many of the rising `numbers` are less than each bound.
 
-    The place is looked for as far from that of `near` as the last one was, by steps that double.
+    The search begins as far from `near` as the last result was, with steps that double.
     """
     shift, size = 0, numbers.shape[0]
     for i in range(bounds.shape[0]):
@@ -70,7 +72,7 @@ def search_rising(numbers: Ints, bounds: Ints, near: Ints, out: OutInts) -> None
 
 @inlined
 def any_alive(keys: AnyInts, at: int, alive: OutInts, mask: int) -> bool:
-    """Whether one of the next keys is alive."""
+    """Whether one of the next `STEP` keys is alive."""
     found = 0
     for i in range(STEP):
         found |= alive[keys[at + i] & mask]
@@ -81,10 +83,10 @@ def any_alive(keys: AnyInts, at: int, alive: OutInts, mask: int) -> bool:
 def neighbours(
     keys: AnyInts, few: Ints, begins: Ints, ends: Ints, alive: OutInts, out: OutInts
 ) -> int:
-    """Write the places of events near one of the few; how many there are, with room for one more.
+    """Write the places of the events near one of the few; return how many. Needs room for one more.
 
-    The ranges around the few begin and end in order. An event is near if in its place among the
-    `alive` there is a key: so those of other keys may be, too, and none of the same is missed.
+    The ranges around the few begin and end in order. `alive` counts the open ranges by key modulo
+    its size, so an event of another key may be written, too; none of the same key is missed.
     """
     entered, left, at, count, mask = 0, 0, 0, 0, alive.shape[0] - 1
     while left < few.shape[0]:

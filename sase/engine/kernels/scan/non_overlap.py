@@ -1,4 +1,4 @@
-"""Matches that do not overlap: each begins after the one taken before it has ended."""
+"""Select matches that do not overlap: each begins after the last selected one has ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sase.engine.kernels.jit.signatures import OutFlags, OutInts
 def select_disjoint(
     groups: OutInts, begins: OutInts, ends: OutInts, taken: OutInts, keep: OutFlags
 ) -> None:
-    """Whether each match is taken; `taken` is by group the tie at which the last one ends."""
+    """Write whether each match is selected; `taken` has by group the end of the last selected."""
     for number in range(keep.shape[0]):
         group = groups[number]
         keep[number] = begins[number] > taken[group]

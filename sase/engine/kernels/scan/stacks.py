@@ -1,24 +1,24 @@
 """Active instance stacks, partitioned or not: sequence scan (SASE 2006, 4.1 and 4.2.1).
 
-An instance stands in the cells of `StackArrays` at the place `number & mask` of its level, each of
-which has a ring of its own size. Numbers grow for ever: one below the level's tail is dead, and no
-pointer is mended when storage is used again.
+An instance is stored in the cells of `StackArrays` at the place `number & mask` of its level; each
+level has a ring of its own size. Numbers grow for ever: one below the level's tail is dead, and no
+pointer is updated when storage is reused.
 
     level 0     level 1      an arrow is RIP: the most recent instance of the level before, in the
     a1 ◄─────── b3           same partition and strictly earlier, when the event came;
     a4 ◄─────── b6           from b6 a link leads to b3, down the stack of the partition.
 
-LINKS are two, and say how many numbers back they lead: to the instance below, and to the first
-below that is not simultaneous. REACH is the latest first event that a sequence through the instance
-can have; of the last level it is the measure of the event itself. It never grows on the way down a
-partition's stack, so a walk stops at the first instance that reaches too far back. So does what is
-dead: none that reaches too far back leads to a sequence.
+LINKS packs two distances: to the instance below, and to the first one below that is not
+simultaneous. REACH is the latest first event of a sequence through the instance; at the last level
+it is the measure of the event itself. REACH never grows on the way down a partition's stack, so a
+walk stops at the first instance that is out of the window. It stops at dead instances, too: these
+are out of the window.
 
-Negative components that are pushed make the range of the walk narrower by FLOOR: the tie of the
-last event that forbids the gap before an instance, which no instance of the level before may
-precede; of a first event the measure of the last one before it that forbids a start, which must
-lie outside of the window, and then its RIP is `PRECEDED`. Of a negative sequence that event is the
-first one of the match that starts last of those that have ended (`chains.py`).
+Pushed negative components narrow the range of the walk by FLOOR: the tie of the last event that
+forbids the gap before an instance; instances of the level before with an earlier tie cannot be
+followed. For a first event FLOOR is the measure of the last event before it that forbids a start,
+and RIP is `PRECEDED`; that measure must lie outside of the window. Of a negative sequence the
+forbidding event is the first event of the ended match that starts last (`chains.py`).
 """
 
 from __future__ import annotations
@@ -34,32 +34,34 @@ from sase.engine.kernels.window import window_start
 
 PRECEDED = 0
 
-# The fields of an instance; two are asked for only where negative components are pushed.
+# The fields of an instance; TIE and FLOOR only exist where negative components are pushed.
 ROW, RIP, REACH, LINKS, TIE, FLOOR = range(6)
 FIELDS, FIELDS_WITH_FLOOR = 4, 6
-# The bits of a link. So far back all is dead: no level has room for so many.
+# The bits of one distance in LINKS. A greater distance leads to a dead instance, since it exceeds
+# the room of a level.
 LINK = 32
 APART, MOST_ROOM = (1 << LINK) - 1, 1 << LINK - 1
-# Where scans of several branches tell these apart, the number of an event has a tag for its type,
-# of so many bits; it comes above the components in what is known of a type.
+# Where one scan serves several branches, an event number carries a tag of its type of TAG_BITS
+# bits, which the state of a type holds from bit TAG_AT on, above the components.
 TAG_BITS, TAG_AT = 8, 48
-# Counted of a level: instances ever, dead ones, events kept out by transition filtering, and the
-# instances before the last tie, which the first level has; of a number the bits of the mask are its
+# Counters of a level: instances ever, dead ones, events dropped by transition filtering, instances
+# before the last tie, the last tie (of the first level only), and the mask that makes a number a
 # place.
 COUNT, TAIL, DROPPED, BEFORE_TIE, LAST_TIE, MASK = range(6)
-# By partition and level one behind the other: the number behind the top of the stack, or 0, and the
-# most that the REACH of what is on it can be.
+# The head of a level in a partition: the number of the stack's top plus one, or 0; and an upper
+# bound of the REACH of its instances.
 TOP, LATEST_START, HEAD = 0, 1, 2
-# Where partitions are fewer they stay in the cache; so many events are fetched for at a time.
+# Heads of fewer than MANY partitions stay in the cache; for more, those of PIECE events are
+# prefetched at a time.
 MANY, PIECE = 1 << 15, 1 << 10
 
 
 class StackArrays(NamedTuple):
-    """Instances by level, place and field; the heads of each partition's stacks; counts by level.
+    """Instances by level, place and field; the heads of each partition's stacks; counters by level.
 
-    A partition has its `heads` side by side, of all levels but the last one, which nothing follows.
-    The latest start is that of the last instance that was pushed, or that could have been: no
-    sequence through the stack has a later one.
+    The `heads` of a partition are adjacent, for all levels but the last, which nothing follows.
+    LATEST_START is that of the last instance that was pushed or could have been pushed: no sequence
+    through the stack starts later.
     """
 
     cells: OutIntCubes
@@ -68,12 +70,12 @@ class StackArrays(NamedTuple):
 
 
 class Absences(NamedTuple):
-    """The last events of the negative components that are pushed, by partition.
+    """The last events of the pushed negative components, by partition.
 
-    `gaps` is the level behind each, 0 for a start, and `bits` its bit among the states. There are
-    two rows for each: of the last event, and of the last one that was strictly earlier. `dropped`
-    counts by level the events that would follow others, all of which it forbids. Of negative
-    sequences there are `chains`.
+    `gaps` is the level behind each component's gap, 0 for a start; `bits` is its bit in a state.
+    `tie` and `measure` have two rows for each: the last event, and the last strictly earlier one.
+    `dropped` counts by level the events that no earlier instance may be followed by. `chains` are
+    those of negative sequences.
     """
 
     gaps: Ints
@@ -87,8 +89,8 @@ class Absences(NamedTuple):
 class Arrivals(NamedTuple):
     """The events of a block that may take part, in stream order.
 
-    `states` has a bit for each level; `keys` is the partition, or negative for an event that is in
-    none; `measures` is what the window measures; equal `ties` mean simultaneous events.
+    `states` has a bit for each level; `keys` is the partition, negative for none; `measures` is the
+    quantity that the window measures; equal `ties` mean simultaneous events.
     """
 
     rows: OutInts
@@ -100,19 +102,19 @@ class Arrivals(NamedTuple):
 
 @inlined
 def top_of(stacks: StackArrays, level: int, key: int) -> int:
-    """The last instance of a partition's stack, dead or alive."""
+    """The number of the last instance on a partition's stack, dead or alive."""
     return int(stacks.heads[key, level * HEAD + TOP] - 1)
 
 
 @inlined
 def below(instance: Ints, number: int) -> int:
-    """The instance below one of some number, dead or alive."""
+    """The number of the next instance down the stack, dead or alive."""
     return int(number - (instance[LINKS] & APART))
 
 
 @inlined
 def earlier(instance: Ints, number: int) -> int:
-    """The first one below that is not simultaneous."""
+    """The number of the first instance down the stack that is not simultaneous."""
     return int(number - ((instance[LINKS] >> LINK) & APART))
 
 
@@ -120,7 +122,7 @@ def earlier(instance: Ints, number: int) -> int:
 def is_tied(stacks: StackArrays, ties: Ints, i: int) -> bool:
     """Whether an event is simultaneous with the one before it.
 
-    Where one is not and may be with the next, the instances up to it are noted.
+    At the first event of a possible group of simultaneous ones, note the counts of all levels.
     """
     ends, tie = stacks.ends, ties[i]
     tied = bool((ties[i - 1] if i > 0 else ends[LAST_TIE, 0]) == tie)
@@ -142,13 +144,13 @@ def has_ties(stacks: StackArrays, ties: Ints) -> bool:
 
 @inlined
 def is_of_tie(stacks: StackArrays, level: int, number: int) -> bool:
-    """Whether an instance is alive and of the last tie."""
+    """Whether an instance is alive and belongs to the last tie."""
     return bool(number >= max(stacks.ends[BEFORE_TIE, level], stacks.ends[TAIL, level]))
 
 
 @inlined
 def latest_before(stacks: StackArrays, level: int, key: int, may_tie: bool) -> int:
-    """The most recent live instance of a partition's stack that is strictly earlier."""
+    """The latest live instance of a partition's stack that is strictly earlier, or `NOTHING`."""
     top, tail = top_of(stacks, level, key), stacks.ends[TAIL, level]
     if top < tail:
         return NOTHING
@@ -161,10 +163,10 @@ def latest_before(stacks: StackArrays, level: int, key: int, may_tie: bool) -> i
 def push(
     stacks: StackArrays, level: int, key: int, instance: tuple[int, int, int, int], may_tie: bool
 ) -> int:
-    """Put an instance on top of its partition's stack: row, RIP, measure and reach; its place.
+    """Push an instance (row, RIP, measure, reach) onto its partition's stack; return its place.
 
-    That of the last level is on none. Only where events tie is the top of the stack looked at,
-    which lies anywhere.
+    An instance of the last level is on no stack. The top of the stack, a random memory access, is
+    read only where events may tie.
     """
     mask, last = stacks.ends[MASK, level], stacks.cells.shape[0] - 1
     number = stacks.ends[COUNT, level]
@@ -174,7 +176,7 @@ def push(
     if level < last or last == 0:
         top = top_of(stacks, level, key)
         past = top
-        # Past the whole group of simultaneous events, so that no walk goes through it one by one.
+        # Skip the whole group of simultaneous events, so that no walk visits them one by one.
         if may_tie and is_of_tie(stacks, level, top):
             past = earlier(stacks.cells[level, top & mask], top)
         links = min(number - past, APART) << LINK | min(number - top, APART)
@@ -188,9 +190,9 @@ def push(
 
 
 def _passed(stacks: StackArrays, tails: OutInts, bound: int) -> None:
-    """Raise the tail of each level beyond those that reach back behind a bound, which stay there.
+    """Raise the tail of each level past the instances that no window from `bound` on contains.
 
-    Those of the last level have all been used.
+    The instances of the last level have all been used. Nothing is erased.
     """
     last = stacks.cells.shape[0] - 1
     for level in range(last):
@@ -206,7 +208,7 @@ tails_of = kernel(_passed)
 
 
 def _evicted(stacks: StackArrays, bound: int) -> None:
-    """Give up the instances that reach back behind a bound."""
+    """Evict the instances that no window from `bound` on contains."""
     pass_dead(stacks, stacks.ends[TAIL], bound)
 
 
@@ -216,9 +218,9 @@ evict = kernel(_evicted)
 
 @kernel
 def free(stacks: StackArrays, bound: int) -> int:
-    """Evict instances, and return the oldest event of those left, `NOTHING` without one.
+    """Evict instances; return the oldest event of those left, or `NOTHING`.
 
-    Instances of the last level are used up at once.
+    Instances of the last level are used at once, and not considered.
     """
     evicted(stacks, bound)
     oldest = NOTHING
@@ -237,7 +239,7 @@ def free(stacks: StackArrays, bound: int) -> int:
 def last_absence(
     absences: Absences, level: int, key: int, tie: int, is_plain: bool
 ) -> tuple[int, int]:
-    """The last event before `tie` that forbids what a level follows, if any: its tie or measure."""
+    """The last event before `tie` that forbids the gap before a level: PRECEDED, tie or measure."""
     state, found = NOTHING, EARLIEST
     for number in range(absences.gaps.shape[0]):
         if absences.gaps[number] == level:
@@ -260,7 +262,7 @@ def last_absence(
 def note_absence(
     absences: Absences, states: int, key: int, measure: int, tie: int, is_plain: bool
 ) -> None:
-    """Remember an event of the negative components that it belongs to."""
+    """Note an event of negative components as the last one of each."""
     if not is_plain:
         lead_on(absences.chains, states, key, measure, tie)
     for number in range(absences.gaps.shape[0]):
@@ -277,7 +279,7 @@ def note_absence(
 
 @inlined
 def fetch_heads(stacks: StackArrays, keys: OutInts, begin: int, end: int) -> None:
-    """Fetch the heads of partitions that come next, where there are so many that they lie far."""
+    """Prefetch the heads of the next partitions, if there are too many for the cache."""
     if stacks.heads.shape[0] >= MANY:
         for i in range(begin, end):
             prefetch(stacks.heads, keys[i] * stacks.heads.shape[1])
@@ -285,7 +287,7 @@ def fetch_heads(stacks: StackArrays, keys: OutInts, begin: int, end: int) -> Non
 
 @inlined
 def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
-    """Fetch the heads that the next events read, and the instances that they follow."""
+    """Prefetch the heads that the next events read, and the instances that they follow."""
     if stacks.heads.shape[0] < MANY:
         return
     end, levels = min(begin + PIECE, arrivals.rows.shape[0]), stacks.cells.shape[0]
@@ -306,7 +308,7 @@ def push_all(
 ) -> None:  # fmt: skip
     """Push arrivals onto the stacks of their levels, where a sequence can lead up to them.
 
-    They are plain if none is simultaneous with the one before it, and there are no chains.
+    `is_plain`: no event is simultaneous with the one before it, and there are no chains.
     """
     every = (1 << stacks.cells.shape[0]) - 1
     for i in range(begin, end):
@@ -332,7 +334,8 @@ def push_all(
                     reach = cell[REACH]
                     if absences is not None and cell[TIE] < floor:
                         rip = NOTHING
-                        # Not what the window keeps out, too, whether or not it is given up yet.
+                        # Do not count what the window excludes as well, whether or not it is
+                        # evicted yet.
                         absences.dropped[level] += reach >= bound
                 if rip == NOTHING or reach < bound:
                     stacks.ends[DROPPED, level] += 1
@@ -346,12 +349,12 @@ def push_all(
 
 
 def _scanned(arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, span: int) -> None:
-    """Push every arrival, those that are plain by a loop that knows of no others."""
+    """Push every arrival; a specialized loop takes blocks without ties and chains."""
     count = arrivals.rows.shape[0]
     is_plain = not has_ties(stacks, arrivals.ties)
     if absences is not None and absences.chains.steps.shape[0] + absences.chains.cuts.shape[0] > 0:
         is_plain = False
-    # The next block may be simultaneous with the last event.
+    # The next block may begin with an event simultaneous with the last one.
     plain = max(count - 1, 0) if is_plain else 0
     push_all(arrivals, stacks, absences, span, 0, plain, True)
     push_all(arrivals, stacks, absences, span, plain, count, False)

@@ -1,7 +1,7 @@
-"""Texts to codes, where few are distinct, and whether all are: tables, probed by a hash of bytes.
+"""Dictionary codes of texts with few distinct values, and a test of whether all texts are distinct.
 
-Of each text seen its first and last eight bytes are kept as words: most texts are compared by these
-alone, and by their lengths.
+Hash tables. Of each distinct text the first and last eight bytes are kept as words: these and the
+length settle most comparisons.
 """
 
 from __future__ import annotations
@@ -19,24 +19,20 @@ from sase.engine.kernels.scan.hashing import FACTOR, folded, mixed_with
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
 NO_TEXT = -1
-# What the bytes kept are counted by in `sizes`.
+# Places in `sizes`: distinct texts, and their bytes.
 COUNT, FILLED = range(2)
-# What the last word is multiplied with, and the bits that are left then.
+# The factor of the last word, and the bits kept of the hash.
 LAST_FACTOR, MIXED = 0x2545F4914F6CDD1D, 2**63 - 1
 WORD = 8
-# Of many texts the slots of so many are fetched before they are read; where one is not found within
-# so many slots the texts were made to meet, and are left alone.
+# Texts per prefetch of slots; probes after which texts are assumed to collide on purpose.
 PIECE, MOST_SLOTS = 1 << 8, 1 << 7
 ROW_BITS = 32
-# The bits of a hash that tell the share of a text.
+# The hash bits that assign a text to a share, the part of one thread.
 SHARE_SHIFT, SHARE_BITS, SHARE_MASK = 40, 12, 2**12 - 1
 
 
 class Texts(NamedTuple):
-    """The code in each slot of a table; by code first and last word, length, where the bytes begin.
-
-    `sizes` are how many texts and how many bytes there are.
-    """
+    """The code in each slot; by code first and last word, length, and offset of the bytes."""
 
     slots: OutCodes
     first: OutInts
@@ -49,7 +45,7 @@ class Texts(NamedTuple):
 
 @kernel
 def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes: OutCodes) -> bool:
-    """Write the codes of valid texts; return whether there was room."""
+    """Write the codes of valid texts; return false if room ran out."""
     for row in range(codes.shape[0]):
         if valid.shape[0] > 0 and valid[row] == 0:
             codes[row] = NO_TEXT
@@ -81,7 +77,7 @@ def code_texts(offsets: Offsets, data: Bytes, valid: Bytes, texts: Texts, codes:
 
 @kernel
 def hash_texts(offsets: Offsets, data: Bytes, begin: int, end: int, hashes: OutInts) -> None:
-    """Write the hashes of some texts, of which none is NULL."""
+    """Write the hashes of the texts from `begin` to `end`, none of which is NULL."""
     for row in range(begin, end):
         hashes[row] = hash_of(data, int(offsets[row]), int(offsets[row + 1]))
 
@@ -91,10 +87,10 @@ def are_distinct(
     offsets: Offsets, data: Bytes, hashes: Ints, share: int, shares: int, rows: OutInts,
     slots: OutInts,
 ) -> bool:  # fmt: skip
-    """Whether texts whose hashes are of a share are known to be distinct.
+    """Whether the texts whose hashes belong to a share are known to be distinct.
 
-    `slots` are zeros, of which there are a power of two and more than such texts; `rows` has room
-    for those of a piece. A slot has a part of the hash, and the row of the text plus one.
+    `slots` are zeros: a power of two of them, more than texts. `rows` has room for a piece. A slot
+    holds a part of the hash, and the row of the text plus one.
     """
     count, mask = hashes.shape[0], slots.shape[0] - 1
     for begin in range(0, count, PIECE):
@@ -122,13 +118,13 @@ def are_distinct(
 
 @inlined
 def slot_of(mixed: int, mask: int) -> int:
-    """The slot at which a text of a hash is looked for first."""
+    """The slot where the search for a hash begins."""
     return folded(mixed) & mask
 
 
 @inlined
 def hash_of(data: Bytes, begin: int, end: int) -> int:
-    """A hash of the bytes of a text, and of how many there are."""
+    """A hash of the bytes and the length of a text."""
     mixed = end - begin
     for at in range(begin, end, WORD):
         mixed = mixed_with(mixed, word_of(data, at, min(end, at + WORD)))
@@ -148,7 +144,7 @@ def is_equal(offsets: Offsets, data: Bytes, row: int, other: int) -> bool:
 
 @inlined
 def word_of(data: Bytes, begin: int, end: int) -> int:
-    """Up to eight bytes as an integer, those that lack zero."""
+    """Up to eight bytes as an integer; missing bytes are zero."""
     if begin + WORD <= data.shape[0]:
         word = word_at(data, begin)
         return word if end - begin == WORD else word & ((1 << WORD * (end - begin)) - 1)
@@ -174,7 +170,7 @@ def add_text(texts: Texts, data: Bytes, begin: int, end: int, first: int, last: 
 
 @linked
 def is_same(texts: Texts, code: int, data: Bytes, begin: int) -> bool:
-    """Whether a text has the bytes of one seen, of which it has the first, the last and as many."""
+    """Whether a text equals that of a code with the same length, first and last word."""
     known = texts.begins[code]
     for place in range(WORD, texts.lengths[code] - WORD):
         if texts.bytes[known + place] != data[begin + place]:

@@ -1,6 +1,6 @@
-"""The tight matches of negative sequences: of each last event the latest start there was by then.
+"""Matches of negative sequences, indexed by last event with the latest start so far.
 
-Chains of events find them (`chains.py`).
+Of the matches that have ended, only the latest start matters; see `chains.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sase.engine.kernels.scan.negation_index import Gap, NegativeIndex, Stored, 
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 
-# Of the start of a match in the index.
+# Rows of `starts`: tie and measure of a match's first event.
 START, START_MEASURE = range(2)
 
 
@@ -28,9 +28,10 @@ def note_chains(
     arrivals: Arrivals, bits: Ints, absences: IntRows, chains: OutIntCubes, latest: OutIntRows,
     index: NegativeIndex, starts: OutIntRows,
 ) -> None:  # fmt: skip
-    """Lead chains on by the arrivals, and add the matches that start later than all before.
+    """Extend chains by the arrivals; index each match that starts later than all before it.
 
-    `bits` are those of the steps, `absences` a bit with the step behind which it cuts chains.
+    `bits` are those of the steps. Each row of `absences` is a bit and the step behind which its
+    events cut chains.
     """
     last, mask, every = bits.shape[0] - 1, index.row.shape[0] - 1, 0
     for step in range(last + 1):
@@ -76,7 +77,7 @@ def lies_inside(
     index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, first: int, last: int,
     after: int, before: int,
 ) -> bool:  # fmt: skip
-    """Whether a match of the sequence lies in a gap; the slots are those of `gap_of`."""
+    """Whether a match of the negative sequence lies in a gap; the slots are those of `gap_of`."""
     at, earliest, bound = gap_of(index, gap, stored, first, last, after, before)
     if at < index.sizes[1]:
         return False
@@ -89,7 +90,7 @@ def forbid_tightly(
     index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, mask: int,
     sequences: OutIntRows, keep: OutFlags,
 ) -> None:  # fmt: skip
-    """Clear `keep` for the sequences in whose gap there is a match of the negative sequence."""
+    """Clear `keep` for the sequences whose gap contains a match of the negative sequence."""
     after, before, last = gap.levels[0], gap.levels[1], sequences.shape[0] - 1
     for number in range(keep.shape[0]):
         if keep[number]:
@@ -106,7 +107,10 @@ def forbid_matches_tightly(
     index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, mask: int,
     events: OutInts, ends: OutInts, lengths: OutIntRows, at_end: bool, keep: OutFlags,
 ) -> None:  # fmt: skip
-    """The same of matches with series, of those with the gap `at_end` or of the others."""
+    """Clear `keep` as `forbid_tightly` does, for matches with iterations.
+
+    Only matches whose gap is at their end are considered if `at_end`, else only the others.
+    """
     for number in range(keep.shape[0]):
         begin, end = ends[number - 1] if number > 0 else 0, ends[number]
         split = begin

@@ -1,4 +1,4 @@
-"""The order of the matches of several branches, and which of them are the same."""
+"""Sort the matches of several branches, and find duplicates among them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sase.engine.kernels.jit.signatures import OutFlags, OutInts
 
 
 class UnitedMatches(NamedTuple):
-    """The events of all matches in stream order, where each ends, and when it is detected.
+    """All matches: their events in stream order, the end of each match, and when it is detected.
 
-    `slots` is the variable, by its number in the pattern, that each event is bound to.
+    `slots` is, for each event, the number of the variable that it is bound to.
     """
 
     events: OutInts
@@ -22,7 +22,7 @@ class UnitedMatches(NamedTuple):
 
 @linked
 def compared(matches: UnitedMatches, one: int, other: int) -> int:
-    """Less than 0 if one match comes before another, 0 if they are the same."""
+    """Compare two matches: negative if `one` comes first, 0 if they are the same."""
     if matches.detected[one] != matches.detected[other]:
         return -1 if matches.detected[one] < matches.detected[other] else 1
     first = matches.ends[one - 1] if one > 0 else 0
@@ -49,9 +49,9 @@ def compared(matches: UnitedMatches, one: int, other: int) -> int:
 def order_matches(
     matches: UnitedMatches, order: OutInts, spare: OutInts, runs: OutInts, is_new: OutFlags
 ) -> None:
-    """Sort matches, and say of each in order whether it is not the same as the one before.
+    """Sort matches; write for each in order whether it differs from the one before.
 
-    What is in order already is merged run by run; of the same ones the first given comes first.
+    A natural merge sort: sorted runs are merged, and equal matches keep their order.
     """
     count = order.shape[0]
     found = 0

@@ -1,1 +1,1 @@
-"""Imprecise time: candidates, and how likely they are matches."""
+"""Imprecise time: candidates, and the probability that they are matches."""

@@ -1,9 +1,9 @@
-"""How likely a candidate of imprecise time is a match: its order, its window, what may forbid it.
+"""The probability that a candidate of imprecise time is a match: order, window, negations.
 
-Of a set of events the first or the last is looked for where a window or a gap begins with it: each
-of its events may be that one, of several at one time the one that is listed first. A window, or
-what is negative at an end, couples the first event with the last: the probability is summed over
-the times of the first one, on pieces on which it is a polynomial, from as many as its degree needs.
+If a window or a gap begins with the first event of a set, or the last, each of its events may be
+that one; of simultaneous ones the first listed. A window, or a negation at an end, couples the
+first event with the last: the probability is summed over the times of the first, on pieces where it
+is a polynomial, at as many times as the degree needs.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TimeBounds(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many times it has."""
+        """The number of times."""
         return self.hi - self.lo + 1
 
 
 class Other(NamedTuple):
-    """What is asked of an event beside the order; of one outside so many times are free."""
+    """The constraint on an event beside the order; `free` times are valid in any case."""
 
     interval: TimeBounds
     kind: int
@@ -42,14 +42,14 @@ class Other(NamedTuple):
 
 
 class PlacedNegative(NamedTuple):
-    """An event that may forbid the match, and the number of steps before its place."""
+    """An event that may forbid the match, and the number of steps before its gap."""
 
     interval: TimeBounds
     place: int
 
 
 class Way(NamedTuple):
-    """One way for a step: its share, its events in their order, and the others by their gap.
+    """One case of a step: its share, its ordered events, and the others by gap.
 
     The first gap is before its first event, the last one behind its last.
     """
@@ -60,7 +60,7 @@ class Way(NamedTuple):
 
 
 class CandidateConfidence:
-    """The confidence of one candidate after the other, whose window reaches so far."""
+    """Computes confidences of candidates for a window of a given reach."""
 
     def __init__(self, reach: int = INT64_MAX) -> None:
         self._reach = reach
@@ -69,7 +69,7 @@ class CandidateConfidence:
     def of(
         self, steps: Sequence[Sequence[TimeBounds]], negatives: Sequence[PlacedNegative]
     ) -> float:
-        """Return that of steps in the order of the pattern: an event, or all events of a set."""
+        """The confidence of steps in pattern order; a step is an event, or all events of a set."""
         span = max(each.hi for each in steps[-1]) - min(each.lo for each in steps[0])
         if not negatives and span <= self._reach:
             steps = _unsure(steps)
@@ -101,7 +101,7 @@ class CandidateConfidence:
         inner: Sequence[PlacedNegative],
         is_bounded: bool,
     ) -> tuple[list[bool], list[bool]]:
-        """Return of which steps the first event is looked for, and of which the last."""
+        """Mark the steps whose first event must be determined, and those whose last."""
         last = len(steps) - 1
         gaps = {each.place for each in inner}
         begins = [n in gaps or (n == 0 and is_bounded) for n in range(last + 1)]
@@ -138,7 +138,7 @@ def _unsure(steps: Sequence[Sequence[TimeBounds]]) -> list[list[TimeBounds]]:
 
 
 def _columns(order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> list[Numbers]:
-    """An order and its gaps as kernels take them."""
+    """An order and its gaps as arrays for kernels."""
     others = [other for gap in gaps for other in gap]
     bounds = [other.interval for other in others]
     columns = [
@@ -151,12 +151,12 @@ def _columns(order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> li
 
 
 def _ways(step: Sequence[TimeBounds], begins: bool, closes: bool) -> Iterator[Way]:
-    """Every way to have the first event of a step in the order, the last one, or both."""
+    """The cases of a step by which event is first in the order, last, or both."""
     if len(step) == 1:
         yield Way(1.0, tuple(step), ((), ()))
     elif begins and closes:
         both = TimeBounds(max(each.lo for each in step), min(each.hi for each in step))
-        if both.size > 0:  # all at one time
+        if both.size > 0:  # all are simultaneous
             yield Way(both.size / prod(each.size for each in step), (both,), ((), ()))
         for first, last in product(range(len(step)), repeat=2):
             if first != last:
@@ -176,7 +176,7 @@ def _ways(step: Sequence[TimeBounds], begins: bool, closes: bool) -> Iterator[Wa
 def _others(
     step: Sequence[TimeBounds], chosen: set[int], ties: dict[int, int]
 ) -> tuple[Other, ...]:
-    """The other events of a set; those listed behind a chosen one may be at its time."""
+    """The other events of a set; those listed after a chosen one may be simultaneous with it."""
     return tuple(
         Other(each, BETWEEN | sum(tie for at, tie in ties.items() if number > at))
         for number, each in enumerate(step)
@@ -187,7 +187,7 @@ def _others(
 def _joined(
     ways: Sequence[Way], negatives: Sequence[PlacedNegative]
 ) -> tuple[list[TimeBounds], list[list[Other]]]:
-    """The order of all steps, and what is asked of each of its gaps."""
+    """The order of all steps, and the constraints in each gap."""
     order: list[TimeBounds] = []
     gaps: list[list[Other]] = [[]]
     for number, way in enumerate(ways):

@@ -1,4 +1,4 @@
-"""HAVING and RETURN of matches of imprecise time, which may name their confidence."""
+"""HAVING and RETURN of matches of imprecise time, with their confidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.engine.operators.kleene.series_negation import SeriesCheck
 
 
 class CandidateCheck(SeriesCheck):
-    """Terms over finished matches and their confidence."""
+    """Evaluates terms on finished matches and their confidence."""
 
     select = staticmethod(select_candidates)
     evaluate = staticmethod(evaluate_candidates)

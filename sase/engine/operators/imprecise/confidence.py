@@ -1,4 +1,4 @@
-"""How likely events are in an order, with the room that its kernels take."""
+"""The probability that events are in an order; allocates the memory of its kernels."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probab
 from sase.engine.operators.bindings.bindings import Bindings, match_arrays
 from sase.errors import BudgetError
 
-# How likely it is that other events are out of the way takes the cube of the number of them all.
+# Memory for negated events is cubic in the number of all events.
 TOO_LONG = (
     "how likely one candidate is beside what this query excludes needs more memory than there is:"
     " {:,} events of it and around it are at uncertain times: bound its series, narrow its"
     " conditions, or give it a smaller WITHIN"
 )
 
-# What is as near to a decimal of nine digits is that: sums end some units of the last place off.
+# Values this near to a decimal of nine digits become that decimal: sums have rounding errors.
 DECIMALS, NEAR = 1e9, 1e-13
 
 
 def tidied(confidences: Floats) -> Floats:
-    """Return confidences, a decimal of nine digits where they are one but for rounding."""
+    """Round confidences to decimals of nine digits if they are those except for rounding errors."""
     decimals = np.rint(confidences * DECIMALS) / DECIMALS
     return np.where(np.abs(decimals - confidences) <= NEAR * confidences, decimals, confidences)
 
 
 class OrderConfidence:
-    """The probability of an order and a window, of one candidate after the other."""
+    """Computes the probability of an order and a window for one candidate at a time."""
 
     def __init__(self, reach: int = INT64_MAX) -> None:
         self._reach = reach
         self._most = 0
 
     def of(self, lo: Numbers, hi: Numbers) -> float:
-        """Return that of events by their bounds, in the order that they are to have.
+        """The probability that events with these bounds are in the given order.
 
         The last is at most the reach after the first.
         """
@@ -54,7 +54,7 @@ class OrderConfidence:
     def of_candidates(
         self, found: Bindings, sets: Numbers, earliest: Numbers, latest: Numbers, mask: int
     ) -> Floats:
-        """Return that of candidates, by the bounds of events by place; `SEVERAL` of some sets."""
+        """The probabilities of candidates, by events' bounds by place; `SEVERAL` for some sets."""
         longest, out = int(found.lengths.sum(axis=0).max(initial=0)), np.empty(found.size)
         if longest > self._most:
             self._grow(2 * longest)
@@ -66,7 +66,7 @@ class OrderConfidence:
         return out
 
     def _grow(self, count: int) -> None:
-        """Make room for so many events: twice as many cuts, each with a polynomial behind it."""
+        """Allocate for `count` events: twice as many cuts, each with a polynomial."""
         self._most = count
         bounds = 2 * count + 2
         room = bounds * min(count, MOST_COEFFICIENTS)
@@ -77,7 +77,7 @@ class OrderConfidence:
 
 
 class GapConfidence:
-    """The probability of an order with other events in its gaps, or outside of them."""
+    """Computes the probability of an order with other events inside or outside of its gaps."""
 
     def __init__(self) -> None:
         self._most = self._segments = 0
@@ -86,11 +86,11 @@ class GapConfidence:
         self, lo: Numbers, hi: Numbers, other_lo: Numbers, other_hi: Numbers, kinds: Numbers,
         free: Numbers, ends: Numbers,
     ) -> float:  # fmt: skip
-        """Return that of events by their bounds, in the order that they are to have.
+        """The probability that events with these bounds are in the given order.
 
-        Of the others `kinds` are BETWEEN or OUTSIDE, `free` are times of one outside that are right
-        in any case, and `ends` says up to which of them are asked of the gap before each event, and
-        of that behind the last one.
+        For the others, `kinds` are BETWEEN or OUTSIDE, and `free` are the times outside that are
+        valid in any case. `ends` are the ends of the others that belong to the gap before each
+        event, and to the gap behind the last.
         """
         count, segments = len(lo) + len(other_lo), self._segments
         if count > self._most:
@@ -108,10 +108,10 @@ class GapConfidence:
         self, reach: int, columns: Sequence[Numbers], end_lo: Numbers, end_hi: Numbers,
         behind: Numbers,
     ) -> float:  # fmt: skip
-        """Return the same of events of which the last is within reach of the first.
+        """The same if the last event must be within reach of the first.
 
-        Beside it there are events that are negative at an end, `behind` the last event or before
-        the first one; `columns` are what `of` takes.
+        `end_lo` and `end_hi` are the bounds of events negated at an end, `behind` the last event or
+        before the first; `columns` are the arguments of `of`.
         """
         lo, hi, other_lo, other_hi, kinds, free, ends = columns
         asked, room = len(other_lo), np.zeros(len(end_lo), np.int64)
@@ -132,7 +132,7 @@ class GapConfidence:
             self._grow(self._most, 2 * self._segments)
 
     def _grow(self, count: int, segments: int) -> None:
-        """Make room for so many events, and segments that have a polynomial of them each."""
+        """Allocate for `count` events, and segments with a polynomial of them each."""
         size = (count // 2 + 2) ** 2
         try:
             self._moments = np.empty(segments * size)

@@ -1,4 +1,4 @@
-"""(P) Confidence: pass the candidates that may be matches, once nothing to come can change it."""
+"""(P) Confidence: pass candidates that are likely enough, once no later event can change them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ConfidenceState(Declared, HasTimers):
         return iter(())
 
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[CandidateBindings]:
-        """Yield the matches whose time has passed, in the order of results."""
+        """Yield the matches that time has passed, in the order of results."""
         self._queue_all(below)
         found = self._queue.released(watermark, inclusive=True)
         if found.size and self._lists:
@@ -106,7 +106,7 @@ class ConfidenceState(Declared, HasTimers):
                 each.evict(max(bound, EARLIEST))
 
     def _queue_all(self, below: Iterator[Bindings]) -> None:
-        """Queue the candidates that may be matches by the order of their events and the window."""
+        """Queue the candidates that are likely enough by order and window."""
         for found in below:
             self._seen += found.size
             likely = self._likely(self._timed(found))
@@ -116,14 +116,14 @@ class ConfidenceState(Declared, HasTimers):
                 self._most_waiting = max(self._most_waiting, len(self._queue))
 
     def _check_memory(self) -> None:
-        """Refuse more candidates than memory can hold: none is told before time has passed it."""
+        """Refuse more candidates than fit in memory: they wait until time has passed them."""
         waiting = self._queue.nbytes
         self._context.check(waiting)
         if is_too_much(waiting):
             raise BudgetError(TOO_MANY)
 
     def _timed(self, found: Bindings) -> CandidateBindings:
-        """Candidates with their times, and no confidence yet."""
+        """Candidates with their times, without confidence."""
         buffer = self._context.buffer
         lo, hi = (buffer.numbers(n)[found.events & buffer.mask] for n in ("ts", "until"))
         begins = found.begins
@@ -147,7 +147,7 @@ class ConfidenceState(Declared, HasTimers):
         return CandidateBindings(found.events, found.ends, found.lengths, times, nothing)
 
     def _likely(self, found: CandidateBindings) -> CandidateBindings:
-        """The candidates that are matches by the order of their events and the window."""
+        """The candidates that are likely enough by order and window."""
         buffer = self._context.buffer
         earliest, latest = buffer.numbers("ts"), buffer.numbers("until")
         if self._node.enumerates:
@@ -161,7 +161,7 @@ class ConfidenceState(Declared, HasTimers):
         return self._reaching(found)
 
     def _unforbidden(self, found: CandidateBindings) -> CandidateBindings:
-        """The candidates that are matches whatever may forbid them."""
+        """The candidates that are likely enough despite events that may forbid them."""
         forbidding = defaultdict[int, Forbidding](Forbidding)
         for events in self._negatives:
             for number, event in events.of(found):
@@ -199,16 +199,16 @@ class ConfidenceState(Declared, HasTimers):
         return order
 
     def next_timer(self) -> int | None:
-        """The time at which the first candidate waits no more."""
+        """The time at which the first candidate is released."""
         return self._queue.next_timer(inclusive=True)
 
     def horizon(self) -> int | None:
-        """The oldest event of a candidate that waits, or that may forbid one."""
+        """The oldest event of a waiting candidate, or one that may forbid it."""
         known = [self._queue.oldest(), *(each.oldest() for each in self._lists)]
         return min((each for each in known if each is not None), default=None)
 
     def counters(self) -> Counters:
-        """Candidates in and waiting, matches out; events in each index."""
+        """Candidates seen and waiting, matches passed; events in each index."""
         found = {
             "in": self._seen,
             "out": self._passed,
@@ -228,7 +228,7 @@ class ConfidenceState(Declared, HasTimers):
 
 
 def _reduced(by: np.ufunc, values: Numbers, begins: Numbers, ends: Numbers) -> Numbers:
-    """Reduce ranges of values, none of which is empty."""
+    """Reduce non-empty ranges of values."""
     bounds = np.array([begins, ends]).T.reshape(-1)
     found: Numbers = by.reduceat(np.append(values, 0), bounds)[::2]
     return found

@@ -1,4 +1,4 @@
-"""The confidence of a candidate and what may forbid it, by events or in sequences of several."""
+"""The confidence of a candidate with single events or sequences that may forbid it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sase.engine.operators.imprecise.joint_confidence import JointConfidence
 from sase.engine.operators.imprecise.world_enumeration import JointEnumeration, WorldEnumeration
 from sase.errors import BudgetError
 
-# The most matches of negative sequences in the gaps of a candidate.
+# The most matches of negative sequences in a candidate's gaps.
 MOST_ORDERS = 1 << 12
 
 
 @dataclass
 class Forbidding:
-    """What may forbid a candidate, each behind so many levels: events, and matches of sequences."""
+    """Events and sequences' matches that may forbid a candidate, with the levels before them."""
 
     events: list[tuple[int, int]] = field(default_factory=list)
     matches: list[tuple[int, PlacedMatch]] = field(default_factory=list)
 
     def add(self, split: int, match: PlacedMatch) -> None:
-        """Add a match of a sequence; one of a single event is that event."""
+        """Add a match of a sequence; a single event is added as such."""
         if len(match.events) == 1:
             self.events.append((split, match.events[0]))
         else:
@@ -51,7 +51,7 @@ class Forbidding:
 
 
 class ForbiddenConfidence:
-    """The confidence of one candidate after the other, by the bounds of events by number."""
+    """Computes confidences of candidates one by one, by the bounds of events."""
 
     def __init__(self, context: Context, reach: int, sets: Numbers, *, enumerates: bool) -> None:
         self._sets, check = sets, context.check
@@ -66,7 +66,7 @@ class ForbiddenConfidence:
         forbidding: dict[int, Forbidding],
         bounds: Callable[[Numbers], list[TimeBounds]],
     ) -> None:
-        """Write the confidences of some candidates, by what may forbid them."""
+        """Write the confidences of some candidates, given what may forbid them."""
         begins, joint = found.begins, dict[int, JointCandidate]()
         for number, each in forbidding.items():
             own = bounds(found.events[begins[number] : found.ends[number]])
@@ -82,7 +82,7 @@ class ForbiddenConfidence:
     def _steps(
         self, own: Sequence[TimeBounds], lengths: Sequence[int]
     ) -> tuple[list[list[TimeBounds]], list[int]]:
-        """The steps of a candidate, and how many there are before each level."""
+        """The steps of a candidate, and the number of steps before each level."""
         steps, before, begin = list[list[TimeBounds]](), [0], 0
         for length, is_set in zip(lengths, self._sets, strict=True):
             events = list(own[begin : begin + length])
@@ -98,7 +98,7 @@ class ForbiddenConfidence:
         forbidding: Forbidding,
         bounds: Callable[[Numbers], list[TimeBounds]],
     ) -> list[PlacedNegative] | JointCandidate:
-        """What may forbid a candidate, each by itself; the candidate with what does so jointly."""
+        """The events that may forbid independently, or a candidate with joint ones."""
         gaps: dict[int, set[int]] = {}
         for split, event in forbidding.events:
             gaps.setdefault(event, set()).add(before[split])

@@ -1,4 +1,4 @@
-"""Run evaluation of imprecise time: walk back by intervals to all that may be a match."""
+"""Evaluate runs with imprecise time: walk back by intervals to all candidates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sase.engine.snapshots.layout import Array
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.nodes import RunEvaluation
 
-# The events of a candidate for which there is room from the beginning.
+# The initial capacity for a candidate's events.
 FEW_STEPS = 64
 NO_NUMBERS = np.zeros(0, np.int64)
 NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
@@ -35,7 +35,7 @@ NO_EVENTS = Incoming(*[NO_NUMBERS] * len(Incoming._fields))
 class IntervalEvaluationState(WalkedInstances):
     """A running evaluation that yields candidates, their events in the order of the pattern.
 
-    An event that may be last is walked from once its time is over in every world.
+    A possible last event is walked from once its time is over in every world.
     """
 
     layout = WalkedInstances.layout | dict(due=Array(None, 2, path=None))
@@ -73,11 +73,11 @@ class IntervalEvaluationState(WalkedInstances):
         least = node.least
         assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
         self._likely = _likelihood(0.0 if least is None else float(least), steps)
-        # The heap of events that may be last.
+        # A heap of possible last events.
         self._due = np.zeros((size, 2), np.int64)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """Yield the candidates whose last event is over before some event of a block."""
+        """Yield the candidates whose last event is over before an event of a block."""
         self._seen += len(block)
         if self.node.nothing is None:
             assert block.until is not None
@@ -112,7 +112,7 @@ class IntervalEvaluationState(WalkedInstances):
             self._walk = self._walk._replace(known=grown(known, room, NOTHING))
 
     def _make_room(self) -> None:
-        """Double what is full."""
+        """Double the full arrays."""
         found, levels = self._walk, self._context.levels
         state, size = found.state, len(found.cells)
         if state[of.COUNT] - state[of.TAIL] >= size:
@@ -131,7 +131,7 @@ class IntervalEvaluationState(WalkedInstances):
         self._walk = found
 
     def horizon(self) -> int | None:
-        """The oldest instance that may be in a candidate."""
+        """The oldest instance that may still be in a candidate."""
         if self._watermark.is_final:
             return None
         if self._walk.bounds.prunes:
@@ -139,7 +139,7 @@ class IntervalEvaluationState(WalkedInstances):
         return self._oldest()
 
     def counters(self) -> Counters:
-        """Events, instances and live ones; walks, visits, candidates, what was turned away."""
+        """Events, instances and live ones; walks, visits, candidates, rejections."""
         state = self._walk.state
         return {
             "events": self._seen,
@@ -167,7 +167,7 @@ class IntervalEvaluationState(WalkedInstances):
 
 
 def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Likelihood:
-    """Room for the likelihood of so many steps, some of which may be known."""
+    """Memory for the probability of a number of steps, some of which may be known."""
     needed = room if least else 1
     bounds, size = 2 * needed + 2, (2 * needed + 2) * min(needed, MOST_COEFFICIENTS)
     steps = np.ones(room)
@@ -180,7 +180,6 @@ def _likelihood(least: float, room: int, known: Floats | None = None) -> walk.Li
 
 
 def _pattern(components: Sequence[BoundComponent]) -> Pattern:
-    """The pattern, whose series are sets or sequences."""
     kinds = [
         0 if each.is_single else walk.SEQUENCE if each.is_sequence else walk.SET
         for each in components

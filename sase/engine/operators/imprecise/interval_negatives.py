@@ -1,4 +1,4 @@
-"""What is negative on imprecise time: the events that may forbid, and of which matches they may."""
+"""Negations with imprecise time: the events that may forbid, and the matches they may forbid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sase.engine.snapshots.saved_state import Saved
 from sase.planning.negatives import NegativeComponent, NegativeElement
 from sase.planning.nodes import Confidence
 
-# What is kept of an event of a list.
+# Rows of the stored events.
 LIST, EVENT, LO, HI = range(4)
 FIELDS = 4
 
@@ -42,7 +42,7 @@ class IntervalLists(Declared):
         self._components = element.components
         self.split = 0 if element.after is None else element.after + 1
         self._bits = [context.bit_of(each.index) for each in self._components]
-        # A fixed value is a condition on the event.
+        # A test with a fixed value is a condition on the event.
         tests = [test for test in element.equivalences if test.value is None]
         keyed = tuple(test for test in tests if all(test.declared))
         self._key = context.dictionary.key(keyed)
@@ -82,13 +82,11 @@ class IntervalLists(Declared):
         return int(self._kept[EVENT].min()) if self.alive else None
 
     def _times(self) -> BoundTimes:
-        """What the event buffer holds of the events."""
         buffer = self._context.buffer
         keys = np.zeros(0, np.int64) if self._key_row is None else buffer.codes[self._key_row]
         return BoundTimes(buffer.numbers("ts"), buffer.numbers("until"), keys)
 
     def _indexed(self) -> IntervalIndex:
-        """The events by list."""
         if self._index is None:
             lists, width = self._kept[LIST], len(self._bits)
             order = np.argsort(lists, kind="stable")
@@ -128,7 +126,7 @@ class IntervalNegatives(IntervalLists):
         self._room = np.zeros((1024, 2), np.int64)
 
     def of(self, found: Bindings) -> Iterator[tuple[int, int]]:
-        """The numbers of matches, each with an event that may forbid it."""
+        """Yield pairs: the number of a match, and an event that may forbid it."""
         machine, cells, matches = self._check.arguments(found)
         state, is_done = np.zeros(2, np.int64), False
         while not is_done:
@@ -143,7 +141,7 @@ class IntervalNegatives(IntervalLists):
 
 
 def sets_of(components: Sequence[BoundComponent]) -> Numbers:
-    """Of each level whether its series are sets."""
+    """For each level, whether it is a series without order."""
     return frozen(
         np.array([each.is_series and not each.is_sequence for each in components], np.int64)
     )

@@ -1,4 +1,4 @@
-"""Negative sequences of imprecise time: their matches that may lie in the gap of a candidate."""
+"""Negative sequences with imprecise time: their matches that may lie in a candidate's gap."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sase.engine.operators.programs.series_program import SeriesProgram
 from sase.planning.negatives import NegativeSequence
 from sase.planning.nodes import Confidence
 
-# Nodes and frames of a search to begin with, and rows of what it finds.
+# Initial nodes and frames of a search, and rows of its results.
 ROOM, ROWS = 16, 1024
 
 
 class PlacedMatch(NamedTuple):
-    """A match of a sequence by its events, and what may keep it from forbidding.
+    """A match of a sequence by its events, and the events that may keep it from forbidding.
 
     Each of `absences` is the number of events before its place, and an event.
     """
@@ -34,7 +34,7 @@ class PlacedMatch(NamedTuple):
 
 
 class IntervalSequences(IntervalLists):
-    """The events of the components of a negative sequence, and the search of its matches."""
+    """The events of a negative sequence's components, and the search for its matches."""
 
     def __init__(self, node: NegativeSequence, confidence: Confidence, context: Context) -> None:
         super().__init__(node, confidence, context)
@@ -50,7 +50,7 @@ class IntervalSequences(IntervalLists):
         self._out = np.zeros((ROWS, search.ROW), np.int64)
 
     def of(self, found: Bindings) -> Iterator[tuple[int, PlacedMatch]]:
-        """The numbers of matches, each with a match of the sequence that may forbid it."""
+        """Yield pairs: the number of a match, and a match of the sequence that may forbid it."""
         state, matches = np.zeros(search.STATE, np.int64), match_arrays(found)
         state[search.DEPTH], why = search.FRESH, CROWDED
         while why != DONE:
@@ -79,7 +79,7 @@ class IntervalSequences(IntervalLists):
 
 
 def _least(node: NegativeSequence) -> NegativeSequence:
-    """The sequence, its series no longer than they must be where more of them tell nothing more."""
+    """The sequence with its series at their least length, if longer ones add nothing."""
     if len(node.positives) < len(node.components):
         return node
     asked = {index for conjunct in node.together for index in conjunct.references}
@@ -93,7 +93,7 @@ def _least(node: NegativeSequence) -> NegativeSequence:
 
 
 def _read(rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, PlacedMatch]]:
-    """The matches of rows: each begins with its first event."""
+    """Yield a candidate's number and a match for each run of rows, led by its first event."""
     at = 0
     while at < len(rows):
         number, events, absences = rows[at][search.WHOSE], [rows[at][search.WHICH]], []

@@ -1,4 +1,4 @@
-"""Candidates of imprecise time and what may forbid them jointly, and their arrays for kernels."""
+"""Candidates of imprecise time with what may forbid them jointly, and their kernel arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sase.engine.operators.imprecise.candidate_confidence import TimeBounds
 
 
 class JointEvent(NamedTuple):
-    """An event that is not in the match, and the gaps in which it forbids it by itself.
+    """An event outside of the match, and the gaps in which it forbids alone.
 
-    A gap is named by the number of steps before it.
+    A gap is identified by the number of steps before it.
     """
 
     interval: TimeBounds
@@ -23,7 +23,7 @@ class JointEvent(NamedTuple):
 
 
 class ForbiddingOrder(NamedTuple):
-    """Events that forbid a match in this order in a gap, and those that keep them from it.
+    """Events that in this order in a gap forbid a match, and events that prevent that.
 
     Each of `absences` is the number of events before its place, and an event.
     """
@@ -34,7 +34,7 @@ class ForbiddingOrder(NamedTuple):
 
 
 class JointCandidate(NamedTuple):
-    """Steps in the order of the pattern, each an event or all events of a set, and the others."""
+    """Steps in pattern order, each an event or all events of a set, and the other events."""
 
     steps: Sequence[Sequence[TimeBounds]]
     others: Sequence[JointEvent]
@@ -48,7 +48,7 @@ class JointCandidate(NamedTuple):
 
 
 def arrays_of(candidates: Sequence[JointCandidate]) -> kernels.JointCandidates:
-    """The candidates as kernels take them."""
+    """The candidates as arrays for kernels."""
     bounds, step = list[TimeBounds](), list[int]()
     heads, gaps, orders = list[list[int]](), list[tuple[int, int]](), list[list[int]]()
     members, absences = list[int](), list[tuple[int, int]]()

@@ -1,7 +1,7 @@
-"""How likely matches are where what may forbid them does so jointly, and the room that it takes.
+"""The probability of candidates that events may forbid jointly; allocates kernel memory.
 
-An event that may forbid in several gaps, or in a sequence of several, is not independent of the
-others, so time is swept.
+An event that may forbid in several gaps, or as part of a sequence, is not independent of the
+others, so a sweep over time is needed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from sase.engine.operators.imprecise.joint_candidates import JointCandidate, arr
 from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError
 
-# The most states that are known at a time, and for how many there is room to begin with.
+# The most states at a time, and the initial capacity.
 MOST_STATES, ROOM = 1 << 17, 64
-# So many candidates are written into arrays at once.
+# Candidates written into arrays at once.
 AT_ONCE = 1024
 
 
 class JointConfidence:
-    """The confidences of candidates whose window reaches so far."""
+    """Computes confidences of candidates for a window of a given reach."""
 
     def __init__(self, reach: int = INT64_MAX, check: Check = no_check) -> None:
         self._reach, self._check, self._room = reach, check, ROOM
 
     def of(self, candidates: Sequence[JointCandidate]) -> Floats:
-        """Return those of candidates, each a matter of itself alone."""
+        """The confidences of candidates, independently of each other."""
         found = np.zeros(len(candidates))
         for begin in range(0, len(candidates), AT_ONCE):
             some = candidates[begin : begin + AT_ONCE]
@@ -63,7 +63,7 @@ class JointConfidence:
 
 
 class _Most:
-    """How much of each thing a candidate among many has at most."""
+    """The greatest sizes among candidates."""
 
     def __init__(self, arrays: JointCandidates) -> None:
         counts = np.diff(arrays.heads, axis=0, prepend=0)
@@ -75,18 +75,18 @@ class _Most:
         self._key = self._words + -(-orders // (WORD // (longest + 1).bit_length()))
 
     def sets(self, room: int) -> StateSets:
-        """Three sets of so many states."""
+        """Three sets with `room` states."""
         return StateSets(
             np.empty((3, room, self._key), np.int64), np.empty((3, room)),
             np.full((3, 2 * room), NOTHING), np.empty((3, room), np.int64), np.zeros(3, np.int64),
         )  # fmt: skip
 
     def bytes_of(self, room: int) -> int:
-        """How many bytes these take."""
+        """The bytes of the three sets."""
         return 3 * room * 8 * (self._key + 4)
 
     def sweep(self, at: Numbers, room: int) -> sweep.Sweep:
-        """Room for a sweep at a position."""
+        """Memory for a sweep at a position."""
         events, words, orders = self._events, self._words, self._orders
         low, high, free, placed = (np.zeros(events, np.int64) for _ in range(4))
         steps, forbids, marks = (
@@ -100,7 +100,7 @@ class _Most:
         )  # fmt: skip
 
     def sums(self) -> sums.TimeSums:
-        """Room for sums over the times of both ends."""
+        """Memory for sums over the times of both ends."""
         degree = self._events
         nodes = max(FEW, degree + 1, degree * degree // 4)
         return sums.TimeSums(

@@ -1,4 +1,4 @@
-"""The confidence of candidates by enumeration of their worlds: the paper's way, for comparison."""
+"""The confidence of candidates by enumerating worlds: the paper's way, for comparison."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sase.engine.operators.imprecise.joint_candidates import (
 )
 from sase.engine.resources import Check, no_check
 
-# Worlds between two looks at whether to go on.
+# Worlds between checks.
 PATIENCE = 1 << 22
 
 
 class WorldEnumeration:
-    """The confidence of one candidate after the other, whose window reaches so far."""
+    """Computes confidences of candidates for a window of a given reach."""
 
     def __init__(self, reach: int = INT64_MAX, check: Check = no_check) -> None:
         self._reach, self._check = reach, check
@@ -32,7 +32,7 @@ class WorldEnumeration:
     def of(
         self, steps: Sequence[Sequence[TimeBounds]], negatives: Sequence[PlacedNegative]
     ) -> float:
-        """Return that of steps in the order of the pattern: an event, or all events of a set."""
+        """The confidence of steps in pattern order; a step is an event, or all events of a set."""
         events = [each for step in steps for each in step]
         numbers = [number for number, step in enumerate(steps) for _ in step]
         columns = [
@@ -50,13 +50,13 @@ class WorldEnumeration:
 
 
 class JointEnumeration:
-    """The same where events may forbid jointly: they are enumerated, too."""
+    """The same if events may forbid jointly, which are enumerated, too."""
 
     def __init__(self, reach: int = INT64_MAX, check: Check = no_check) -> None:
         self._reach, self._check = reach, check
 
     def of(self, candidates: Sequence[JointCandidate]) -> Floats:
-        """Return those of candidates."""
+        """The confidences of candidates."""
         return np.array([self._of(*each) for each in candidates])
 
     def _of(
@@ -65,7 +65,7 @@ class JointEnumeration:
         others: Sequence[JointEvent],
         orders: Sequence[ForbiddingOrder],
     ) -> float:
-        """That of steps in the order of the pattern: an event, or all events of a set."""
+        """The confidence of steps in pattern order; a step is an event, or all events of a set."""
         own = [each for step in steps for each in step]
         every = [*own, *(each.interval for each in others)]
         good = 0
@@ -86,7 +86,7 @@ class JointEnumeration:
         others: Sequence[JointEvent],
         orders: Sequence[ForbiddingOrder],
     ) -> bool:
-        """Whether the steps are in order in a world, and nothing forbids them."""
+        """Whether in a world the steps are in order, and nothing forbids them."""
         first, last = spans[0][0], spans[-1][1]
         if last - first > self._reach or any(one[1] >= two[0] for one, two in pairwise(spans)):
             return False
@@ -102,7 +102,7 @@ class JointEnumeration:
 
 
 def _is_there(order: ForbiddingOrder, times: Sequence[int], after: int, before: int) -> bool:
-    """Whether the events of an order are in it in a gap, with nothing between that must not be."""
+    """Whether an order's events are in order in a gap, and none of its absences prevents that."""
     own = [times[event] for event in order.events]
     if not all(one < two for one, two in pairwise([after, *own, before])):
         return False

@@ -6,7 +6,7 @@ from sase.engine.sources.formats.csv import CsvFormat, TsvFormat
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.parquet import ParquetFormat
 
-# In the order in which messages name them.
+# In the order of messages.
 FORMATS: tuple[FileFormat, ...] = (
     ParquetFormat(),
     CsvFormat(),
@@ -17,11 +17,11 @@ FORMATS: tuple[FileFormat, ...] = (
 
 
 def format_of_suffix(suffix: str) -> FileFormat | None:
-    """Return the format of files whose names end so, if there is one."""
+    """Return the format of a file name's suffix, or None."""
     return next((each for each in FORMATS if suffix in each.suffixes), None)
 
 
 def titles() -> str:
-    """Return the formats as messages name them."""
+    """Return the names of all formats, for messages."""
     *most, last = [each.title for each in FORMATS if each.title]
     return f"{', '.join(most)} or {last}"

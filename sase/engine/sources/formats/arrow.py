@@ -1,4 +1,4 @@
-"""The file format of Arrow, of which every batch is proved before anything is made of it."""
+"""Arrow's file format; every batch is proved before use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.ipc
 from sase.engine.columns.gather import concatenated
 from sase.engine.sources.formats.base import BATCH, FileFormat, Scan, proved, with_given
 
-# Batches are read together until they have as many rows, or there are as many of them.
+# Small batches are combined up to FEW rows or MANY batches.
 FEW, MANY = 1 << 12, 1 << 10
 
 
@@ -24,7 +24,7 @@ class ArrowFormat(FileFormat):
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return Arrow's reader of IPC files."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        from pyarrow import dataset  # slow; not needed for tables
 
         return dataset.IpcFileFormat()
 
@@ -34,7 +34,7 @@ class ArrowFormat(FileFormat):
 
 
 def _batches(path: str, names: Collection[str], size: int) -> Iterator[pa.RecordBatch]:
-    """Read the columns of a file that it has; into memory of its own, as files may be changed."""
+    """Read the columns that a file has, into memory of its own, as files may change."""
     with pa.OSFile(path) as source:
         own = pa.ipc.open_file(source).schema.names
         places = [place for place, name in enumerate(own) if name in names]
@@ -56,5 +56,5 @@ def _proved(file: pa.ipc.RecordBatchFileReader, path: str) -> Iterator[pa.Table]
 
 
 def _joined(table: pa.Table) -> pa.Table:
-    """Make one batch of several, as far as their columns can be concatenated."""
+    """Combine batches into one, for the columns that Arrow can concatenate."""
     return pa.Table.from_arrays(list(map(concatenated, table.columns)), schema=table.schema)

@@ -1,4 +1,4 @@
-"""The contract of file formats: one module here for each, listed in `FORMATS`."""
+"""The interface of file formats; each has a module here and is listed in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 Kinds = dict[str, pa.DataType]
 KnownKinds = Mapping[str, pa.DataType]
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
-# What folders are called that hold the rows without a value.
+# The folder name of rows without a value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-# What is raised for bytes that are none of a format, and what to do.
+# Errors raised for damaged files, and the remedy.
 DAMAGE = (OSError, UnicodeError, csv.Error, pa.ArrowException)
 ANEW = "it is damaged: write it anew"
-# What Arrow says where the system refuses it another thread.
+# Arrow's message if it cannot start a thread.
 NO_THREAD = "Failed to launch worker thread"
-# Rows of a batch when files are read piece by piece, and rows by which text is judged.
+# Rows of a batch; rows sampled to type text.
 BATCH, SAMPLE = 1 << 18, 1000
 
 
 @dataclass(frozen=True)
 class PruningPredicate:
-    """The types of events that matter, the column that holds them, and all columns named."""
+    """The event types that matter, their column, and all columns that a query names."""
 
     types: frozenset[str]
     column: str
@@ -46,9 +46,9 @@ class PruningPredicate:
 
 
 class Scan(NamedTuple):
-    """Columns to be read of a file, or of a fragment of it; `schema` is that of all files.
+    """The columns to read from a file or a fragment of it; `schema` is that of all files.
 
-    Where the schema `is_whole` another column is an error, if the format can tell. The fragment
+    If the schema `is_whole`, further columns are an error, if the format can tell. The fragment
     begins at row `first` of the file.
     """
 
@@ -58,24 +58,24 @@ class Scan(NamedTuple):
     columns: Sequence[str]
     is_whole: bool = False
     first: int = 0
-    # Called between batches, when what ends a run may come.
+    # Called between batches; may end the run.
     between: Check = no_check
-    # Whether some batches may be read ahead, which takes memory.
+    # Whether batches may be read ahead, which takes memory.
     reads_ahead: bool = True
 
 
 class FileFormat(ABC):
-    """A format that a pyarrow dataset reads; `TextFormat` is one of rows in lines of text."""
+    """A format that a pyarrow dataset reads; `TextFormat` has one row in each line."""
 
     name: ClassVar[str]
-    # What messages call it, such as "CSV (.csv, .tsv)"; empty if another one's title names it, too.
+    # Its name in messages, such as "CSV (.csv, .tsv)"; empty if another format's covers it.
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
-    # Whether types are inferred from values, so that rows may be bad by them.
+    # Whether types are inferred from values, so that rows may be bad.
     is_text: ClassVar[bool] = False
     # Whether strings can be read as dictionaries.
     has_dictionaries: ClassVar[bool] = False
-    # Columns that are text whatever their values are, and those of them that a caller asked for.
+    # Columns that stay text whatever their values are, and those that the caller asked for.
     texts: Collection[str] = ()
     asked: Collection[str] = ()
 
@@ -91,7 +91,7 @@ class FileFormat(ABC):
         strings: Collection[str] = (),
     ) -> Any:
         """Return files as an Arrow dataset; folders below `base` give columns."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        from pyarrow import dataset  # slow; not needed for tables
 
         folders = None
         if base is not None:
@@ -109,18 +109,18 @@ class FileFormat(ABC):
         )
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
-        """Return the columns of a file, without those that folders give.
+        """Return the columns of a file, without those of folders.
 
-        Whoever `judges` rows can do with lines that are none. Arrow's exceptions pass.
+        With `judges` lines that are no rows are tolerated. Arrow's exceptions pass.
         """
         return self.dataset((path,), None, None).schema
 
     def own_columns(self, path: str) -> list[str]:
-        """Return the columns of a file without those of folders; none if it cannot be read."""
+        """Return a file's columns without those of folders; none if it is unreadable."""
         try:
             return list(self.infer_schema(path).names)
         except DAMAGE:
-            return []  # reported when the schema is inferred
+            return []  # reported by schema inference
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns in batches of at most `size` rows."""
@@ -136,7 +136,7 @@ class FileFormat(ABC):
             yield pa.Table.from_batches([batch])
 
     def with_null(self, null: Sequence[str]) -> FileFormat:
-        """Return the format with some more texts that stand for a missing value."""
+        """Return the format with further texts that mean a missing value."""
         if null:
             raise SchemaError(
                 f"null={list(null)!r}: only CSV has text in place of a missing value, and these"
@@ -145,7 +145,7 @@ class FileFormat(ABC):
         return self
 
     def with_text(self, names: Collection[str]) -> FileFormat:
-        """Return the format with columns that a caller asks for as text."""
+        """Return the format with columns that the caller wants as text."""
         if names:
             raise SchemaError(
                 f"text={list(names)!r}: only columns of CSV are read as text on demand, and files"
@@ -154,29 +154,29 @@ class FileFormat(ABC):
         return self
 
     def with_texts(self, names: Collection[str]) -> FileFormat:
-        """Return the format with columns that are text, if it does not say itself which are."""
+        """Return the format with columns known as text, if it does not store types."""
         return self
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
-        """Return the distinct values of a column of text that are no numbers."""
+        """Return the distinct values of a text column that are no numbers."""
         return []
 
     def check_floats(self, path: str, name: str) -> None:
-        """Refuse the first integer that is rounded in a column of floats, which only text has."""
+        """Refuse the first integer that a float column rounds; only for text formats."""
         return
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns to hold them."""
+        """Read columns into memory."""
         empty = pa.Table.from_batches([], scan.schema).select(list(scan.columns))
         return pa.concat_tables([empty, *self.read(scan)])
 
     def count_rows(self, dataset: Any) -> int | None:
-        """Return the number of rows, None where it is not known without reading them."""
+        """Return the number of rows, or None if only reading would tell."""
         count: int = dataset.count_rows()
         return count
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
-        """Return the first rows of some columns of strings."""
+        """Return the first rows of string columns."""
         tables = [pa.Table.from_batches([], pa.schema([dataset.schema.field(n) for n in names]))]
         for path, fragment in zip(paths, dataset.get_fragments(), strict=True):
             tables += islice(self.read(Scan(path, fragment, dataset.schema, names), SAMPLE), 1)
@@ -185,25 +185,25 @@ class FileFormat(ABC):
         return pa.concat_tables(tables).slice(0, SAMPLE)
 
     def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
-        """Return for each part of a file whether it must be read; most formats have one."""
+        """Return for each part of a file whether it must be read; most formats have one part."""
         return [True]
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-        """Return the type of a column whose types in several files have none in common, if any."""
+        """Return a type for a column whose types in several files cannot be unified, or None."""
         return None
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
-        """Return the types of (some) columns by all rows, where the schema does not say them."""
+        """Return the types of columns by all rows, if the schema does not have them."""
         return {}
 
     def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:
-        """Return the type of the numbers in a column of text that holds mostly such."""
+        """Return the number type of a text column that has mostly numbers, or None."""
         return None
 
     def retyped(
         self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
-        """Return the types with which columns may be read that could not be, of those `names`."""
+        """Return other types for the columns that could not be read, among `names`."""
         return {}
 
     def explain_fault(
@@ -213,9 +213,9 @@ class FileFormat(ABC):
         problem: Exception,
         columns: Collection[str] | None = None,
     ) -> DataError:
-        """Return the error for a file of which some columns, or all, cannot be read.
+        """Return the error for a file with unreadable columns.
 
-        Raise one if it is not the file that is to blame, but what the process may take.
+        Raise an error if the cause is a limit of the process, not the file.
         """
         if isinstance(problem, MemoryError) or NO_THREAD in str(problem):
             raise BudgetError(
@@ -239,10 +239,10 @@ class FileFormat(ABC):
 
     @contextmanager
     def watched(self, path: str) -> Iterator[None]:
-        """Turn whatever is raised for the bytes of files into an error of ours."""
+        """Convert exceptions for damaged files to our errors."""
         try:
             yield
-        except TimeLimitError:  # which is an OSError, too
+        except TimeLimitError:  # also an OSError
             raise
         except DAMAGE as problem:
             raise self.explain_fault(path, None, problem) from problem
@@ -260,9 +260,9 @@ class FileFormat(ABC):
 
 
 def folder_columns(paths: Sequence[str], base: str | None) -> Kinds:
-    """Return the columns that folders such as `day=1` below `base` give.
+    """Return the columns from folder names such as `day=1` below `base`.
 
-    They are integers, or text unless all are integers; NULL has a name of its own.
+    They are integers if all values are, otherwise text; NULL has a special name.
     """
     if base is None:
         return {}
@@ -276,7 +276,7 @@ def folder_columns(paths: Sequence[str], base: str | None) -> Kinds:
 
 
 def _folder_type(values: Sequence[str]) -> pa.DataType:
-    """Return the narrowest integers that have all values, or text."""
+    """Return the narrowest integer type for all values, or text."""
     if not values or not all(value.isdecimal() for value in values):
         return pa.string()
     greatest = max(map(number_of, values))
@@ -285,7 +285,7 @@ def _folder_type(values: Sequence[str]) -> pa.DataType:
 
 
 def scanned(scan: Scan) -> pa.Table:
-    """Read columns of what Arrow scans: batch by batch, since it hears no signal within a call."""
+    """Read columns by Arrow batch by batch, since a single call cannot be interrupted."""
     scanner = scan.fragment.scanner(schema=scan.schema, columns=list(scan.columns))
     batches = []
     for batch in scanner.to_batches():
@@ -295,7 +295,7 @@ def scanned(scan: Scan) -> pa.Table:
 
 
 def great_floats(table: pa.Table) -> list[str]:
-    """Return the columns of floats that are great enough to stand for integers they do not hold."""
+    """Return the float columns that may have rounded integers, by their magnitude."""
     found = []
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if pa.types.is_floating(column.type):
@@ -308,11 +308,11 @@ def great_floats(table: pa.Table) -> list[str]:
 def with_given(
     scan: Scan, read: Callable[[pa.Schema], Iterator[pa.Table | pa.RecordBatch]]
 ) -> Iterator[pa.Table]:
-    """Yield columns that are read of a file itself, with those that folders give beside them.
+    """Yield a file's columns as read, with those of its folders.
 
-    NULL is in columns that the file has not, and values are cast to the types of all files.
+    Missing columns are NULL; values are cast to the types of all files.
     """
-    from pyarrow import dataset  # which takes long, and who has tables needs none
+    from pyarrow import dataset  # slow; not needed for tables
 
     given = dataset.get_partition_keys(scan.fragment.partition_expression)
     wanted = pa.schema([scan.schema.field(name) for name in scan.columns])
@@ -332,7 +332,7 @@ def with_given(
 
 
 def proved(table: pa.Table, path: str, first: int = 0) -> pa.Table:
-    """Return what was read of a file from a row on, or raise what is wrong with its memory."""
+    """Prove the memory of a table read from a file's row `first` on, and return it."""
     gate = Gate("write the file anew")
     for name, column in zip(table.column_names, table.columns, strict=True):
         gate.prove(name, column.chunks, table.num_rows, f"{path}, ", first)

@@ -1,10 +1,10 @@
-"""CSV, or with tabs TSV: types are inferred from all values where the first are not enough.
+"""CSV and TSV: types are inferred from all values if the first block is not enough.
 
-Arrow infers types by the first block of a file. A column that turns out to hold other values is
-read again as one type after the other, as Arrow itself does within a block.
+Arrow infers types from the first block of a file. A column with other values later is read again
+with one type after another, as Arrow does within a block.
 """
 
-# long because: the one format whose types have to be found out, with all that this takes.
+# long because: it is the one format with inferred types, and all that inference needs.
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from sase.engine.sources.formats.text import (
 from sase.engine.sources.unify import unified
 from sase.errors import DataError
 
-# What stands for a missing value, unless it is quoted.
+# Unquoted texts that mean a missing value.
 MISSING = ["", "NULL", "null"]
 _SAMPLED = 1 << 16
 _NO_KINDS: KnownKinds = MappingProxyType({})
@@ -95,19 +95,19 @@ class CsvFormat(TextFormat):
         self.texts, self.asked = texts, asked
 
     def with_null(self, null: Sequence[str]) -> CsvFormat:
-        """Return the format with some more texts that stand for a missing value, quoted or not."""
+        """Return the format with further texts that mean a missing value, quoted or not."""
         return type(self)(null, self.texts, self.asked) if null else self
 
     def with_text(self, names: Collection[str]) -> CsvFormat:
-        """Return the format with columns that a caller asks for as text."""
+        """Return the format with columns that the caller wants as text."""
         return type(self)(self._null, {*self.texts, *names}, {*names}) if names else self
 
     def with_texts(self, names: Collection[str]) -> CsvFormat:
-        """Return the format with columns that are text, whatever their values are."""
+        """Return the format with columns known as text, whatever their values are."""
         return type(self)(self._null, {*self.texts, *names}, self.asked) if names else self
 
     def options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
-        """Return Arrow's options, with the types of some columns; `columns` are read, or all."""
+        """Return Arrow's options with the types of some columns; reads `columns`, or all."""
         from pyarrow import csv as arrow_csv
 
         return {
@@ -125,12 +125,12 @@ class CsvFormat(TextFormat):
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return Arrow's reader of CSV."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        from pyarrow import dataset  # slow; not needed for tables
 
         return dataset.CsvFileFormat(**self.options(dict.fromkeys(strings, DICTIONARY)))
 
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
-        """Decode the lines below the header; one with too few values or too many is no row."""
+        """Decode the lines after the header; too few or too many values are no row."""
         records = self._records(lines)
         _, _, names = next(records, (0, "", []))
         texts_only = dict.fromkeys(self.texts, pa.string())
@@ -149,7 +149,7 @@ class CsvFormat(TextFormat):
                 yield DecodedRow(number, text, None, why, stream)
 
     def _records(self, lines: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
-        """Split lines: the number of the last, the text of all of a record, and its values."""
+        """Split lines into records: number of the last line, text, and values."""
         taken: list[str] = []
 
         def watched() -> Iterator[str]:
@@ -166,14 +166,14 @@ class CsvFormat(TextFormat):
     def parse(
         self, data: bytes, kinds: KnownKinds, *, skips_odd: bool = False, where: str = ""
     ) -> pa.Table:
-        """Parse lines in memory, the header first."""
+        """Parse lines in memory, header first."""
         from pyarrow import csv as arrow_csv
 
         options = self.options(kinds)
         if skips_odd:
             options["parse_options"].invalid_row_handler = lambda row: "skip"
-        # Neither a file of Python nor its bytes: threads of Arrow that outlive an error hold what
-        # they read, and to let go of what is Python's while that ends would end the process.
+        # Use Arrow's memory, not Python objects: after an error Arrow's threads may still hold the
+        # input, and freeing a Python object then crashes the process.
         memory = pa.BufferOutputStream()
         memory.write(data)
         buffer = memory.getvalue()
@@ -198,18 +198,17 @@ class CsvFormat(TextFormat):
             return next((values for _, _, values in self._records(lines)), [])
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
-        """Read columns by a dataset of Arrow, or by its reader of what that does not decompress."""
+        """Read columns by Arrow's dataset, or by its CSV reader for other compressions."""
         return (FileFormat if is_arrows(scan.path) else TextFormat).read(self, scan, size)
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns to hold them."""
+        """Read columns into memory."""
         return scanned(scan) if is_arrows(scan.path) else super().read_all(scan)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
-        """Read the columns of a file block by block."""
         from pyarrow import csv as arrow_csv
 
-        # Whoever asks for columns of folders alone counts the rows.
+        # If only folder columns are wanted, one column is read to count rows.
         names = own.names or self.own_columns(scan.path)[:1]
         kinds = dict.fromkeys(names, pa.string()) | {field.name: field.type for field in own}
         options = self.options(kinds, names)
@@ -218,7 +217,7 @@ class CsvFormat(TextFormat):
             yield from arrow_csv.open_csv(file, **options)
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
-        """Return the columns by the first block, or if one `judges` by the lines that are rows."""
+        """Return the columns by the first block, or with `judges` by its good lines."""
         try:
             schema = self._first_block(path)
         except pa.ArrowException as problem:
@@ -228,7 +227,7 @@ class CsvFormat(TextFormat):
         return pa.schema([field.with_type(_first_kind(field.type)) for field in schema])
 
     def _first_block(self, path: str) -> pa.Schema:
-        """Return the columns by the first block; their names are UTF-8."""
+        """Return the columns by the first block; their names must be UTF-8."""
         names = self.own_columns(path)
         if not all(map(is_unicode, names)):
             raise DataError(f"{path}, line 1: the header {NO_UNICODE}")
@@ -241,17 +240,17 @@ class CsvFormat(TextFormat):
             return arrow_csv.open_csv(file, **self.options({})).schema
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-        """Return text, which every value is."""
+        """Return text, which fits every value."""
         return pa.string()
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
-        """Return nothing: the header names all columns, and `retyped` types them."""
+        """Return no types: the header names all columns, and `retyped` types them."""
         return {}
 
     def retyped(
         self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
-        """Return the type of the column to blame, or of all by their good lines."""
+        """Return the type of the column at fault, or of all columns by their good lines."""
         name = problem.column
         if name is None:
             if not judges:
@@ -268,13 +267,13 @@ class CsvFormat(TextFormat):
             pa.string(),
         )
         if pa.types.is_floating(kind) and all(_are_integers(self._texts(p, name)) for p in having):
-            kind = pa.int64()  # of which some are beyond 64 bits
+            kind = pa.int64()  # some values exceed 64 bits
         return {name: kind}
 
     def number_type(self, paths: Sequence[str], name: str) -> pa.DataType | None:
-        """Return the type of the numbers in a column, if most of its distinct values are some."""
+        """Return the number type of a column if most of its distinct values are numbers."""
         having = self._having(paths, name)
-        # Most columns of text hold no numbers, which their first values tell.
+        # Most text columns have no numbers, which a sample shows.
         for path in having[:1]:
             first = self._good_lines(path, {name: pa.string()}, most=_SAMPLED).column(name)
             if first.null_count < len(first) and type_of_numbers(first) is None:
@@ -283,16 +282,16 @@ class CsvFormat(TextFormat):
         return type_of_numbers(pa.chunked_array(texts, pa.string()))
 
     def check_floats(self, path: str, name: str) -> None:
-        """Refuse the first integer beyond those that floats hold, if Arrow finds any."""
+        """Refuse the first integer that floats round, if Arrow finds any."""
         if _great(self._texts(path, name)):
             super().check_floats(path, name)
 
     def remedy(self, name: str) -> str:
-        """Say how a column is read as text."""
+        """Explain how to read a column as text."""
         return f", or read the column as text with  --text {shlex.quote(name)}  (text={name!r})"
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
-        """Return the distinct values of a column of text that are no numbers."""
+        """Return the distinct values of a text column that are no numbers."""
         texts = [chunk for p in self._having(paths, name) for chunk in self._texts(p, name).chunks]
         values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null().to_pylist()
         return no_numbers(values)
@@ -312,7 +311,7 @@ class CsvFormat(TextFormat):
         return True
 
     def _texts(self, path: str, name: str) -> pa.ChunkedArray:
-        """Return the values of a column as they are written, without those that are unreadable."""
+        """Return the readable values of a column as text."""
         from pyarrow import csv as arrow_csv
 
         kinds = {name: pa.string()}
@@ -384,7 +383,7 @@ class CsvFormat(TextFormat):
 
 
 class TsvFormat(CsvFormat):
-    """The same with tabs."""
+    """CSV with tabs."""
 
     name = "tsv"
     title = ""
@@ -409,11 +408,11 @@ def _is_long(row: str) -> bool:
 
 
 def _first_kind(kind: pa.DataType) -> pa.DataType:
-    """Return as what to read a column first for which Arrow infers a type."""
+    """Return the type with which to read a column first, given the type that Arrow infers."""
     if pa.types.is_binary(kind):
-        return pa.string()  # what is not UTF-8 is a matter for who reads the column
+        return pa.string()  # only a reader of the column needs UTF-8
     if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)  # most fractions have six digits, and not nine
+        return pa.timestamp("us", kind.tz)  # fractions mostly have six digits
     return kind
 
 
@@ -423,7 +422,7 @@ def no_numbers(values: Iterable[str]) -> list[str]:
 
 
 def type_of_numbers(texts: pa.ChunkedArray) -> pa.DataType | None:
-    """Return the type of the numbers in texts, if most of the distinct ones are some."""
+    """Return the number type of texts, if at least half of the distinct ones are numbers."""
     values = pc.unique(texts).drop_null().to_pylist()
     numbers = [value for value in values if fits_kind(value, NUMBERS[1])]
     if not values or 2 * len(numbers) < len(values):
@@ -432,7 +431,7 @@ def type_of_numbers(texts: pa.ChunkedArray) -> pa.DataType | None:
 
 
 def _great(texts: pa.ChunkedArray) -> list[str]:
-    """Return the integers in text that are beyond those that floats hold."""
+    """Return the integers in text that floats cannot represent."""
     digits = len(str(MOST_EXACT))
     long = pc.match_substring_regex(texts, rf"^\s*[+-]?0*[1-9]\d{{{digits - 1},}}\s*$")
     values = pc.unique(texts.filter(long)).to_pylist()
@@ -441,5 +440,5 @@ def _great(texts: pa.ChunkedArray) -> list[str]:
 
 
 def _are_integers(texts: pa.ChunkedArray) -> bool:
-    """Whether all values in text are integers, of any size."""
+    """Whether all texts are integers, of any size."""
     return pc.all(pc.match_substring_regex(texts, r"^\s*[+-]?\d+\s*$")).as_py() is not False

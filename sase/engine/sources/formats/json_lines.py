@@ -1,4 +1,4 @@
-"""JSON lines: an object a line; only the columns that are asked for are parsed."""
+"""JSON lines: an object in each line; only the requested columns are parsed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sase.engine.resources import Check, no_check
 from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
 
-# Bytes that are looked through at once, and those of a block of Arrow.
+# Bytes searched at once; bytes of an Arrow block.
 PIECE, HEAD = 1 << 22, 1 << 20
-# By the two characters where Arrow cuts blocks, each at the front, where it is found fast; blanks
-# and a byte order mark may follow. And what may become such a line.
+# Lines that begin with `null`, after either of Arrow's line ends, each as a prefix for a fast
+# search; blanks and a byte order mark may come between. And the beginning of such a line.
 _NULL_LINES = tuple(re.compile(end + rb"[ \t\xef\xbb\xbf]*null") for end in (b"\n", b"\r"))
 _BEGUN = re.compile(rb"[\r\n][ \t\xef\xbb\xbf]*n?u?l?")
 
 
 class JsonLinesFormat(TextFormat):
-    """Lines of JSON, which Arrow reads as long as values are of the types of the first block."""
+    """JSON lines, read by Arrow if values have the types of the first block."""
 
     name = "json"
     title = "JSON lines (.jsonl, .ndjson, .json)"
@@ -34,7 +34,7 @@ class JsonLinesFormat(TextFormat):
     def decode_rows(
         self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
     ) -> Iterator[DecodedRow]:
-        """Decode each line; JSON says itself what values are."""
+        """Decode each line; JSON states the types of values."""
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -52,7 +52,7 @@ class JsonLinesFormat(TextFormat):
                 yield DecodedRow(number, text, None, why, stream)
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
-        """Return the columns of the first block, or of all good lines where it has bad ones."""
+        """Return the columns of the first block, or of all good lines if that has bad ones."""
         from pyarrow import json as arrow_json
 
         try:
@@ -73,7 +73,6 @@ class JsonLinesFormat(TextFormat):
         return super().infer_schema(path)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[Any]:
-        """Read the columns by Arrow, block by block."""
         from pyarrow import json as arrow_json
 
         options = arrow_json.ParseOptions(
@@ -83,12 +82,12 @@ class JsonLinesFormat(TextFormat):
             _refuse_null_lines(file, scan.between)
         with decompressed(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
-                batch.validate(full=True)  # Arrow takes any bytes for text
+                batch.validate(full=True)  # Arrow does not check UTF-8
                 yield batch
 
 
 def _first_lines(file: Any) -> bytes:
-    """Read the lines of the block from which Arrow takes the columns: it reads ahead of that."""
+    """Read the lines of the block that defines Arrow's columns; Arrow reads beyond it."""
     found = b""
     while piece := file.read(HEAD):
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
@@ -99,7 +98,7 @@ def _first_lines(file: Any) -> bytes:
 
 
 def _refuse_null_lines(file: Any, between: Check = no_check) -> None:
-    """Refuse files with lines of `null`: a block that begins with one is the end of Arrow."""
+    """Refuse files with `null` lines: Arrow crashes on a block that begins with one."""
     before = b"\n"
     while piece := file.read(PIECE):
         between(0)
@@ -111,5 +110,5 @@ def _refuse_null_lines(file: Any, between: Check = no_check) -> None:
 
 
 def _plain_text(kind: pa.DataType) -> pa.DataType:
-    """Return text for what Arrow takes for moments, whether or not they have a zone."""
+    """Return text for the moments that Arrow infers."""
     return pa.string() if pa.types.is_timestamp(kind) else kind

@@ -1,6 +1,7 @@
-"""Parquet: strings as dictionaries, row groups pruned by statistics (docs/semantics.md, Bad rows).
+"""Parquet: strings as dictionaries; row groups pruned by statistics (docs/semantics.md, Bad rows).
 
-A row group is pruned that provably holds no event of interest and no bad row; its rows still count.
+A row group is pruned if it provably has no event of interest and no bad row; its rows are still
+counted.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from sase.engine.sources.formats.base import (
 )
 from sase.engine.sources.formats.parquet_footer import check_footer
 
-# The bytes of a column that are read at once where memory is limited.
+# Bytes of a column read at once, if memory is limited.
 BUFFER = 1 << 18
 
 
 class ParquetFormat(FileFormat):
-    """Parquet files, a row group a part."""
+    """Parquet files; a part is a row group."""
 
     name = "parquet"
     title = "Parquet (.parquet)"
@@ -37,13 +38,13 @@ class ParquetFormat(FileFormat):
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return Arrow's reader of Parquet."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        from pyarrow import dataset  # slow; not needed for tables
 
         options = dataset.ParquetReadOptions(dictionary_columns=set(strings))
         return dataset.ParquetFileFormat(read_options=options)
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
-        """Read columns in batches of at most `size` rows; Arrow takes any bytes for text."""
+        """Read columns in batches of at most `size` rows; Arrow does not check UTF-8."""
         first = scan.first
         if scan.reads_ahead:
             tables = super().read(scan, size)
@@ -54,7 +55,7 @@ class ParquetFormat(FileFormat):
             first += table.num_rows
 
     def read_all(self, scan: Scan) -> pa.Table:
-        """Read columns to hold them."""
+        """Read columns into memory."""
         return proved(scanned(scan), scan.path, scan.first)
 
     def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
@@ -62,7 +63,7 @@ class ParquetFormat(FileFormat):
         try:
             metadata = footer(fragment)
             columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
-        except DAMAGE:  # of statistics, which only save time
+        except DAMAGE:  # in statistics, which only save time
             return [True]
         can_prune = _cannot_be_bad(fragment.physical_schema, predicate.named)
         if not can_prune or predicate.column not in columns:
@@ -74,27 +75,27 @@ class ParquetFormat(FileFormat):
 
 
 def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
-    """Read columns of a file by their pages: a dataset has whole row groups in memory."""
-    from pyarrow import parquet  # which takes long, and who has tables needs none
+    """Read columns by pages: a dataset would load whole row groups."""
+    from pyarrow import parquet  # slow; not needed for tables
 
     coded = [field.name for field in own if pa.types.is_dictionary(field.type)]
     groups = [group.id for group in scan.fragment.row_groups]
     with parquet.ParquetFile(
         scan.path, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
     ) as file:
-        # Each thread would keep some memory for itself.
+        # Each thread would keep memory of its own.
         yield from file.iter_batches(size, groups, own.names, use_threads=False)
 
 
 def footer(fragment: Any) -> Any:
-    """Return the footer of a file, whose statistics can be asked for."""
+    """Return the checked footer of a file, whose statistics are safe to read."""
     with fragment.filesystem.open_input_file(fragment.path) as file:
         check_footer(file)
     return fragment.metadata
 
 
 def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
-    """Whether the columns named have types all of whose values fit, but for NULL."""
+    """Whether the named columns have types whose values are all valid, except NULL."""
     for name in named:
         index = schema.get_field_index(name)
         if index < 0:
@@ -107,7 +108,7 @@ def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
 
 
 def _is_of_interest(group: Any, columns: dict[str, int], predicate: PruningPredicate) -> bool:
-    """Whether a row group may hold an event of the types, or a NULL among the columns named."""
+    """Whether a row group may have an event of the types, or a NULL in a named column."""
     for name in predicate.named & columns.keys():
         statistics = group.column(columns[name]).statistics
         if statistics is None or not statistics.has_null_count or statistics.null_count:

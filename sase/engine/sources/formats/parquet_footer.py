@@ -1,9 +1,9 @@
-"""Whether the statistics in the footer of a Parquet file are those of their columns.
+"""Check that the statistics in a Parquet footer fit their columns.
 
-Arrow decodes them when they are asked for, and where one is cut off, or of another type than the
-schema says, it ends the process, by Python and by the filters of datasets. So the footer, a struct
-of Thrift in its compact form, is looked through before, for the type of each column and the lengths
-of its least and greatest value, and of histograms of levels.
+Arrow decodes statistics on access, in Python and in dataset filters. If one is truncated, or does
+not have the type of its column, the process crashes. So the footer, a Thrift struct in compact
+encoding, is checked first: the type of each column, the lengths of its least and greatest value,
+and of histograms of levels.
 
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-# What a file ends with: the length of the footer, and four letters.
+# The end of a file: the length of the footer, and four letters.
 _TAIL = 8
-# The bytes of a value by the number of its physical type; texts have any.
+# Bytes of a value by physical type; texts have any length.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 _TEXT, _NONE = 6, -1
-# Types of Thrift, and fields of its structs by number.
+# Thrift types, and numbers of struct fields.
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
 _SCHEMA, _GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS, _SIZES = 2, 4, 1, 3, 1, 12, 16
 _VALUES = (1, 2, 5, 6)
@@ -30,14 +30,14 @@ _TEXT_BYTES, _REPETITIONS, _DEFINITIONS = 1, 2, 3
 
 
 class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
-    """The statistics are not those of their columns, or there is no footer.
+    """The statistics do not fit their columns, or there is no footer.
 
-    Arrow raises as much for damage that it finds itself.
+    It is a subclass of Arrow's error for damage that Arrow detects.
     """
 
 
 def check_footer(file: Any) -> None:
-    """Look through the footer of an open file, or raise that something of it is cut off."""
+    """Check the footer of an open file; raise an error if it is unsound."""
     size = file.size()
     file.seek(max(size - _TAIL, 0))
     length = int.from_bytes(file.read(4), "little")
@@ -51,7 +51,7 @@ def check_footer(file: Any) -> None:
 
 
 class _Leaf(NamedTuple):
-    """A column of the schema: its type, and its most levels of definition and repetition."""
+    """A column of the schema: its type, and its greatest definition and repetition levels."""
 
     type: int
     definitions: int
@@ -59,7 +59,6 @@ class _Leaf(NamedTuple):
 
 
 def _leaves(elements: Sequence[Mapping[int, int]]) -> list[_Leaf]:
-    """Return the columns of a schema."""
     found, open_groups = list[_Leaf](), [[elements[0][_CHILDREN], 0, 0]]
     for element in elements[1:]:
         while not open_groups[-1][0]:
@@ -75,26 +74,25 @@ def _leaves(elements: Sequence[Mapping[int, int]]) -> list[_Leaf]:
     return found
 
 
-# What reads a field of a type at the place that has been reached.
+# Readers of struct fields by number; each takes the Thrift type.
 _Fields = Mapping[int, Callable[[int], object]]
 
 
 class _Footer:
-    """Reads a footer once, from its beginning."""
+    """Reads a footer once, from the beginning."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
         self._type = _NONE
         self._lengths: list[int] = []
-        # Of each element of the schema its type, whether it repeats or may lack, and its number of
-        # children.
+        # For each schema element: type, repetition, and number of children.
         self._elements: list[dict[int, int]] = []
         self._leaves: list[_Leaf] = []
         self._number_of_column = 0
         self._sizes: dict[int, int] = {}
 
     def check(self) -> None:
-        """Read all, and compare the lengths of statistics with the types of their columns."""
+        """Read everything; compare the lengths of statistics with column types."""
         element: _Fields = {
             number: partial(self._of_element, number) for number in (_TYPE, _REPETITION, _CHILDREN)
         }
@@ -146,7 +144,7 @@ class _Footer:
             self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Compare histograms, which may be empty, with the levels that their column has."""
+        """Compare the histograms, if present, with the column's levels."""
         _, definitions, repetitions = self._leaves[self._number_of_column]
         found = self._sizes
         if (
@@ -182,7 +180,7 @@ class _Footer:
     # ------------------------------------------------------------ Thrift
 
     def _number(self) -> int:
-        """Read a number of seven bits a byte."""
+        """Read a varint: seven bits in each byte."""
         data, at, found, shift = self._data, self._at, 0, 0
         while (byte := data[at]) & 0x80:
             found |= (byte & 0x7F) << shift
@@ -192,12 +190,12 @@ class _Footer:
         return found | byte << shift
 
     def _integer(self) -> int:
-        """Read a number that may be negative: odd ones are."""
+        """Read a zigzag integer."""
         found = self._number()
         return found >> 1 ^ -(found & 1)
 
     def _struct(self, fields: _Fields) -> None:
-        """Read a struct: some fields, and past all others."""
+        """Read a struct: known fields by their readers; skip the others."""
         data, number = self._data, 0
         while head := data[self._at]:
             self._at += 1
@@ -205,7 +203,7 @@ class _Footer:
             kind, read = head & 15, fields.get(number)
             if read is not None:
                 read(kind)
-            elif _BYTE < kind < _DOUBLE:  # most fields, which are gone past here
+            elif _BYTE < kind < _DOUBLE:  # most fields: skip inline
                 at = self._at
                 while data[at] & 0x80:
                     at += 1
@@ -223,7 +221,7 @@ class _Footer:
             read(head & 15)
 
     def _pass(self, kind: int, *, is_element: bool = False) -> None:
-        """Go past a value of a type; a truth value is in the type, but for elements."""
+        """Skip a value of a type; a boolean field has no bytes, but an element has one."""
         if kind < _BYTE:
             self._at += is_element
         elif kind == _BYTE:

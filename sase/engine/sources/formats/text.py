@@ -1,8 +1,8 @@
-"""Formats of text: a row in a line, decoded in one place for whoever reads, salvages or follows it.
+"""Text formats: a row in each line, decoded in one place for reading, salvaging and following.
 
-Arrow reads what is as it should be. Where a line is no row, or a value none of its column, rows are
-decoded one by one: to explain the fault, to infer types, to put bad rows into quarantine, to
-follow a file that grows.
+Arrow reads valid files. If a line is no row, or a value does not fit its column, rows are decoded
+one by one: to explain the fault, infer types, put bad rows into quarantine, or follow a growing
+file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sase.engine.sources.formats.base import (
 from sase.errors import DataError
 
 Row = dict[str, Any]
-# An integer as text has it, and what to do with one that floats would round.
+# An integer in text; and the remedy for one that floats round.
 INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 GREAT_AMONG_FLOATS = (
     "no float has this value, and other values of the column are floats: give an identifier as"
@@ -43,26 +43,26 @@ GREAT_AMONG_FLOATS = (
 NO_UNICODE = "is not UTF-8: convert the file, for example with  iconv -t UTF-8"
 
 
-# How text may be compressed, by the ends of names.
+# Compressions of text by suffix.
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 def decompressed(path: str) -> pa.NativeFile:
-    """Open a file of text for whoever reads it from its beginning."""
+    """Open a text file, decompressed by its suffix."""
     return pa.input_stream(path, compression=CODECS.get(os_path.splitext(path)[1].lower()))
 
 
 def is_arrows(path: str) -> bool:
-    """Whether a dataset of Arrow reads a file as it is, or decompresses it by its name."""
+    """Whether Arrow's dataset reads a file, decompressing it by its suffix."""
     suffix = os_path.splitext(path)[1]
     return suffix in (".gz", ".bz2") or suffix.lower() not in CODECS
 
 
 class DecodedRow(NamedTuple):
-    """A line of text as a row, or why it is none.
+    """A line of text as a row, or the reason why it is none.
 
-    `line` is the number of its last line, from 1; `text` what is written there. Messages on streams
-    say `why_in_stream` where that is known.
+    `line` is the number of its last line, from 1; `text` is the line. Messages on streams use
+    `why_in_stream` if present.
     """
 
     line: int
@@ -73,41 +73,41 @@ class DecodedRow(NamedTuple):
 
 
 class TextFormat(FileFormat):
-    """A format of which Arrow reads nothing: `decode_rows` is all that is known of it.
+    """A format that Arrow cannot read: subclasses only need `decode_rows`.
 
-    Bytes that are not UTF-8 are surrogates in decoded text.
+    Bytes that are not UTF-8 become surrogates in decoded text.
     """
 
     is_text = True
-    # Whether the first line names the columns; otherwise rows do, and may have others later.
+    # Whether the first line names the columns; otherwise rows do, and later rows may add some.
     has_header: ClassVar[bool] = False
-    # What ends a line, as `open` takes it.
+    # The end of a line, as for `open`.
     newline: ClassVar[str] = "\n"
 
     def with_null(self, null: Sequence[str]) -> TextFormat:
-        """Return the format with some more texts that stand for a missing value."""
+        """Return the format with further texts that mean a missing value."""
         super().with_null(null)
         return self
 
     def with_text(self, names: Collection[str]) -> TextFormat:
-        """Return the format with columns that a caller asks for as text."""
+        """Return the format with columns that the caller wants as text."""
         super().with_text(names)
         return self
 
     @abstractmethod
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
-        """Decode lines, with their ends and the header if there is one, into rows.
+        """Decode lines, with line ends and a header if there is one, into rows.
 
-        Text that stands for a value is read as the type of its column in `kinds`; text that is none
-        stays text. Empty lines are passed over.
+        Text is parsed as the type of its column in `kinds`; text that does not fit stays text.
+        Empty lines are skipped.
         """
 
     def parse(
         self, data: bytes, kinds: KnownKinds, *, skips_odd: bool = False, where: str = ""
     ) -> pa.Table | None:
-        """Parse lines in memory by Arrow, if it can; errors about columns begin with `where`.
+        """Parse lines in memory by Arrow, or return None; errors begin with `where`.
 
-        It `skips_odd` lines without a row, and values that are none of their column.
+        With `skips_odd`, lines that are no rows and values that do not fit are skipped.
         """
         return None
 
@@ -121,8 +121,8 @@ class TextFormat(FileFormat):
         return io.TextIOWrapper(decompressed(path), "utf-8-sig", "surrogateescape", self.newline)
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
-        """Return a format in which a dataset holds the files and what their folders give."""
-        from pyarrow import dataset  # which takes long, and who has tables needs none
+        """Return a stand-in format, so that a dataset can list files and their folder columns."""
+        from pyarrow import dataset  # slow; not needed for tables
 
         return dataset.JsonFileFormat()
 
@@ -138,11 +138,11 @@ class TextFormat(FileFormat):
         return pa.schema(found)
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
-        """Read columns, NULL where rows have none, and those that folders give beside them."""
+        """Read columns, NULL if a row lacks one, with those from folder names."""
         return with_given(scan, lambda own: self._read_own(scan, own, size))
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
-        """Read the columns of a file itself."""
+        """Read the columns that are in the file itself, block by block."""
         kinds = {field.name: field.type for field in own}
         rows = self.rows(scan.path, kinds)
         while block := list(islice(rows, size)):
@@ -153,11 +153,11 @@ class TextFormat(FileFormat):
                 _array([row.values.get(name) for row in block if row.values is not None], kind)
                 for name, kind in kinds.items()
             ]
-            # A column that only counts the rows, for who asks for those of folders alone.
+            # A dummy column has the number of rows if only folder columns are wanted.
             yield pa.table([*arrays, pa.nulls(len(block))], [*kinds, "\0"])
 
     def check_floats(self, path: str, name: str) -> None:
-        """Refuse the first integer beyond those that floats hold, in a column of floats."""
+        """Refuse the first integer in a float column that floats round."""
         for row in self.rows(path, {name: pa.float64()}):
             value = (row.values or {}).get(name)
             if isinstance(value, int) and abs(value) > MOST_EXACT:
@@ -166,11 +166,11 @@ class TextFormat(FileFormat):
                 raise DataError(message, row.line - 1 - self.has_header, name, value)
 
     def remedy(self, name: str) -> str:
-        """Say what else can be done about numbers that are too great, in this format."""
+        """A format's further remedy for numbers that are too great."""
         return ""
 
     def sample(self, paths: Sequence[str], dataset: Any, names: Sequence[str]) -> pa.Table:
-        """Return the first texts of some columns, whatever else is wrong with files."""
+        """Return the first texts of some columns, even from faulty files."""
         with suppress(pa.ArrowException):
             return super().sample(paths, dataset, names)
         kinds = dict.fromkeys(names, pa.string())
@@ -180,11 +180,11 @@ class TextFormat(FileFormat):
         return pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()})
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-        """Return the first type: values of others are in bad rows."""
+        """Return the first type: values of other types make rows bad."""
         return next(kind for kind in kinds if not pa.types.is_null(kind))
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
-        """Type each column by its first value, or as floats if it has any."""
+        """Return each column's type by its first value, or floats if it has any."""
         first, floats = dict[str, Any](), set[str]()
         for path in paths:
             for row in self.rows(path, {}):
@@ -202,7 +202,7 @@ class TextFormat(FileFormat):
     def retyped(
         self, paths: Sequence[str], problem: DataError, names: Collection[str], *, judges: bool
     ) -> Kinds:
-        """Return the types by all rows: of all columns if it is not a row that is to blame."""
+        """Return the types by all rows; of all columns unless a row is at fault."""
         return self.types_of_rows(paths, names if problem.row is not None else None)
 
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
@@ -224,10 +224,10 @@ class TextFormat(FileFormat):
 
 
 def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
-    """Return what reads text as a value of a type and leaves other text as it is.
+    """Return a function that parses text as a type, and leaves other text unchanged.
 
-    Of a type that is not known, NULL's, numbers are read. Times are scalars of Arrow, in the unit
-    of the type.
+    For an unknown type (NULL) numbers are parsed. Times become Arrow scalars in the unit of the
+    type.
     """
     kind = pa.null() if kind is None else value_type(kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -244,7 +244,7 @@ def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
 
 
 def _float_or_great(text: str) -> int | float:
-    """Read a number as a float, but an integer that is beyond those that floats hold as it is."""
+    """Parse a number as a float, or as an integer if a float would round it."""
     value = float(text)
     if abs(value) >= MOST_EXACT and INTEGER.fullmatch(text) and abs(int(text)) > MOST_EXACT:
         return int(text)
@@ -253,7 +253,7 @@ def _float_or_great(text: str) -> int | float:
 
 def _tried(*ways: Callable[[str], Any]) -> Callable[[str], Any]:
     def value(text: str) -> Any:
-        if "_" not in text:  # which Python takes in numbers, and nobody else
+        if "_" not in text:  # Python alone accepts it in numbers
             for way in ways:
                 with suppress(ValueError):
                     return way(text)
@@ -269,7 +269,7 @@ def _cast(text: str, kind: pa.DataType) -> Any:
 
 
 def fits_kind(text: str, kind: pa.DataType) -> bool:
-    """Whether a text is a value of a type, as Arrow reads it."""
+    """Whether Arrow can parse a text as a type."""
     try:
         pa.scalar(text).cast(kind)
     except UNREADABLE:
@@ -295,7 +295,7 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _type_of(first: object, *, has_floats: bool) -> pa.DataType:
-    """Return the type of a column by its first value, and whether it has floats."""
+    """Return a column's type by its first value, and whether it has floats."""
     if isinstance(first, str):
         return pa.string()
     if isinstance(first, int | float) and not isinstance(first, bool):
@@ -307,7 +307,7 @@ def _type_of(first: object, *, has_floats: bool) -> pa.DataType:
 
 
 def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]:
-    """Why a value does not go with those before it, if so; and of what type those are."""
+    """Return why a value does not fit the earlier ones, or None; and the type of these."""
     if value is None:
         return None, known
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -322,7 +322,7 @@ def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]
 
 
 def _python_type(kind: pa.DataType) -> type | None:
-    """Return the Python type of decoded values of a column, if that is known."""
+    """Return the Python type of a column's decoded values, or None."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return float
     if pa.types.is_boolean(kind):

@@ -1,1 +1,1 @@
-"""The parts of the page of an explanation, beside its frame, style and script."""
+"""The parts of an explanation's page, besides its frame, style and script."""

@@ -1,4 +1,4 @@
-"""The counters of an operator: a table by level of the pattern, and a list of the others."""
+"""The counters of an operator: a table by pattern level, and a list of the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sase.planning.explain.page.markup import Markup, element, joined
 
 
 def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
-    """All counters but zeros."""
+    """All counters that are not zero."""
     tables: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
     alone: dict[str, Any] = {}
     for name, count in counted:
@@ -18,7 +18,7 @@ def counters(counted: Iterable[tuple[str, Any]]) -> Markup:
         elif not isinstance(count, Mapping) and _is_something(count):
             alone[name] = count
     for keys, rows in list(tables.items()):
-        if len(rows) == 1:  # a table of one row is better read as a list
+        if len(rows) == 1:  # a single row becomes a list
             alone |= tables.pop(keys)
     return joined([*(_table(keys, rows) for keys, rows in tables.items()), _list(alone)])
 
@@ -43,7 +43,7 @@ def _table(keys: tuple[str, ...], rows: Mapping[str, Mapping[str, Any]]) -> Mark
 
 
 def _list(counts: Mapping[str, Any]) -> Markup:
-    """Names and counts, nested ones indented."""
+    """Names and counts; nested ones are indented."""
     entries = [
         joined([element("dt", _words(name)), element("dd", _shown(count))])
         for name, count in counts.items()

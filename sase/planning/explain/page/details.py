@@ -1,4 +1,4 @@
-"""The details of an operator: what it does and why, estimates and measurements, and its history."""
+"""The details of an operator: function, reasons, estimates, measurements, and history."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sase.planning.explain.page.markup import Markup, element, joined, listed
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
 from sase.planning.quantities import counted, duration, size
 
-FAR = 2.0  # a factor that is marked
+FAR = 2.0  # from this factor on a cell is marked
 
 
 def panel(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
-    """A section of the page."""
+    """The section of an operator."""
     heading = f"heading-{operator.key}"
     worst = [worst_mark(operator)] if operator is explanation.worst else []
     branch = "" if operator.branch is None else f" of branch {operator.branch}"
@@ -53,7 +53,6 @@ def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterat
 
 
 def _figures(known: Mapping[str, Expected | Measured]) -> Markup:
-    """A table of estimates and measurements."""
     if not known:
         return Markup()
     columns = [*known, "factor"] if len(known) == 2 else known
@@ -76,19 +75,18 @@ def _rows(known: Sequence[Expected | Measured]) -> Iterator[Markup]:
             continue
         cells = [element("td", "" if each is None else shown(each)) for each in values]
         if len(values) == 2:
-            # Memory is estimated as state, and measured as reserved arrays.
+            # Estimated memory is that of the state; measured memory is that of reserved arrays.
             cells.append(element("td") if member == "bytes" else _factor(*values))
         yield element("tr", element("th", name, scope="row"), *cells)
 
 
 def _value(known: object, member: str) -> float | None:
-    """A number, or the sum over levels."""
+    """A number; over levels their sum."""
     value = getattr(known, member, None)
     return sum(value) if isinstance(value, tuple) else value
 
 
 def _factor(expected: float | None, actual: float | None) -> Markup:
-    """The factor of misestimation."""
     if expected is None or actual is None:
         return element("td")
     factor = max(actual, 1) / max(expected, 1)
@@ -97,7 +95,7 @@ def _factor(expected: float | None, actual: float | None) -> Markup:
 
 
 def _history(operator: ExplainedOperator, explanation: ExplainedPlan) -> Markup:
-    """The rewrites that changed it, numbered as in the list of all."""
+    """The rewrites that changed the operator, numbered as in the list of all."""
     steps = [
         element("li", step_body(step, operator.symbol), value=number)
         for number, step in enumerate(explanation.steps, 1)

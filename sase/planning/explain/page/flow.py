@@ -1,4 +1,4 @@
-"""The dataflow as a picture: operators as boxes, results on top, arrows as wide as what flows."""
+"""A picture of the dataflow: operators as boxes, results on top, arrow widths by rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sase.planning.explain.page.markup import Markup, element, joined
 from sase.planning.explain.value import ExplainedOperator, ExplainedPlan
 from sase.planning.quantities import counted, duration, percentage
 
-# Pixels: the width of one row, what each power of ten adds, and the widest; the height and the head
-# of an arrow, and how far that stands out.
+# Pixels: the arrow width for one row, the growth per power of ten, the greatest width; height, head
+# and barbs of an arrow.
 ONE, TENFOLD, WIDEST, HEIGHT, HEAD, BARB = 3, 11, 124, 46, 13, 6
-VISIBLE = 2  # less of a difference is no outline
-DETAILS = 4  # the box of an operator shows so many
+VISIBLE = 2  # smaller differences get no outline
+DETAILS = 4  # the most details in a box
 
 
 def flow(explanation: ExplainedPlan) -> Markup:
@@ -21,7 +21,7 @@ def flow(explanation: ExplainedPlan) -> Markup:
     times = dict(zip((o.key for o in explanation.operators), _times(explanation), strict=True))
 
     def boxes(operators: Sequence[ExplainedOperator]) -> Markup:
-        """The boxes of operators that follow each other, below the arrow out of each."""
+        """The boxes of consecutive operators, each with the arrow out of it."""
         return joined(
             part
             for each in reversed(operators)
@@ -50,12 +50,12 @@ def flow(explanation: ExplainedPlan) -> Markup:
 
 
 def address(operator: ExplainedOperator) -> str:
-    """The id of an operator's details."""
+    """The HTML id of an operator's details."""
     return f"operator-{operator.key}"
 
 
 def worst_mark(operator: ExplainedOperator) -> Markup:
-    """The mark of the operator that was misestimated most."""
+    """The mark of the operator with the worst estimate."""
     return element("span", f"worst estimate: × {counted(operator.misestimate)}", class_="worst")
 
 
@@ -74,7 +74,7 @@ def _rows(operator: ExplainedOperator, which: str) -> tuple[float | None, int | 
 
 
 def _times(explanation: ExplainedPlan) -> list[Markup]:
-    """The time of each operator and its share of all: measured where all are, or as estimated."""
+    """The time of each operator and its share: measured if all are, otherwise estimated."""
     operators = explanation.operators
     for source, about in (("measured", ""), ("expected", "about ")):
         known = [getattr(each, source) for each in operators]
@@ -95,7 +95,7 @@ def _box(operator: ExplainedOperator, time: Markup, is_worst: bool) -> Markup:
     parts += [element("span", _spoken(operator), class_="unseen"), time]
     return element(
         "a",
-        # Spaces, so that a screen reader does not run them together.
+        # Spaces, so that a screen reader separates them.
         joined(part for each in parts for part in (each, Markup(" "))),
         class_="operator",
         id=f"box-{operator.key}",
@@ -110,7 +110,7 @@ def _first(details: tuple[str, ...]) -> list[str]:
 
 
 def _spoken(operator: ExplainedOperator) -> str:
-    """The numbers of the arrows, for screen readers."""
+    """The numbers of rows, for screen readers."""
     known = operator.known
     if known is None:
         return ""
@@ -119,7 +119,6 @@ def _spoken(operator: ExplainedOperator) -> str:
 
 
 def _bar(time: str, share: float) -> Markup:
-    """The share of the time as a bar."""
     bar = element(
         "svg",
         element("rect", width=100, height=4, class_="whole"),
@@ -133,7 +132,7 @@ def _bar(time: str, share: float) -> Markup:
 
 
 def _arrow(expected: float | None, actual: int | None) -> Markup:
-    """An arrow upwards with its numbers; the estimate is an outline where both are known."""
+    """An arrow upwards with its numbers; if both are known, the estimate is an outline."""
     rows = actual if actual is not None else expected
     wide = thickness(rows or 0)
     widest, shapes, labels = wide, [_shape(wide, rows)], []
@@ -162,7 +161,7 @@ def _arrow(expected: float | None, actual: int | None) -> Markup:
 
 
 def _shape(wide: float, rows: float | None) -> Markup:
-    """The arrow, around the middle."""
+    """The arrow, centred."""
     side = wide / 2
     points = (
         f"{-side:g},{HEIGHT} {-side:g},{HEAD} {-side - BARB:g},{HEAD} 0,1"
@@ -172,6 +171,6 @@ def _shape(wide: float, rows: float | None) -> Markup:
 
 
 def _outline(wide: float) -> list[Markup]:
-    """The outline, with a lighter line below to be seen on any ground."""
+    """The outline, with a lighter line below for contrast."""
     sides = "".join(f"M{side:g} {HEIGHT}V{HEAD}" for side in (-wide / 2, wide / 2))
     return [element("path", d=sides, class_=name) for name in ("halo", "outline")]

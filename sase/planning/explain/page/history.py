@@ -1,4 +1,4 @@
-"""The history of a plan: every rewrite in order, and the alternatives of choices."""
+"""The history of a plan: all rewrites in order, and the alternatives of choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sase.planning.quantities import duration
 
 
 def history(explanation: ExplainedPlan) -> Markup:
-    """Two parts of the page that open."""
+    """Two collapsible parts of the page."""
     parts = []
     if explanation.steps:
         steps = [element("li", step_body(step)) for step in explanation.steps]
@@ -22,7 +22,7 @@ def history(explanation: ExplainedPlan) -> Markup:
 
 
 def step_body(step: ExplainedStep, symbol: str = "") -> Markup:
-    """What a rewrite did, or why it declined; the lines of one operator are marked."""
+    """The changes of a rewrite, or why it declined; lines of one operator are marked."""
     branch = "" if step.branch is None else f"branch {step.branch}: "
     name = joined([branch, element("code", breaking(step.rewrite))])
     if step.declined is not None:

@@ -1,4 +1,4 @@
-"""Compose HTML of elements; text is escaped unless it is markup already."""
+"""Compose HTML elements; text is escaped unless it is markup."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sase.printable import printable_lines
 
 
 def escaped(text: str) -> str:
-    """Text as HTML shows it, and as a terminal does in which somebody looks at the page."""
+    """Escape text for HTML, and control characters for terminals that display the page."""
     return escape(printable_lines(text))
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """HTML text that is not escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *children: str, **attributes: str | float | None) -> Markup:
-    """An element; `class_` is the attribute class, `data_x` data-x, and None leaves one out."""
+    """An element; `class_` becomes class, `data_x` data-x; None omits an attribute."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(str(value))}"'
         for key, value in attributes.items()
@@ -30,16 +30,16 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Mark
 
 
 def joined(children: Iterable[str]) -> Markup:
-    """Elements and text one after the other."""
+    """Concatenate elements and text."""
     return Markup("".join(each if isinstance(each, Markup) else escaped(each) for each in children))
 
 
 def breaking(name: str) -> Markup:
-    """A name that may break after each underscore."""
+    """A name that may wrap after each underscore."""
     return Markup(escaped(name).replace("_", "_<wbr>"))
 
 
 def listed(name: str, items: Iterable[str], **attributes: str | float | None) -> Markup:
-    """A list of the items, if any."""
+    """A list of items; nothing without items."""
     entries = [element("li", item) for item in items]
     return element(name, *entries, **attributes) if entries else Markup()

@@ -1,4 +1,4 @@
-"""The text of a query in pieces, each with the operators that it went into."""
+"""The query text in pieces, each with the operators that check it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sase.planning.explain.value import ExplainedPlan
 
 
 def query_pieces(explanation: ExplainedPlan) -> Markup:
-    """The text; the script marks the pieces of the selected operator."""
+    """The text; the script highlights the pieces of the selected operator."""
     parts = [(part, each.key) for each in explanation.operators for part in each.parts]
     text = explanation.query
     edges = sorted({0, len(text), *(edge for part, _ in parts for edge in part)})
