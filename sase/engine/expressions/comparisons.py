@@ -34,7 +34,7 @@ class DirectComparison(NamedTuple):
 NOT_DIRECT = DirectComparison(0, 0)
 
 
-class Binding(NamedTuple):
+class BoundAt(NamedTuple):
     """The state that an event is bound at, and whether it is the first event there or not."""
 
     state: int
@@ -42,7 +42,7 @@ class Binding(NamedTuple):
 
 
 def direct_comparison(
-    condition: Condition | Expression, fills: Fills, at: Binding
+    condition: Condition | Expression, fills: Fills, at: BoundAt
 ) -> DirectComparison:
     """Return the direct comparison with the event that is bound, or `NOT_DIRECT`."""
     if not isinstance(condition, Comparison) or fills.loops:
@@ -61,7 +61,7 @@ def direct_comparison(
     return DirectComparison(ACCEPTED[sign], _column(left, fills), *known, address)
 
 
-def _is_new(side: Expression, fills: Fills, at: Binding) -> bool:
+def _is_new(side: Expression, fills: Fills, at: BoundAt) -> bool:
     """Whether it is an attribute of the event that is bound."""
     if not isinstance(side, Reference) or fills.base.lacks(side):
         return False
@@ -79,7 +79,7 @@ def _is_new(side: Expression, fills: Fills, at: Binding) -> bool:
     return part is Part.EVENT or (part is Part.FIRST and at.moment == of.BEGIN)
 
 
-def _other_side(side: Expression, fills: Fills, at: Binding) -> tuple[int, int, int] | None:
+def _other_side(side: Expression, fills: Fills, at: BoundAt) -> tuple[int, int, int] | None:
     """Source, word and column of the other side, if the run knows it before the event is bound."""
     if not isinstance(side, Reference | Aggregate) or fills.base.lacks(side):
         return None
@@ -115,7 +115,7 @@ class _Source(NamedTuple):
         return self.source in (of.EVENT_BEFORE, of.VALUE_BEFORE)
 
 
-def _is_known(side: Reference | Aggregate, row: _Source, fills: Fills, at: Binding) -> bool:
+def _is_known(side: Reference | Aggregate, row: _Source, fills: Fills, at: BoundAt) -> bool:
     """Whether what a component binds is known before the event is bound."""
     own = fills.levels[side.component]
     is_earlier = (row.back > 0 or row.is_before) and at.moment == of.TAKE
@@ -127,7 +127,7 @@ def _is_known(side: Reference | Aggregate, row: _Source, fills: Fills, at: Bindi
 
 
 def _is_known_in_group(
-    side: Reference | Aggregate, row: _Source, fills: Fills, at: Binding
+    side: Reference | Aggregate, row: _Source, fills: Fills, at: BoundAt
 ) -> bool:
     """Whether what a group binds is known before the event is bound.
 

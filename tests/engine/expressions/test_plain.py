@@ -8,7 +8,7 @@ from sase.binding import bind_text
 from sase.engine.expressions import ProgramLayout, columns_needed, lower_terms
 from sase.engine.expressions.comparisons import (
     NOT_DIRECT,
-    Binding,
+    BoundAt,
     DirectComparison,
     direct_comparison,
 )
@@ -40,7 +40,7 @@ def found(condition: str, variable: str, moment: int) -> DirectComparison:
     base = ProgramLayout({need: 0 if need[1] == "n" else 1 for need in needs})
     fills = Fills(term, {0: 0, 1: 1, 2: 2}, NodeWords(0), base)
     lower_terms([(term.term, SeriesLayout.over(base, fills=fills))])
-    return direct_comparison(term.term, fills, Binding(level, moment))
+    return direct_comparison(term.term, fills, BoundAt(level, moment))
 
 
 @pytest.mark.parametrize(

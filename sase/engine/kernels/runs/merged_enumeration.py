@@ -132,17 +132,8 @@ def set_frame(merging: Merging, number: int, begin: int) -> None:
 
 
 @inlined
-def has_matches(machine: Machine, graph: RunGraph, runs: Runs) -> bool:
-    """Whether a fresh node is a match."""
-    for place in range(runs.state[nodes.FRESH]):
-        if is_whole(machine, graph, None, None, runs.cells, runs.fresh[place]):
-            return True
-    return False
-
-
-@linked
 def start(machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, bound: int) -> None:
-    """Make the frame of the matches that the fresh nodes are."""
+    """Make the frame of the matches that the fresh nodes are, if any is one."""
     state = merging.state
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
@@ -306,11 +297,11 @@ def advance_merged(
             step(machine, graph, None, None, merging, None, runs, incoming, i)
             merge(graph, runs, merging, key)
         if state[nodes.FRESH] > 0:
-            if merging.state[nodes.ENUMERATING] == 1 or has_matches(machine, graph, runs):
-                bound = window_start(incoming.measures[i], rules.span)
-                if merging.state[nodes.ENUMERATING] == 0:
-                    start(machine, graph, runs, merging, bound)
-                    merging.state[nodes.ENUMERATING] = 1
+            bound = window_start(incoming.measures[i], rules.span)
+            if merging.state[nodes.ENUMERATING] == 0:
+                start(machine, graph, runs, merging, bound)
+                merging.state[nodes.ENUMERATING] = int(merging.state[nodes.WAYS] > 0)
+            if merging.state[nodes.ENUMERATING] == 1:
                 why = enumerate_matches(runs, merging, written, bound)
                 if why != DONE:
                     return int(why)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup, When
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
-from sase.engine.expressions.comparisons import Binding
+from sase.engine.expressions.comparisons import BoundAt
 from sase.engine.expressions.fills import GroupPlace
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
@@ -195,10 +195,10 @@ class PatternStates:
         """The moment at which a group is finished."""
         return self._phases * len(self.states) + group
 
-    def binding_at(self, moment: int) -> Binding | None:
+    def binding_at(self, moment: int) -> BoundAt | None:
         """What is bound at a numbered moment, if an event is."""
         state, place = moment // self._phases, moment % MOMENTS
-        return Binding(state, place) if place != FINISH and state < len(self.states) else None
+        return BoundAt(state, place) if place != FINISH and state < len(self.states) else None
 
     def moments_of(self, check: Check) -> Iterator[int]:
         """The numbers of the moment of a check, by the iterations in which it is."""

@@ -15,7 +15,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Lowered, lower_terms, make_stack
 from sase.engine.expressions.comparisons import (
     NOT_DIRECT,
-    Binding,
+    BoundAt,
     DirectComparison,
     direct_comparison,
 )
@@ -283,7 +283,7 @@ def _automaton(
 def _compared(fills: Fills, states: PatternStates | None) -> DirectComparison:
     """The comparison of an event with what is known before it is bound; at an end none is bound."""
     moment = fills.term.moment
-    at: Binding | None = Binding(*divmod(moment, of.MOMENTS))
+    at: BoundAt | None = BoundAt(*divmod(moment, of.MOMENTS))
     if states is not None:
         at = states.binding_at(moment)
     if at is None or at.moment == of.FINISH:
