@@ -24,6 +24,7 @@ class VersionedState(RunEvaluationState):
     def __init__(self, node: RunEvaluation, context: Context) -> None:
         super().__init__(node, context)
         size, levels = context.options.stack, context.levels
+        self._most = max(self._most, levels)  # a run may write an entry for each level
         width = of.VERSION + 1 + levels
         self._buffer = of.VersionedBuffer(
             np.zeros((max(size, levels), of.ENTRY_WIDTH), np.int64),
