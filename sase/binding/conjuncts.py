@@ -24,6 +24,7 @@ from sase.binding.conditions import OPPOSITES, bind_condition
 from sase.binding.iterations import PlacedConjunct, bind_on_iterations
 from sase.binding.parts import conjoined, references
 from sase.binding.scope import Scope
+from sase.binding.sets import member_checks
 from sase.lang import ast
 from sase.lang.printer import to_text
 
@@ -82,11 +83,17 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
     if negatives or not used:
         kind = ConjunctClass.NEGATIVE if negatives else ConjunctClass.CONSTANT
     last = negatives[0] if negatives else components[-1] if components else None
-    members = [] if last is None or negatives else _of_set(last, components)
-    whole = [each for each in members if When.of(_parts(each, found)) is When.WHOLE]
-    last = whole[-1] if whole else last
-    when = When.of(_parts(last, found)) if last else When.EVENT
-    checks = () if whole or len(members) < 2 else tuple(_checks(members, components, found))
+
+    def when_of(component: BoundComponent) -> When:
+        return When.of(_parts(component, found))
+
+    def ranges(component: BoundComponent, when: When) -> Iterator[Quantified]:
+        return _quantified(components, found, component, when)
+
+    checks: tuple[MemberCheck, ...] = ()
+    if last is not None and not negatives:
+        last, checks = member_checks(last, components, when_of, ranges)
+    when = when_of(last) if last else When.EVENT
     return Conjunct(
         condition,
         kind,
@@ -97,27 +104,6 @@ def _classified(condition: Condition, node: ast.Expression, scope: Scope) -> Con
         checks=checks,
         span=condition.span,
     )
-
-
-def _of_set(last: BoundComponent, components: list[BoundComponent]) -> list[BoundComponent]:
-    """The given components that belong to the set of the last one."""
-    own = [each for each in components if each.set_of == last.set_of]
-    return [] if last.set_of is None else own
-
-
-def _checks(
-    members: list[BoundComponent],
-    components: list[BoundComponent],
-    found: list[Reference | Aggregate],
-) -> Iterator[MemberCheck]:
-    """Where a condition on several members of a set is checked, for each that may be bound last."""
-    awaited = {
-        each.index for each in members if When.of(_parts(each, found)) in (When.EVENT, When.FIRST)
-    }
-    for each in members:
-        when = When.of(_parts(each, found))
-        ranges = tuple(_quantified(components, found, each, when))
-        yield MemberCheck(each.index, when, ranges, tuple(sorted(awaited - {each.index})))
 
 
 def _parts(component: BoundComponent, found: list[Reference | Aggregate]) -> list[Part]:

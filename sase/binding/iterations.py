@@ -27,6 +27,7 @@ from sase.binding.bound import (
     ConjunctClass,
     IterationBranch,
     IterationConjunct,
+    MemberCheck,
     Part,
     Quantified,
     Reference,
@@ -37,6 +38,7 @@ from sase.binding.bound import (
 from sase.binding.conditions import bind_condition
 from sase.binding.parts import references
 from sase.binding.scope import Scope
+from sase.binding.sets import member_checks
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 
@@ -308,10 +310,24 @@ class _Placing:
             {each.component for each in self._found}
             | {each.component.index for each in self.chosen}
         )
-        ranges = tuple(self._ranges(last, when))
+        checks: tuple[MemberCheck, ...] = ()
+        if last.set_of is not None:
+            named = [self.components[index] for index in used]
+            last, checks = member_checks(last, named, self._when, self._ranges)
+            when = self._when(last)
         return Conjunct(
-            self.condition, kind, tuple(used), last.index, when, ranges, span=self.condition.span
+            self.condition,
+            kind,
+            tuple(used),
+            last.index,
+            when,
+            tuple(self._ranges(last, when)),
+            checks=checks,
+            span=self.condition.span,
         )
+
+    def _when(self, component: BoundComponent) -> When:
+        return When.of([each.part for each in self._of(component.index)])
 
     def _ranges(self, last: BoundComponent | None, when: When) -> Iterator[Quantified]:
         """The series and groups over which it ranges, except the event or iteration being added."""

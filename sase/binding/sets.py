@@ -1,9 +1,11 @@
-"""Check sets: members are single events and series, and at least one must occur."""
+"""Sets: members are events and series; at least one must occur, and any may be bound last."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard
 
+from sase.binding.bound import BoundComponent, MemberCheck, Quantified, When
 from sase.binding.scope import Scope
 from sase.lang import ast
 
@@ -63,3 +65,32 @@ def _what(part: ast.PatternPart) -> tuple[str, str]:
         "let a member take several types, such as  ANY(B, C) x , or write the SET out for each"
         f" choice:  {each}"
     )
+
+
+def member_checks(
+    last: BoundComponent,
+    components: Sequence[BoundComponent],
+    when_of: Callable[[BoundComponent], When],
+    ranges: Callable[[BoundComponent, When], Iterable[Quantified]],
+) -> tuple[BoundComponent, tuple[MemberCheck, ...]]:
+    """Find where a condition on some components is decided whose last one may be in a set.
+
+    A condition on a whole series is decided at that member, others at whichever member is bound
+    last: then there is a check for each.
+    """
+    members = [each for each in components if None is not each.set_of == last.set_of]
+    whens = {each.index: when_of(each) for each in members}
+    whole = [each for each in members if whens[each.index] is When.WHOLE]
+    if whole or len(members) < 2:
+        return (whole[-1] if whole else last), ()
+    awaited = {index for index, when in whens.items() if when in (When.EVENT, When.FIRST)}
+    checks = (
+        MemberCheck(
+            each.index,
+            whens[each.index],
+            tuple(ranges(each, whens[each.index])),
+            tuple(sorted(awaited - {each.index})),
+        )
+        for each in members
+    )
+    return last, tuple(checks)
