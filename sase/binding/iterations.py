@@ -5,6 +5,8 @@ last identifier decides where it is checked: in the current iteration, when a gr
 component behind the group, for every iteration (docs/semantics.md, Repeated groups).
 """
 
+# long because: where a condition on iterations is decided is one question.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

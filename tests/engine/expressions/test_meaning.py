@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from sase.engine.expressions.vectorized import can_vectorize
+from sase.planning.physical.vectorized import can_vectorize
 from tests.engine.expressions.generators import (
     ATTRIBUTES,
     GRID,

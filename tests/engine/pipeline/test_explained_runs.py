@@ -51,7 +51,7 @@ CLASSES = {
     "(merged)": "MergedEvaluationState",
     "(versioned)": "VersionedState",
     "(backtracking)": "BacktrackingState",
-    "(backtracking, rereading)": "BacktrackingState",
+    "(backtracking, rereading)": "RereadingState",
     "(postponed)": "WalkBackEvaluationState",
     "join the events of components": "SetTreeEvaluationState",
     "join what must occur": "SeriesTreeEvaluationState",

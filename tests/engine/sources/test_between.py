@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.api import matching
+from sase.api import compiled_script, matching
+from sase.api.compiled_query import compile_query
 from sase.engine.pipeline.limits import SECOND, Limits, RunGuard
 from sase.engine.sources import open_files
 from sase.engine.sources.external_sort import in_order, naming_least
@@ -163,11 +165,12 @@ def test_time_is_up_when_a_query_is_compiled(
 ) -> None:
     now = [0]
 
-    def slow(*given: object, **named: object) -> None:
+    def slow(*given: Any, **named: Any) -> Any:
         now[0] += 2 * SECOND
+        return compile_query(*given, **named)
 
     monkeypatch.setattr(matching, "ticks", lambda: now[0])
-    monkeypatch.setattr(matching, "compile_query", slow)
+    monkeypatch.setattr(compiled_script, "compile_query", slow)
     with pytest.raises(TimeLimitError, match="longer than its timeout of 1 s"):
         sase.match(QUERY, files["csv"], timeout=1)
 
