@@ -26,9 +26,10 @@ from sase.engine.kernels.runs.graph import Members, RunGraph
 from sase.engine.kernels.runs.matches import Listed, is_shown, write_ended, write_listed
 from sase.engine.kernels.runs.step import HEAD, Ended, commit, end_run, step
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators import opening
 from sase.engine.operators.contract import span_of
-from sase.engine.operators.opening import runs as opening
 from sase.engine.operators.sets.evaluation import SetEvaluationState
+from sase.planning.physical.runs import SetLines, SetRuns
 
 
 @kernel
@@ -141,7 +142,11 @@ def searched_by_itself(query: str, table: pa.Table, recipe: str) -> tuple[int, i
     """
     PlainWindows.times = table.column("ts").to_numpy().astype(np.int64)
     PlainWindows.counted = np.zeros(2, np.int64)
-    names = ("SetEvaluationState", "SetLineEvaluationState")
-    with mock.patch.multiple(opening, **dict.fromkeys(names, PlainWindows)):
+    known = opening.opener
+
+    def opener(node: object) -> Any:
+        return PlainWindows if isinstance(node, SetRuns | SetLines) else known(node)
+
+    with mock.patch.object(opening, "opener", opener):
         matches = len(sase.compile(query, table, plan=recipe).run(table, threads=1))
     return matches, *map(int, PlainWindows.counted)

@@ -117,7 +117,7 @@ _INTERVALS = [
 _TIMES = [kind(text) for kind in (ast.Timestamp, ast.Date) for text in TEXTS[:6]]
 _SHORT = [
     ast.Float(Decimal(text))
-    for text in ("0.0", "0.1", "2.50", "99.99", "1e16", "1e22", "1.5e-7", "1e-90")
+    for text in ("0.0", "0.1", "2.50", "99.99", f"{10**16}.0", f"{10**22}.0", "1.5e-7", "1e-90")
 ]
 _PERCENTAGES = [ast.Percentage(number) for numbers in (_INTEGERS, _SHORT) for number in numbers]
 
