@@ -33,7 +33,10 @@ LONGEST = 64
 def bounded(query: BoundQuery) -> BoundQuery:
     """Make bounds of conditions on lengths in WHERE and HAVING; drop what these say already."""
     bounds = _Bounds(query.components, query.strategy is StrategyName.SKIP_TILL_ANY_MATCH)
-    conjuncts = tuple(each for each in query.conjuncts if not bounds.take(each.condition))
+    # What is asked of each iteration holds where there is none, which a bound would exclude.
+    conjuncts = tuple(
+        each for each in query.conjuncts if each.quantified or not bounds.take(each.condition)
+    )
     having = query.having
     # A run of earliest_maximal moves on before HAVING is asked, and ignores less for it.
     if query.strategy is not StrategyName.EARLIEST_MAXIMAL:
