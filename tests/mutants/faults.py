@@ -64,10 +64,7 @@ FUSED_SCAN, SCAN_KERNEL = (
 UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/detection.py"
 LAYOUT = "sase/engine/snapshots/layout.py"
-MATCH_WINDOWS, CONJUNCTS = (
-    "sase/engine/kernels/scan/match_windows.py",
-    "sase/binding/conjuncts.py",
-)
+MATCH_WINDOWS, SETS = "sase/engine/kernels/scan/match_windows.py", "sase/binding/sets.py"
 
 SCRIPTS = "sase/engine/scripts"
 PATTERN = "sase/planning/automaton"
@@ -926,19 +923,25 @@ FAULTS = [
     ),
     Fault(
         "first-of-a-member-not-awaited",
-        CONJUNCTS,
-        "in (When.EVENT, When.FIRST)\n    }",
-        "in (When.EVENT,)\n    }",
+        SETS,
+        "in (When.EVENT, When.FIRST)",
+        "in (When.EVENT,)",
         "sets",
     ),
     Fault(
         "members-of-other-sets",
-        CONJUNCTS,
-        "each.set_of == last.set_of",
+        SETS,
+        "None is not each.set_of == last.set_of",
         "each.set_of is not None",
         "sets",
     ),
-    Fault("whole-member-asked-early", CONJUNCTS, "whole[-1] if whole else last", "last", "sets"),
+    Fault(
+        "whole-member-asked-early",
+        SETS,
+        "(whole[-1] if whole else last)",
+        "last",
+        "sets",
+    ),
     Fault(
         "as-known-as-others",
         f"{OPERATORS}/bindings/detection.py",

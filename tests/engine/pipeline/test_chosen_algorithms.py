@@ -77,8 +77,8 @@ def opened(states: list[Any]) -> Names:
 
 
 def plans() -> Iterator[tuple[Case, EnginePlan]]:
-    random = Random(7)
     for case in all_cases():
+        random = Random(case.title)  # so that a new case changes no other
         recipe = random.choice(["optimized", random.choice(recipe_names())])
         output = random.choice(["all", "non_overlap"])
         if random.randrange(SHARE) or not case.events or case.inputs or case.options.get("entry"):
