@@ -64,7 +64,7 @@ FUSED_SCAN, SCAN_KERNEL = (
 UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/detection.py"
 LAYOUT = "sase/engine/snapshots/layout.py"
-MATCH_WINDOWS, SETS = "sase/engine/kernels/scan/match_windows.py", "sase/binding/sets.py"
+MATCH_WINDOWS, SET_CHECKS = "sase/engine/kernels/scan/match_windows.py", "sase/binding/sets.py"
 
 SCRIPTS = "sase/engine/scripts"
 PATTERN = "sase/planning/automaton"
@@ -923,21 +923,21 @@ FAULTS = [
     ),
     Fault(
         "first-of-a-member-not-awaited",
-        SETS,
+        SET_CHECKS,
         "in (When.EVENT, When.FIRST)",
         "in (When.EVENT,)",
         "sets",
     ),
     Fault(
         "members-of-other-sets",
-        SETS,
+        SET_CHECKS,
         "None is not each.set_of == last.set_of",
         "each.set_of is not None",
         "sets",
     ),
     Fault(
         "whole-member-asked-early",
-        SETS,
+        SET_CHECKS,
         "(whole[-1] if whole else last)",
         "last",
         "sets",
