@@ -463,6 +463,11 @@ def names_statements(text: object) -> bool:
     return isinstance(text, str) and is_script(text)
 
 
+def graph_of(text: str, sources: Sources) -> StatementGraph:
+    """The statements of a text, which messages call a query where it is one."""
+    return StatementGraph.of(text, sources, name="script" if is_script(text) else "query")
+
+
 def script_of(
     text: str,
     unnamed: object,
@@ -481,7 +486,6 @@ def script_of(
     sources = discovered(options, unnamed, streams)
     for each in sources.values():
         bound(each, guard)
-    graph = StatementGraph.of(text, sources, name="script" if is_script(text) else "query")
-    script = CompiledScript(graph, sources, params, recipe).settled()
+    script = CompiledScript(graph_of(text, sources), sources, params, recipe).settled()
     read = [sources[name].events for name in script.graph.inputs]
     return script, None if any(each is None for each in read) else sources

@@ -17,18 +17,16 @@ from sase.api.checks import (
     check_query,
 )
 from sase.api.compiled_query import compile_query, statistics_in
-from sase.api.compiled_script import CompiledScript
+from sase.api.compiled_script import CompiledScript, graph_of
 from sase.api.execution import run
 from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.script_inputs import discovered
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.binding.script import StatementGraph
 from sase.engine.pipeline.limits import check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.lang.parser import is_script
 
 if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
@@ -108,7 +106,7 @@ def match(
         check_params(params)
         for each in sources.values():
             bound(each, guard)
-        graph = StatementGraph.of(query, sources, name="script" if is_script(query) else "query")
+        graph = graph_of(query, sources)
         script = CompiledScript(graph, sources, params, plan, limit=limit, output=output)
         lone = script.lone
         check_of(guard)(0)
